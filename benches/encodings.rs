@@ -1,0 +1,194 @@
+//! How fast blocks decode, against a memcpy of the decoded values measured in the same run.
+#![allow(
+    missing_docs,
+    clippy::unwrap_used,
+    reason = "criterion defines undocumented items; a bench that fails should stop"
+)]
+
+use arrow_buffer::BooleanBufferBuilder;
+use arrow_shard::Limits;
+use arrow_shard::encoding::bytes::{self, BytesBuilder, BytesLayout, Input, NullsOut};
+use arrow_shard::encoding::number::{self, Plan};
+use arrow_shard::encoding::{Context, NumberKind, Scratch, Word};
+use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
+use std::hint::black_box;
+
+const N: usize = 65_536;
+
+fn values<W: Word>(width: u32) -> Vec<W> {
+    let mut x = 0x9e37_79b9_7f4a_7c15u64;
+    let mut next = || {
+        x ^= x << 13;
+        x ^= x >> 7;
+        x ^= x << 17;
+        W::truncate(x >> (64 - width))
+    };
+    (0..N).map(|_| next()).collect()
+}
+
+fn unpack<W: Word>(c: &mut Criterion, name: &str, widths: &[u32]) {
+    let mut group = c.benchmark_group(name);
+    group.throughput(Throughput::Elements(N as u64));
+    let mut dst = vec![W::ZERO; N];
+    let src = values::<W>(8);
+    group.bench_function("memcpy", |b| {
+        b.iter(|| black_box(&mut dst).copy_from_slice(black_box(&src)));
+    });
+    for &width in widths {
+        let mut region = Vec::new();
+        number::encode(
+            &values::<W>(width),
+            NumberKind::Unsigned,
+            &Plan::Ffor,
+            &mut region,
+        )
+        .unwrap();
+        // A width that does not pay would be stored, and measured, as Plain.
+        assert_eq!(region.first(), Some(&4), "width {width} is not FFOR");
+        decode_number(
+            &mut group,
+            BenchmarkId::new("ffor", width),
+            &region,
+            &mut dst,
+        );
+    }
+    group.finish();
+}
+
+type Group<'a> = criterion::BenchmarkGroup<'a, criterion::measurement::WallTime>;
+
+fn decode_number<W: Word>(group: &mut Group<'_>, id: BenchmarkId, region: &[u8], dst: &mut [W]) {
+    let (limits, mut scratch) = (Limits::default(), Scratch::default());
+    let mut cx = Context::new(&limits, &mut scratch);
+    group.bench_function(id, |b| {
+        b.iter(|| {
+            number::decode(
+                black_box(region),
+                NumberKind::Unsigned,
+                &mut cx,
+                black_box(&mut *dst),
+            )
+            .unwrap();
+        });
+    });
+}
+
+fn nested(c: &mut Criterion) {
+    let mut group = c.benchmark_group("decode_u64");
+    group.throughput(Throughput::Elements(N as u64));
+    let few: Vec<u64> = values::<u64>(6)
+        .iter()
+        .map(|v| v.wrapping_mul(0x9e37_79b9_7f4a))
+        .collect();
+    let sorted: Vec<u64> = (0..N as u64).map(|i| 1_000_000 + 7 * i + i % 3).collect();
+    let runs: Vec<u64> = (0..N as u64).map(|i| i / 11 * 3).collect();
+    let plans: [(&str, &[u64], Plan); 4] = [
+        (
+            "dictionary",
+            &few,
+            Plan::BlockDictionary {
+                codes: Box::new(Plan::FlBitPack),
+                values: None,
+            },
+        ),
+        (
+            "delta",
+            &sorted,
+            Plan::Delta {
+                differences: Box::new(Plan::Ffor),
+            },
+        ),
+        (
+            "run_length",
+            &runs,
+            Plan::RunLength {
+                values: Some(Box::new(Plan::Ffor)),
+                lengths: Some(Box::new(Plan::FlBitPack)),
+            },
+        ),
+        ("lz4", &sorted, Plan::Lz4),
+    ];
+    let mut dst = vec![0u64; N];
+    for (name, values, plan) in plans {
+        let mut region = Vec::new();
+        number::encode(values, NumberKind::Unsigned, &plan, &mut region).unwrap();
+        decode_number(
+            &mut group,
+            BenchmarkId::from_parameter(name),
+            &region,
+            &mut dst,
+        );
+    }
+    group.finish();
+}
+
+fn strings(c: &mut Criterion) {
+    let words = [
+        "GET",
+        "POST",
+        "a value of some length",
+        "http://example.org/index.html",
+        "x",
+    ];
+    let (mut offsets, mut flat) = (vec![0u64], Vec::new());
+    for v in values::<u32>(16) {
+        flat.extend_from_slice(words[v as usize % words.len()].as_bytes());
+        offsets.push(flat.len() as u64);
+    }
+    let input = Input::variable(&offsets, &flat, None);
+    let mut group = c.benchmark_group("decode_strings");
+    group.throughput(Throughput::Elements(N as u64));
+    let mut copy = vec![0u8; flat.len()];
+    group.bench_function("memcpy", |b| {
+        b.iter(|| black_box(&mut copy).copy_from_slice(black_box(&flat)));
+    });
+    let offsets_plan = Some(Plan::Delta {
+        differences: Box::new(Plan::FlBitPack),
+    });
+    let plans = [
+        (
+            "dictionary",
+            bytes::Plan::BlockDictionary {
+                codes: Plan::FlBitPack,
+                lengths: None,
+            },
+        ),
+        (
+            "lz4",
+            bytes::Plan::Lz4 {
+                offsets: offsets_plan,
+            },
+        ),
+        ("plain", bytes::Plan::Plain),
+    ];
+    let (limits, mut scratch) = (Limits::default(), Scratch::default());
+    let mut cx = Context::new(&limits, &mut scratch);
+    for (name, plan) in plans {
+        let mut region = Vec::new();
+        bytes::encode(&input, &plan, &mut region).unwrap();
+        for layout in [BytesLayout::Offsets32, BytesLayout::Views] {
+            group.bench_function(BenchmarkId::new(name, format!("{layout:?}")), |b| {
+                b.iter(|| {
+                    let mut bits = BooleanBufferBuilder::new(N);
+                    bits.append_n(N, true);
+                    let mut nulls = NullsOut::new(&mut bits, 0);
+                    let mut out = BytesBuilder::new(layout, N);
+                    bytes::decode(black_box(&region), N, None, &mut cx, &mut out, &mut nulls)
+                        .unwrap();
+                    out.finish()
+                });
+            });
+        }
+    }
+    group.finish();
+}
+
+fn all(c: &mut Criterion) {
+    unpack::<u32>(c, "unpack_u32", &[1, 5, 8, 13, 24, 31]);
+    unpack::<u64>(c, "unpack_u64", &[1, 8, 21, 40, 63]);
+    nested(c);
+    strings(c);
+}
+
+criterion_group!(benches, all);
+criterion_main!(benches);

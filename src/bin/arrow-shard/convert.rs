@@ -1,0 +1,142 @@
+//! `arrow-shard convert`
+
+use crate::failure::Failure;
+use crate::file_format::{FileFormat, is_standard};
+use crate::input::{ColumnArgs, InputArgs, RowWindow};
+use crate::output::Output;
+use crate::progress::Progress;
+use crate::text;
+use arrow_shard::write::{Layout, Profile, WriterOptions};
+use clap::ValueEnum;
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+
+const EXAMPLES: &str = "\
+Examples:
+  arrow-shard convert in.parquet out.amudai.shard
+  arrow-shard convert --profile high-compression --layout two-level in.arrow out.amudai.shard
+  arrow-shard convert in.amudai.shard out.csv --columns id,name --force
+  producer | arrow-shard convert --from ipc-stream - out.amudai.shard
+
+A file appears when it is complete; a failed conversion leaves none. In CSV an empty value is null;
+the types of CSV and NDJSON columns are inferred from all rows, unless --schema-rows says otherwise.";
+
+/// Convert between shards, Parquet, Arrow IPC, CSV and NDJSON
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Args {
+    #[command(flatten)]
+    input: InputArgs,
+    /// File to write; `-` is standard output (IPC stream, CSV, NDJSON)
+    output: PathBuf,
+    /// Format of the output, if its name does not tell
+    #[arg(long, value_enum, value_name = "FORMAT")]
+    to: Option<FileFormat>,
+    #[command(flatten)]
+    columns: ColumnArgs,
+    /// How hard to compress a shard [default: balanced]
+    #[arg(long, value_enum)]
+    profile: Option<ProfileName>,
+    /// Most rows of a stripe of a shard [default: 1048576]
+    #[arg(long, value_name = "ROWS", value_parser = clap::value_parser!(u64).range(1..))]
+    stripe_rows: Option<u64>,
+    /// Files of a shard: all in one, or a file per stripe [default: single-file]
+    #[arg(long, value_enum)]
+    layout: Option<LayoutName>,
+    /// Replace the output if it exists
+    #[arg(long, short)]
+    force: bool,
+    /// Show neither progress nor summary
+    #[arg(long, short)]
+    quiet: bool,
+}
+
+#[derive(Debug, Clone, Copy, ValueEnum)]
+enum ProfileName {
+    /// Arrow's own buffers, not compressed
+    Plain,
+    /// Lightweight encodings
+    Balanced,
+    /// Zstandard where it pays
+    HighCompression,
+}
+
+#[derive(Debug, Clone, Copy, ValueEnum)]
+enum LayoutName {
+    /// One file
+    SingleFile,
+    /// A directory file, and a file per stripe beside it
+    TwoLevel,
+}
+
+/// Runs the command.
+pub(crate) fn run(args: &Args) -> Result<(), Failure> {
+    let started = Instant::now();
+    let format = FileFormat::of(&args.output, args.to, "--to")?;
+    let options = options(args, format)?;
+    if !args.force && !is_standard(&args.output) && exists(&args.output) {
+        return Err(Failure::new(format!(
+            "{} exists; replace it with --force, or choose another name",
+            args.output.display()
+        )));
+    }
+    let input = args.input.open(&args.columns, RowWindow::default())?;
+    let place = args.output.display();
+    let mut output = Output::create(&args.output, format, &input.schema, options)
+        .map_err(|e| e.within(&place))?;
+    let mut progress = Progress::new(input.total, args.quiet);
+    for batch in input.batches {
+        let batch = batch?;
+        output.write(&batch).map_err(|e| e.within(&place))?;
+        progress.add(batch.num_rows());
+    }
+    output.finish().map_err(|e| e.within(&place))?;
+    let rows = progress.rows();
+    progress.finish();
+    if !args.quiet {
+        eprintln!(
+            "{place}: {} in {:.1} s",
+            text::count(rows, "row"),
+            started.elapsed().as_secs_f64()
+        );
+    }
+    Ok(())
+}
+
+/// Whether there is anything of that name, be it a link that leads nowhere.
+fn exists(path: &Path) -> bool {
+    path.symlink_metadata().is_ok()
+}
+
+fn options(args: &Args, format: FileFormat) -> Result<WriterOptions, Failure> {
+    let mut options = WriterOptions::default().with_overwrite(args.force);
+    let shard_only = [
+        ("--profile", args.profile.is_some()),
+        ("--stripe-rows", args.stripe_rows.is_some()),
+        ("--layout", args.layout.is_some()),
+    ];
+    if let Some((name, _)) = shard_only.iter().find(|(_, given)| *given)
+        && format != FileFormat::Shard
+    {
+        return Err(Failure::Usage(format!(
+            "{name} is for shards, and the output is {format}"
+        )));
+    }
+    if let Some(profile) = args.profile {
+        options = options.with_profile(match profile {
+            ProfileName::Plain => Profile::Plain,
+            ProfileName::Balanced => Profile::Balanced,
+            ProfileName::HighCompression => Profile::HighCompression,
+        });
+    }
+    if let Some(rows) = args.stripe_rows {
+        options = options.with_stripe_rows(rows);
+    }
+    if let Some(layout) = args.layout {
+        options = options.with_layout(match layout {
+            LayoutName::SingleFile => Layout::SingleFile,
+            LayoutName::TwoLevel => Layout::TwoLevel,
+        });
+    }
+    Ok(options)
+}

@@ -1,0 +1,88 @@
+//! How a command fails: what is printed, and with which code the process ends.
+
+use arrow_schema::ArrowError;
+use std::error::Error;
+use std::process::ExitCode;
+
+/// Why a command did not do what it was asked for.
+#[derive(Debug)]
+pub(crate) enum Failure {
+    /// The command line makes no sense; exit code 2.
+    Usage(String),
+    /// Something went wrong; exit code 1.
+    Error(String),
+    /// What is wrong has been printed already; exit code 1.
+    Reported,
+}
+
+impl Failure {
+    /// A failure with a text of its own.
+    pub(crate) fn new(message: impl Into<String>) -> Self {
+        Self::Error(message.into())
+    }
+
+    /// Puts a place before the text.
+    pub(crate) fn within(self, place: impl std::fmt::Display) -> Self {
+        match self {
+            Self::Error(message) => Self::Error(format!("{place}: {message}")),
+            other => other,
+        }
+    }
+
+    /// Prints the failure, as one line.
+    pub(crate) fn report(self) -> ExitCode {
+        let (message, code) = match self {
+            Self::Usage(message) => (message, 2),
+            Self::Error(message) => (message, 1),
+            Self::Reported => return ExitCode::from(1),
+        };
+        let line: Vec<&str> = message.split_whitespace().collect();
+        eprintln!("error: {}", line.join(" "));
+        ExitCode::from(code)
+    }
+}
+
+/// The text of an error and of those below it, each said once.
+fn chain(error: &(dyn Error + 'static)) -> String {
+    let mut text = error.to_string();
+    let mut below = error.source();
+    while let Some(error) = below {
+        let message = error.to_string();
+        if !text.contains(&message) {
+            text = format!("{text}: {message}");
+        }
+        below = error.source();
+    }
+    text
+}
+
+impl From<arrow_shard::Error> for Failure {
+    fn from(error: arrow_shard::Error) -> Self {
+        Self::Error(chain(&error))
+    }
+}
+
+impl From<ArrowError> for Failure {
+    fn from(error: ArrowError) -> Self {
+        match error {
+            ArrowError::ExternalError(inner) => Self::Error(chain(&*inner)),
+            other => Self::Error(chain(&other)),
+        }
+    }
+}
+
+macro_rules! from {
+    ($($ty:ty),*) => {
+        $(impl From<$ty> for Failure {
+            fn from(error: $ty) -> Self {
+                Self::Error(chain(&error))
+            }
+        })*
+    };
+}
+
+from!(
+    std::io::Error,
+    parquet::errors::ParquetError,
+    serde_json::Error
+);

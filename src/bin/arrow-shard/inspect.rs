@@ -1,0 +1,77 @@
+//! `arrow-shard inspect`
+
+mod json;
+mod tree;
+
+use crate::failure::Failure;
+use crate::output::Destination;
+use arrow_shard::Shard;
+use arrow_shard::read::InspectOptions;
+use std::io::Write;
+use std::path::PathBuf;
+
+const EXAMPLES: &str = "\
+Examples:
+  arrow-shard inspect flights.amudai.shard
+  arrow-shard inspect --verbose --columns origin flights.amudai.shard
+  arrow-shard inspect --quick --json flights.amudai.shard
+
+Sizes are those of the field and everything below it; the ratio is that of the size before encoding
+to the encoded one.";
+
+/// Show what a shard consists of: sizes, encodings and ratios per stripe and field
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Args {
+    /// Directory file of the shard
+    file: PathBuf,
+    /// Columns to show, separated by commas; all by default
+    #[arg(long, value_delimiter = ',', value_name = "COLUMNS")]
+    columns: Vec<String>,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+    /// Show every block with its tree of encodings
+    #[arg(long, short)]
+    verbose: bool,
+    /// Read metadata only: no encodings of blocks
+    #[arg(long, conflicts_with = "verbose")]
+    quick: bool,
+}
+
+/// Runs the command.
+pub(crate) fn run(args: &Args) -> Result<(), Failure> {
+    let shard = Shard::open(&args.file)?;
+    let options = InspectOptions::default()
+        .with_encodings(!args.quick)
+        .with_blocks(args.verbose);
+    let mut info = shard.inspect(&options)?;
+    for column in &args.columns {
+        let known = shard.shard_schema()?;
+        if known
+            .fields
+            .iter()
+            .all(|field| field.data_type.name != *column)
+        {
+            return Err(Failure::new(format!(
+                "{}: there is no column `{column}`",
+                args.file.display()
+            )));
+        }
+    }
+    if !args.columns.is_empty() {
+        for stripe in &mut info.stripes {
+            stripe
+                .fields
+                .retain(|field| args.columns.contains(&field.path));
+        }
+    }
+    let mut out = Destination::standard();
+    if args.json {
+        writeln!(out, "{:#}", json::shard(&info))?;
+    } else {
+        tree::print(&mut out, &info)?;
+    }
+    out.flush()?;
+    Ok(())
+}

@@ -1,0 +1,143 @@
+//! A shard as JSON.
+
+use crate::schema::{node_label, node_type};
+use crate::text;
+use arrow_shard::encoding::EncodingTree;
+use arrow_shard::format::{AnyValue, RangeStats, ValueKind};
+use arrow_shard::read::{BlocksInfo, BufferInfo, FieldInfo, ShardInfo, StripeInfo};
+use serde_json::{Value, json};
+
+/// The shard as one object.
+pub(super) fn shard(info: &ShardInfo) -> Value {
+    let files = info
+        .files
+        .iter()
+        .map(|file| json!({ "name": file.name, "bytes": file.bytes }));
+    json!({
+        "files": files.collect::<Vec<_>>(),
+        "rows": info.rows,
+        "wire": format!("{:?}", info.wire),
+        "created_min": info.creation_min.map(text::ticks),
+        "created_max": info.creation_max.map(text::ticks),
+        "raw_bytes": info.raw_data_size,
+        "encoded_bytes": info.encoded_bytes,
+        "ratio": text::ratio(info.raw_data_size, info.encoded_bytes),
+        "properties": info.properties,
+        "problem": info.problem,
+        "stripes": info.stripes.iter().map(stripe).collect::<Vec<_>>(),
+    })
+}
+
+fn stripe(info: &StripeInfo) -> Value {
+    json!({
+        "ordinal": info.ordinal,
+        "first_row": info.rows.start,
+        "rows": info.rows.end - info.rows.start,
+        "raw_bytes": info.raw_data_size,
+        "encoded_bytes": info.encoded_bytes,
+        "ratio": text::ratio(info.raw_data_size, info.encoded_bytes),
+        "properties": info.properties,
+        "problem": info.problem,
+        "fields": info.fields.iter().map(field).collect::<Vec<_>>(),
+    })
+}
+
+fn field(info: &FieldInfo) -> Value {
+    let (raw, encoded) = (info.total_raw_data_size(), info.total_encoded_bytes());
+    json!({
+        "path": info.path,
+        "schema_id": info.node.schema_id,
+        "type": node_type(&info.node),
+        "label": node_label(&info.node),
+        "internal_kind": info.internal_kind,
+        "positions": info.positions,
+        "nulls": info.null_count,
+        "constant": info.constant.as_ref().map(value),
+        "dictionary_size": info.dictionary_size,
+        "range": info.range.as_ref().map(range),
+        "raw_bytes": raw,
+        "encoded_bytes": encoded,
+        "ratio": text::ratio(raw, encoded),
+        "problem": info.problem,
+        "buffers": info.buffers.iter().map(buffer).collect::<Vec<_>>(),
+        "children": info.children.iter().map(field).collect::<Vec<_>>(),
+    })
+}
+
+fn range(range: &RangeStats) -> Value {
+    json!({
+        "min": range.min_value.as_ref().map(value),
+        "min_inclusive": range.min_inclusive,
+        "max": range.max_value.as_ref().map(value),
+        "max_inclusive": range.max_inclusive,
+    })
+}
+
+/// Plain values as JSON has them, others as text.
+fn value(value: &AnyValue) -> Value {
+    match &value.kind {
+        None | Some(ValueKind::Null) => Value::Null,
+        Some(ValueKind::Bool(v)) => json!(v),
+        Some(ValueKind::U64(v)) => json!(v),
+        Some(ValueKind::I64(v)) => json!(v),
+        Some(ValueKind::Double(v)) if v.is_finite() => json!(v),
+        Some(ValueKind::String(v)) => json!(v),
+        Some(_) => json!(text::value(value)),
+    }
+}
+
+fn buffer(info: &BufferInfo) -> Value {
+    json!({
+        "encoding": info.encoding,
+        "kind": format!("{:?}", info.kind),
+        "file": info.file,
+        "start": info.range.start(),
+        "bytes": info.range.len(),
+        "embedded_presence": info.embedded_presence,
+        "embedded_offsets": info.embedded_offsets,
+        "problem": info.problem,
+        "blocks": info.blocks.as_ref().map(blocks),
+    })
+}
+
+fn blocks(info: &BlocksInfo) -> Value {
+    let encodings = info.encodings.iter().map(|count| {
+        json!({
+            "encoding": count.code.to_string(),
+            "blocks": count.blocks,
+            "bytes": count.bytes,
+        })
+    });
+    let trees = info.trees.iter().map(|block| {
+        json!({
+            "first_value": block.values.start,
+            "values": block.values.end - block.values.start,
+            "bytes": block.bytes,
+            "presence_bytes": block.presence_bytes,
+            "encoding": encoding(&block.encoding),
+        })
+    });
+    json!({
+        "count": info.count,
+        "values": info.values,
+        "min_values": info.min_values,
+        "max_values": info.max_values,
+        "checksums": info.checksums,
+        "map_bytes": info.map_bytes,
+        "encodings": encodings.collect::<Vec<_>>(),
+        "trees": trees.collect::<Vec<_>>(),
+    })
+}
+
+fn encoding(tree: &EncodingTree) -> Value {
+    let children = tree.children.iter().map(|(part, child)| {
+        let mut child = encoding(child);
+        child["part"] = json!(part);
+        child
+    });
+    json!({
+        "encoding": tree.code.to_string(),
+        "bytes": tree.bytes,
+        "children": children.collect::<Vec<_>>(),
+    })
+}

@@ -1,0 +1,197 @@
+//! A shard as a drawn tree.
+
+use crate::schema::{node_label, node_type};
+use crate::text;
+use arrow_shard::encoding::EncodingTree;
+use arrow_shard::format::RangeStats;
+use arrow_shard::read::{BlocksInfo, BufferInfo, FieldInfo, ShardInfo};
+use std::io::{self, Write};
+
+/// Prints the tree.
+pub(super) fn print(out: &mut impl Write, info: &ShardInfo) -> io::Result<()> {
+    for file in &info.files {
+        let size = file
+            .bytes
+            .map_or("cannot be opened".to_owned(), text::bytes);
+        writeln!(out, "{}: {size}", file.name)?;
+    }
+    let created = match (info.creation_min, info.creation_max) {
+        (Some(min), Some(max)) if min != max => {
+            format!(", created {} to {}", text::ticks(min), text::ticks(max))
+        }
+        (Some(time), _) | (_, Some(time)) => format!(", created {}", text::ticks(time)),
+        (None, None) => String::new(),
+    };
+    writeln!(
+        out,
+        "{} in {}, {:?} wire{created}",
+        text::count(info.rows, "row"),
+        text::count(info.stripes.len() as u64, "stripe"),
+        info.wire
+    )?;
+    writeln!(
+        out,
+        "data: {}",
+        sizes(info.raw_data_size, info.encoded_bytes)
+    )?;
+    if !info.properties.is_empty() {
+        writeln!(out, "properties: {}", info.properties.join(", "))?;
+    }
+    problem(out, "", info.problem.as_ref())?;
+    for stripe in &info.stripes {
+        let rows = &stripe.rows;
+        let sizes = sizes(stripe.raw_data_size, stripe.encoded_bytes);
+        writeln!(
+            out,
+            "stripe {}: rows {}..{}, {sizes}",
+            stripe.ordinal, rows.start, rows.end
+        )?;
+        if !stripe.properties.is_empty() {
+            writeln!(out, "│  properties: {}", stripe.properties.join(", "))?;
+        }
+        problem(out, "│  ", stripe.problem.as_ref())?;
+        fields(out, "", &stripe.fields)?;
+    }
+    Ok(())
+}
+
+fn problem(out: &mut impl Write, indent: &str, problem: Option<&String>) -> io::Result<()> {
+    match problem {
+        Some(problem) => writeln!(out, "{indent}PROBLEM: {problem}"),
+        None => Ok(()),
+    }
+}
+
+/// `12.0 KiB of 48.0 KiB (4.00x)`
+fn sizes(raw: Option<u64>, encoded: u64) -> String {
+    let size = text::bytes(encoded);
+    match (raw, text::ratio(raw, encoded)) {
+        (Some(raw), Some(ratio)) => format!("{size} of {} ({ratio:.2}x)", text::bytes(raw)),
+        (Some(raw), None) => format!("{size} of {}", text::bytes(raw)),
+        _ => size,
+    }
+}
+
+fn fields(out: &mut impl Write, indent: &str, all: &[FieldInfo]) -> io::Result<()> {
+    for (i, field) in all.iter().enumerate() {
+        let last = i + 1 == all.len();
+        let (branch, below) = if last {
+            ("└─ ", "   ")
+        } else {
+            ("├─ ", "│  ")
+        };
+        writeln!(out, "{indent}{branch}{}", title(field))?;
+        let indent = format!("{indent}{below}");
+        problem(out, &indent, field.problem.as_ref())?;
+        for buffer in &field.buffers {
+            print_buffer(out, &indent, buffer)?;
+        }
+        fields(out, &indent, &field.children)?;
+    }
+    Ok(())
+}
+
+fn title(field: &FieldInfo) -> String {
+    let mut parts = vec![format!("{}: {}", field.path, node_type(&field.node))];
+    let label = node_label(&field.node);
+    if !label.is_empty() {
+        parts[0].push_str(&format!(" [{label}]"));
+    }
+    if let Some(kind) = &field.internal_kind {
+        parts.push(format!("internal {kind}"));
+    }
+    match field.positions {
+        Some(positions) => parts.push(text::count(positions, "position")),
+        None => parts.push("not in this stripe".to_owned()),
+    }
+    if let Some(nulls) = field.null_count.filter(|&nulls| nulls > 0) {
+        parts.push(text::count(nulls, "null"));
+    }
+    if let Some(entries) = field.dictionary_size {
+        parts.push(format!("dictionary of {entries}"));
+    }
+    match (&field.constant, &field.range) {
+        (Some(value), _) => parts.push(format!("constant {}", text::value(value))),
+        (None, Some(range)) => parts.push(range_text(range)),
+        (None, None) => {}
+    }
+    parts.push(sizes(
+        field.total_raw_data_size(),
+        field.total_encoded_bytes(),
+    ));
+    parts.join(", ")
+}
+
+/// `1 ..= 9`, with `<` where a bound is not itself a value.
+fn range_text(range: &RangeStats) -> String {
+    let bound = |value: &Option<_>| value.as_ref().map_or("?".to_owned(), text::value);
+    let low = if range.min_inclusive { "" } else { "<" };
+    let high = if range.max_inclusive { "=" } else { "<" };
+    format!(
+        "{} {low}..{high} {}",
+        bound(&range.min_value),
+        bound(&range.max_value)
+    )
+}
+
+fn print_buffer(out: &mut impl Write, indent: &str, buffer: &BufferInfo) -> io::Result<()> {
+    let kind = format!("{:?}", buffer.kind);
+    let size = text::bytes(buffer.range.len());
+    let body = match &buffer.blocks {
+        Some(blocks) => blocks_text(blocks),
+        None => "not in blocks".to_owned(),
+    };
+    let mut flags = String::new();
+    if buffer.embedded_presence {
+        flags.push_str(", with presence");
+    }
+    if buffer.embedded_offsets {
+        flags.push_str(", with offsets");
+    }
+    writeln!(out, "{indent}· {kind}: {size}, {body}{flags}")?;
+    problem(out, &format!("{indent}  "), buffer.problem.as_ref())?;
+    let blocks = buffer
+        .blocks
+        .iter()
+        .flat_map(|blocks| &blocks.trees)
+        .enumerate();
+    for (ordinal, block) in blocks {
+        let (values, encoding) = (&block.values, encoding_text(&block.encoding));
+        writeln!(
+            out,
+            "{indent}  {ordinal}: values {}..{}, {}: {encoding}",
+            values.start,
+            values.end,
+            text::bytes(block.bytes)
+        )?;
+    }
+    Ok(())
+}
+
+fn blocks_text(blocks: &BlocksInfo) -> String {
+    let values = match (blocks.min_values, blocks.max_values) {
+        (min, max) if min == max => text::count(min, "value"),
+        (min, max) => format!("{min}..{max} values"),
+    };
+    let mut line = format!("{} of {values}", text::count(blocks.count, "block"));
+    let encodings = blocks.encodings.iter();
+    let encodings: Vec<String> = encodings
+        .map(|count| format!("{} × {}", count.blocks, count.code))
+        .collect();
+    if !encodings.is_empty() {
+        line.push_str(": ");
+        line.push_str(&encodings.join(", "));
+    }
+    line
+}
+
+fn encoding_text(tree: &EncodingTree) -> String {
+    let children = tree.children.iter();
+    let children: Vec<String> = children
+        .map(|(part, child)| format!("{part}: {}", encoding_text(child)))
+        .collect();
+    match children.is_empty() {
+        true => tree.code.to_string(),
+        false => format!("{} {{ {} }}", tree.code, children.join(", ")),
+    }
+}

@@ -1,0 +1,67 @@
+//! The command line of arrow-shard: convert, look at, and check shards.
+
+mod cat;
+mod convert;
+mod dictionaries;
+mod failure;
+mod file_format;
+mod head;
+mod infer_json;
+mod input;
+mod inspect;
+mod output;
+mod progress;
+mod rows;
+mod schema;
+mod text;
+mod verify;
+
+use clap::{Parser, Subcommand};
+use std::process::ExitCode;
+
+const EXAMPLES: &str = "\
+Examples:
+  arrow-shard convert flights.parquet flights.amudai.shard
+  arrow-shard convert --profile high-compression --stripe-rows 500000 log.csv log.amudai.shard
+  arrow-shard convert flights.amudai.shard - --to csv | cut -d, -f1
+  arrow-shard head -n 5 --columns origin,delay flights.amudai.shard
+  arrow-shard inspect flights.amudai.shard
+  arrow-shard verify *.amudai.shard
+
+Formats by file name: .amudai.shard .shard | .parquet | .arrow .feather .ipc (IPC file) |
+.arrows (IPC stream) | .csv | .ndjson .jsonl .json; `-` is standard input or output.
+
+Exit codes: 0 done, 1 an error or a damaged shard, 2 wrong usage.";
+
+/// Arrow-native columnar files: convert, look at, and check Amudai shards.
+#[derive(Debug, Parser)]
+#[command(name = "arrow-shard", version, after_help = EXAMPLES, max_term_width = 100)]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    Convert(convert::Args),
+    Schema(schema::Args),
+    Head(head::Args),
+    Cat(cat::Args),
+    Inspect(inspect::Args),
+    Verify(verify::Args),
+}
+
+fn main() -> ExitCode {
+    let done = match Cli::parse().command {
+        Command::Convert(args) => convert::run(&args),
+        Command::Schema(args) => schema::run(&args),
+        Command::Head(args) => head::run(&args),
+        Command::Cat(args) => cat::run(&args),
+        Command::Inspect(args) => inspect::run(&args),
+        Command::Verify(args) => verify::run(&args),
+    };
+    match done {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => failure.report(),
+    }
+}

@@ -1,0 +1,252 @@
+//! Streams of batches as files.
+
+use crate::dictionaries::Dictionaries;
+use crate::failure::Failure;
+use crate::file_format::{FileFormat, is_standard};
+use arrow_array::{RecordBatch, new_null_array};
+use arrow_csv::Writer as CsvWriter;
+use arrow_ipc::writer::{DictionaryHandling, FileWriter, IpcWriteOptions, StreamWriter};
+use arrow_json::writer::{LineDelimited, WriterBuilder as JsonWriterBuilder};
+use arrow_schema::{DataType, Field, Schema, SchemaRef};
+use arrow_shard::io::{LocalSink, Sink};
+use arrow_shard::write::{ShardWriter, WriterOptions};
+use parquet::arrow::ArrowWriter;
+use parquet::basic::Compression;
+use parquet::file::properties::WriterProperties;
+use std::io::{self, BufWriter, ErrorKind, Stdout, Write};
+use std::path::Path;
+use std::sync::Arc;
+
+type JsonWriter<W> = arrow_json::Writer<W, LineDelimited>;
+
+/// Where bytes go: a file that appears when it is complete, or standard output.
+pub(crate) enum Destination {
+    /// A file.
+    File(LocalSink),
+    /// Standard output.
+    Standard(BufWriter<Stdout>),
+}
+
+impl Destination {
+    /// The file `path`, or standard output.
+    pub(crate) fn open(path: &Path, force: bool) -> Result<Self, Failure> {
+        if is_standard(path) {
+            return Ok(Self::standard());
+        }
+        Ok(Self::File(match force {
+            true => LocalSink::create_or_replace(path)?,
+            false => LocalSink::create(path)?,
+        }))
+    }
+
+    /// Standard output.
+    pub(crate) fn standard() -> Self {
+        Self::Standard(BufWriter::new(io::stdout()))
+    }
+
+    fn commit(&mut self) -> Result<(), Failure> {
+        match self {
+            Self::File(sink) => Ok(sink.commit()?),
+            Self::Standard(_) => Ok(self.flush()?),
+        }
+    }
+}
+
+/// Whoever reads standard output may stop when they have seen enough.
+fn unless_broken<T>(result: io::Result<T>) -> io::Result<T> {
+    match result {
+        Err(e) if e.kind() == ErrorKind::BrokenPipe => std::process::exit(0),
+        other => other,
+    }
+}
+
+impl Write for Destination {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        match self {
+            Self::File(sink) => {
+                sink.write_all(bytes).map_err(io::Error::other)?;
+                Ok(bytes.len())
+            }
+            Self::Standard(out) => unless_broken(out.write(bytes)),
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        match self {
+            Self::File(_) => Ok(()),
+            Self::Standard(out) => unless_broken(out.flush()),
+        }
+    }
+}
+
+/// A file that is being written.
+pub(crate) enum Output {
+    /// A shard, which has a writer of its own.
+    Shard(Box<ShardWriter<LocalSink>>),
+    /// Any other format.
+    Other(Box<Encoder<Destination>>),
+}
+
+impl Output {
+    /// Starts writing. Types that the format cannot hold are an error that names the column.
+    pub(crate) fn create(
+        path: &Path,
+        format: FileFormat,
+        schema: &SchemaRef,
+        options: WriterOptions,
+    ) -> Result<Self, Failure> {
+        let force = options.overwrite();
+        if format == FileFormat::Shard {
+            let writer = ShardWriter::create_with(path, schema.clone(), options)?;
+            return Ok(Self::Shard(Box::new(writer)));
+        }
+        check_columns(format, schema)?;
+        let destination = Destination::open(path, force)?;
+        let encoder = Encoder::start(format, destination, schema)?;
+        Ok(Self::Other(Box::new(encoder)))
+    }
+
+    /// Appends the rows of a batch.
+    pub(crate) fn write(&mut self, batch: &RecordBatch) -> Result<(), Failure> {
+        match self {
+            Self::Shard(writer) => Ok(writer.write(batch)?),
+            Self::Other(encoder) => encoder.write(batch),
+        }
+    }
+
+    /// Completes the file.
+    pub(crate) fn finish(self) -> Result<(), Failure> {
+        match self {
+            Self::Shard(writer) => {
+                writer.finish()?;
+                Ok(())
+            }
+            Self::Other(encoder) => encoder.finish()?.commit(),
+        }
+    }
+}
+
+/// Batches in one of the formats that are written from front to back.
+pub(crate) enum Encoder<W: Write + Send> {
+    Parquet(Box<ArrowWriter<W>>),
+    IpcFile(Box<FileWriter<W>>, Dictionaries),
+    IpcStream(Box<StreamWriter<W>>),
+    Csv(Box<CsvWriter<W>>),
+    Ndjson(JsonWriter<W>),
+}
+
+impl<W: Write + Send> Encoder<W> {
+    /// Starts writing to `out`.
+    pub(crate) fn start(format: FileFormat, out: W, schema: &SchemaRef) -> Result<Self, Failure> {
+        Ok(match format {
+            FileFormat::Shard => return Err(Failure::new("shards have a writer of their own")),
+            FileFormat::Parquet => {
+                let properties = WriterProperties::builder()
+                    .set_compression(Compression::ZSTD(Default::default()))
+                    .build();
+                let writer = ArrowWriter::try_new(out, schema.clone(), Some(properties))?;
+                Self::Parquet(Box::new(writer))
+            }
+            FileFormat::IpcFile => {
+                let options =
+                    IpcWriteOptions::default().with_dictionary_handling(DictionaryHandling::Delta);
+                let writer = FileWriter::try_new_with_options(out, schema, options)?;
+                Self::IpcFile(Box::new(writer), Dictionaries::new(schema)?)
+            }
+            FileFormat::IpcStream => Self::IpcStream(Box::new(StreamWriter::try_new(out, schema)?)),
+            FileFormat::Csv => {
+                let mut writer = arrow_csv::WriterBuilder::new().with_header(true).build(out);
+                // So that there is a header even if there are no rows.
+                writer.write(&RecordBatch::new_empty(schema.clone()))?;
+                Self::Csv(Box::new(writer))
+            }
+            FileFormat::Ndjson => Self::Ndjson(
+                JsonWriterBuilder::new()
+                    .with_explicit_nulls(true)
+                    .build(out),
+            ),
+        })
+    }
+
+    /// Appends the rows of a batch.
+    pub(crate) fn write(&mut self, batch: &RecordBatch) -> Result<(), Failure> {
+        match self {
+            Self::Parquet(writer) => writer.write(batch)?,
+            Self::IpcFile(writer, dictionaries) => writer.write(&dictionaries.apply(batch)?)?,
+            Self::IpcStream(writer) => writer.write(batch)?,
+            Self::Csv(writer) => writer.write(batch)?,
+            Self::Ndjson(writer) => writer.write(batch)?,
+        }
+        Ok(())
+    }
+
+    /// Writes what is left, and gives the destination back.
+    pub(crate) fn finish(self) -> Result<W, Failure> {
+        Ok(match self {
+            Self::Parquet(writer) => writer.into_inner()?,
+            Self::IpcFile(writer, _) => writer.into_inner()?,
+            Self::IpcStream(writer) => writer.into_inner()?,
+            Self::Csv(writer) => writer.into_inner(),
+            Self::Ndjson(mut writer) => {
+                writer.finish()?;
+                writer.into_inner()
+            }
+        })
+    }
+}
+
+/// An error that names the first column whose type the format cannot hold: a row of nulls of every
+/// column is written to memory, because nobody knows better than the writers what they can do.
+pub(crate) fn check_columns(format: FileFormat, schema: &SchemaRef) -> Result<(), Failure> {
+    if schema.fields().is_empty() && matches!(format, FileFormat::Csv | FileFormat::Parquet) {
+        return Err(Failure::new(format!(
+            "{format} holds no rows without columns"
+        )));
+    }
+    for field in schema.fields() {
+        let why = match try_column(format, field) {
+            Ok(()) => continue,
+            Err(Failure::Error(why)) => why,
+            Err(other) => return Err(other),
+        };
+        return Err(Failure::new(format!(
+            "column `{}` is {}, which {format} cannot hold ({why}); choose other columns with \
+             --columns, or another format (ipc, ipc-stream)",
+            field.name(),
+            field.data_type()
+        )));
+    }
+    Ok(())
+}
+
+fn try_column(format: FileFormat, field: &Field) -> Result<(), Failure> {
+    // The Parquet writer panics on unions.
+    if format == FileFormat::Parquet && has_union(field.data_type()) {
+        return Err(Failure::new("it has no unions"));
+    }
+    let field = field.clone().with_nullable(true);
+    let column = new_null_array(field.data_type(), 1);
+    let schema = Arc::new(Schema::new(vec![field]));
+    let batch = RecordBatch::try_new(schema.clone(), vec![column])?;
+    let mut encoder = Encoder::start(format, io::sink(), &schema)?;
+    encoder.write(&batch)?;
+    encoder.finish()?;
+    Ok(())
+}
+
+fn has_union(data_type: &DataType) -> bool {
+    use DataType as T;
+    match data_type {
+        T::Union(..) => true,
+        T::List(item)
+        | T::LargeList(item)
+        | T::ListView(item)
+        | T::LargeListView(item)
+        | T::FixedSizeList(item, _)
+        | T::Map(item, _)
+        | T::RunEndEncoded(_, item) => has_union(item.data_type()),
+        T::Struct(members) => members.iter().any(|member| has_union(member.data_type())),
+        T::Dictionary(_, values) => has_union(values),
+        _ => false,
+    }
+}

@@ -1,0 +1,91 @@
+//! Rows on standard output, for `head` and `cat`.
+
+use crate::failure::Failure;
+use crate::file_format::FileFormat;
+use crate::input::{ColumnArgs, Input, InputArgs, RowWindow};
+use crate::output::{Destination, Encoder, check_columns};
+use arrow_array::RecordBatch;
+use arrow_cast::pretty::pretty_format_batches_with_schema;
+use arrow_schema::SchemaRef;
+use clap::ValueEnum;
+use std::io::Write;
+
+/// Rows of a table whose columns get the same width.
+const TABLE_ROWS: usize = 10_000;
+
+/// How rows are printed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum RowFormat {
+    /// A drawn table
+    Table,
+    /// Comma-separated values
+    Csv,
+    /// One JSON object per line
+    Json,
+}
+
+/// Arguments that `head` and `cat` share.
+#[derive(Debug, clap::Args)]
+pub(crate) struct RowArgs {
+    #[command(flatten)]
+    pub(crate) input: InputArgs,
+    #[command(flatten)]
+    pub(crate) columns: ColumnArgs,
+    /// Rows to leave out at the start
+    #[arg(long, value_name = "ROWS", default_value_t = 0)]
+    pub(crate) offset: u64,
+    /// How to print the rows
+    #[arg(long, value_enum, default_value = "table")]
+    pub(crate) format: RowFormat,
+}
+
+/// Prints rows of an input.
+pub(crate) fn print(args: &RowArgs, limit: Option<u64>) -> Result<(), Failure> {
+    let rows = RowWindow {
+        offset: args.offset,
+        limit,
+    };
+    let input = args.input.open(&args.columns, rows)?;
+    let format = match args.format {
+        RowFormat::Table => return print_table(input),
+        RowFormat::Csv => FileFormat::Csv,
+        RowFormat::Json => FileFormat::Ndjson,
+    };
+    check_columns(format, &input.schema)?;
+    let mut encoder = Encoder::start(format, Destination::standard(), &input.schema)?;
+    for batch in input.batches {
+        encoder.write(&batch?)?;
+    }
+    encoder.finish()?.flush()?;
+    Ok(())
+}
+
+fn print_table(input: Input) -> Result<(), Failure> {
+    let mut out = Destination::standard();
+    let (mut kept, mut rows, mut printed) = (Vec::new(), 0, false);
+    for batch in input.batches {
+        let batch = batch?;
+        rows += batch.num_rows();
+        kept.push(batch);
+        if rows >= TABLE_ROWS {
+            table(&mut out, &input.schema, &kept)?;
+            kept.clear();
+            (rows, printed) = (0, true);
+        }
+    }
+    if rows > 0 || !printed {
+        table(&mut out, &input.schema, &kept)?;
+    }
+    out.flush()?;
+    Ok(())
+}
+
+fn table(
+    out: &mut Destination,
+    schema: &SchemaRef,
+    batches: &[RecordBatch],
+) -> Result<(), Failure> {
+    let drawn = pretty_format_batches_with_schema(schema.clone(), batches)?;
+    writeln!(out, "{drawn}")?;
+    Ok(())
+}

@@ -1,0 +1,216 @@
+//! `arrow-shard schema`
+
+use crate::failure::Failure;
+use crate::input::{ColumnArgs, InputArgs, RowWindow};
+use crate::output::Destination;
+use arrow_schema::{DataType, Field, FieldRef, Schema};
+use arrow_shard::format::{DataType as Node, PropertyValue};
+use serde_json::{Map, Value, json};
+use std::io::{self, Write};
+
+const EXAMPLES: &str = "\
+Examples:
+  arrow-shard schema flights.amudai.shard
+  arrow-shard schema --shard flights.amudai.shard
+  arrow-shard schema --json flights.parquet";
+
+/// Print the schema of a file, one line per field
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Args {
+    #[command(flatten)]
+    input: InputArgs,
+    /// Print the nodes that a shard stores: schema id, name, type, label
+    #[arg(long)]
+    shard: bool,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+/// Runs the command.
+pub(crate) fn run(args: &Args) -> Result<(), Failure> {
+    let mut out = Destination::standard();
+    if args.shard {
+        let schema = args.input.open_shard()?.shard_schema()?;
+        let nodes = schema.fields.iter().map(|field| {
+            let kind = field.internal_kind.as_deref();
+            (&field.data_type, kind)
+        });
+        if args.json {
+            let nodes: Vec<Value> = nodes.map(|(node, kind)| node_json(node, kind)).collect();
+            writeln!(out, "{:#}", json!({ "fields": nodes }))?;
+        } else {
+            for (node, kind) in nodes {
+                print_node(&mut out, node, kind, 0)?;
+            }
+        }
+    } else {
+        let input = args
+            .input
+            .open(&ColumnArgs::default(), RowWindow::default())?;
+        if args.json {
+            writeln!(out, "{:#}", schema_json(&input.schema))?;
+        } else {
+            for field in input.schema.fields() {
+                print_field(&mut out, field, 0)?;
+            }
+        }
+    }
+    out.flush()?;
+    Ok(())
+}
+
+fn print_field(out: &mut Destination, field: &Field, depth: usize) -> io::Result<()> {
+    let (ty, children) = outline(field.data_type());
+    let nullable = if field.is_nullable() { "" } else { " not null" };
+    let extension = field.metadata().get("ARROW:extension:name");
+    let extension = extension
+        .map(|name| format!(" [{name}]"))
+        .unwrap_or_default();
+    let indent = 2 * depth;
+    writeln!(
+        out,
+        "{:indent$}{}: {ty}{nullable}{extension}",
+        "",
+        field.name()
+    )?;
+    for child in children {
+        print_field(out, child, depth + 1)?;
+    }
+    Ok(())
+}
+
+/// The name of a type without its children, and the children.
+fn outline(data_type: &DataType) -> (String, Vec<&FieldRef>) {
+    use DataType as T;
+    let name = |name: &str| name.to_owned();
+    match data_type {
+        T::List(item) => (name("List"), vec![item]),
+        T::LargeList(item) => (name("LargeList"), vec![item]),
+        T::ListView(item) => (name("ListView"), vec![item]),
+        T::LargeListView(item) => (name("LargeListView"), vec![item]),
+        T::FixedSizeList(item, size) => (format!("FixedSizeList({size})"), vec![item]),
+        T::Struct(members) => (name("Struct"), members.iter().collect()),
+        T::Map(entries, sorted) => {
+            let ty = if *sorted { "Map(sorted)" } else { "Map" };
+            (name(ty), vec![entries])
+        }
+        T::Union(variants, mode) => {
+            let variants = variants.iter().map(|(_, variant)| variant).collect();
+            (format!("Union({mode:?})"), variants)
+        }
+        T::RunEndEncoded(ends, values) if values.data_type().is_nested() => {
+            (format!("RunEndEncoded({})", ends.data_type()), vec![values])
+        }
+        other => (other.to_string(), Vec::new()),
+    }
+}
+
+fn schema_json(schema: &Schema) -> Value {
+    let fields: Vec<Value> = schema
+        .fields()
+        .iter()
+        .map(|field| field_json(field))
+        .collect();
+    json!({ "fields": fields, "metadata": schema.metadata() })
+}
+
+fn field_json(field: &Field) -> Value {
+    let (ty, children) = outline(field.data_type());
+    let mut json = json!({
+        "name": field.name(),
+        "type": ty,
+        "nullable": field.is_nullable(),
+        "metadata": field.metadata(),
+    });
+    if !children.is_empty() {
+        json["children"] = children
+            .into_iter()
+            .map(|child| field_json(child))
+            .collect();
+    }
+    json
+}
+
+/// The stored type of a node.
+pub(crate) fn node_type(node: &Node) -> String {
+    let basic = format!("{:?}", node.basic_type);
+    if node.basic_type.is_integer() && !node.signed {
+        format!("U{}", basic.to_lowercase())
+    } else if node.basic_type.has_fixed_size() && node.fixed_size > 0 {
+        format!("{basic}({})", node.fixed_size)
+    } else {
+        basic
+    }
+}
+
+/// The label of a node, with its properties; empty if there is none.
+pub(crate) fn node_label(node: &Node) -> String {
+    let Some(extended) = &node.extended_type else {
+        return String::new();
+    };
+    let properties = extended.properties.iter().map(|(name, value)| match value {
+        PropertyValue::String(text) | PropertyValue::Json(text) => format!("{name}={text}"),
+        other => format!("{name}={other:?}"),
+    });
+    let properties: Vec<String> = properties.collect();
+    match properties.is_empty() {
+        true => extended.label.clone(),
+        false => format!("{}{{{}}}", extended.label, properties.join(", ")),
+    }
+}
+
+fn print_node(
+    out: &mut Destination,
+    node: &Node,
+    internal_kind: Option<&str>,
+    depth: usize,
+) -> io::Result<()> {
+    let label = node_label(node);
+    let label = if label.is_empty() {
+        label
+    } else {
+        format!(" [{label}]")
+    };
+    let internal = internal_kind
+        .map(|kind| format!(" (internal: {kind})"))
+        .unwrap_or_default();
+    let indent = 2 * depth;
+    let (id, name, ty) = (node.schema_id, &node.name, node_type(node));
+    writeln!(out, "{id:>4} {:indent$}{name}: {ty}{label}{internal}", "")?;
+    for child in &node.children {
+        print_node(out, child, None, depth + 1)?;
+    }
+    Ok(())
+}
+
+fn node_json(node: &Node, internal_kind: Option<&str>) -> Value {
+    let mut json = json!({
+        "schema_id": node.schema_id,
+        "name": node.name,
+        "type": node_type(node),
+    });
+    if let Some(extended) = &node.extended_type {
+        let properties = extended.properties.iter().map(|(name, value)| {
+            let value = match value {
+                PropertyValue::String(text) | PropertyValue::Json(text) => text.clone(),
+                other => format!("{other:?}"),
+            };
+            (name.clone(), Value::String(value))
+        });
+        json["label"] = json!(extended.label);
+        json["properties"] = Value::Object(properties.collect::<Map<_, _>>());
+    }
+    if let Some(kind) = internal_kind {
+        json["internal_kind"] = json!(kind);
+    }
+    if !node.children.is_empty() {
+        json["children"] = node
+            .children
+            .iter()
+            .map(|child| node_json(child, None))
+            .collect();
+    }
+    json
+}

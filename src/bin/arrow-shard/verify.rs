@@ -1,0 +1,94 @@
+//! `arrow-shard verify`
+
+use crate::failure::Failure;
+use crate::output::Destination;
+use crate::text;
+use arrow_shard::{ErrorKind, Shard};
+use indicatif::{ProgressBar, ProgressStyle};
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+const EXAMPLES: &str = "\
+Examples:
+  arrow-shard verify flights.amudai.shard
+  arrow-shard verify --quiet *.amudai.shard && echo sound
+
+Every checksum is compared, every block decoded, every column read. Each problem is a line that
+says where it is; the exit code is 1 if there is any.";
+
+/// Check everything in shards: checksums, blocks, columns
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Args {
+    /// Directory files of the shards
+    #[arg(required = true)]
+    files: Vec<PathBuf>,
+    /// Print problems only
+    #[arg(long, short)]
+    quiet: bool,
+}
+
+/// Runs the command.
+pub(crate) fn run(args: &Args) -> Result<(), Failure> {
+    let mut out = Destination::standard();
+    let mut sound = true;
+    for file in &args.files {
+        sound &= verify(file, args.quiet, &mut out)?;
+        out.flush()?;
+    }
+    match sound {
+        true => Ok(()),
+        false => Err(Failure::Reported),
+    }
+}
+
+/// Whether the shard is sound; what is not is printed.
+fn verify(file: &Path, quiet: bool, out: &mut Destination) -> Result<bool, Failure> {
+    let place = file.display();
+    let bar = match quiet {
+        true => ProgressBar::hidden(),
+        false => ProgressBar::new(0),
+    };
+    if let Ok(style) = ProgressStyle::with_template("{bar:40} {pos} of {len} columns {msg}") {
+        bar.set_style(style);
+    }
+    let verified = Shard::open(file).and_then(|shard| {
+        shard.verify(|progress| {
+            bar.set_length(progress.total);
+            bar.set_position(progress.done);
+            bar.set_message(progress.field.to_owned());
+        })
+    });
+    bar.finish_and_clear();
+    let report = match verified {
+        Ok(report) => report,
+        Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::Io) => {
+            return Err(error.into());
+        }
+        Err(error) => {
+            // The error names the file itself.
+            writeln!(out, "{error}")?;
+            return Ok(false);
+        }
+    };
+    for problem in &report.problems {
+        writeln!(out, "{problem}")?;
+    }
+    if report.is_sound() {
+        if !quiet {
+            writeln!(
+                out,
+                "{place}: sound; {} in {}, {}, {}, {} of data",
+                text::count(report.rows, "row"),
+                text::count(report.stripes, "stripe"),
+                text::count(report.files, "file"),
+                text::count(report.blocks, "block"),
+                text::bytes(report.data_bytes),
+            )?;
+        }
+        return Ok(true);
+    }
+    let found = text::count(report.num_problems(), "problem");
+    writeln!(out, "{place}: {found}")?;
+    Ok(false)
+}

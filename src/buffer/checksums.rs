@@ -1,0 +1,301 @@
+//! Spec: docs/format.md, "Checksums of raw buffers and block maps" (property
+//! `arrow_shard.checksums`).
+
+use crate::error::{Error, ErrorKind, Result, to_usize};
+use crate::format::{AnyValue, NameValuePair, ValueKind, checksum, find_property};
+use std::ops::Range;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// Name of the property of a stripe field that holds its [`ChecksumTable`].
+pub const CHECKSUMS_PROPERTY: &str = "arrow_shard.checksums";
+
+/// Bytes that one checksum covers.
+pub const CHUNK_BYTES: usize = 65_536;
+
+/// What part of a buffer the checksums of an entry cover.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Part {
+    /// All bytes of a raw buffer.
+    Raw,
+    /// The block map.
+    BlockMap,
+}
+
+impl Part {
+    fn as_str(self) -> &'static str {
+        match self {
+            Self::Raw => "raw",
+            Self::BlockMap => "block_map",
+        }
+    }
+}
+
+/// The checksums of one part of one buffer, a u32 for every chunk of its bytes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ChecksumEntry {
+    /// Ordinal of the encoding in the stripe field.
+    pub encoding: u64,
+    /// Ordinal of the buffer in the encoding.
+    pub buffer: u64,
+    /// What is covered.
+    pub part: Part,
+    /// Bytes per chunk.
+    pub chunk_bytes: u64,
+    /// One checksum per chunk; the last chunk may be short.
+    pub checksums: Vec<u32>,
+}
+
+/// Checksums of everything in a stripe field that carries none of its own.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct ChecksumTable {
+    entries: Vec<ChecksumEntry>,
+}
+
+impl ChecksumTable {
+    /// Adds the checksums of `bytes`.
+    pub fn add(&mut self, encoding: u64, buffer: u64, part: Part, bytes: &[u8]) {
+        self.entries.push(ChecksumEntry {
+            encoding,
+            buffer,
+            part,
+            chunk_bytes: CHUNK_BYTES as u64,
+            checksums: chunks(bytes),
+        });
+    }
+
+    /// Whether nothing is covered.
+    pub fn is_empty(&self) -> bool {
+        self.entries.is_empty()
+    }
+
+    /// The table as a property.
+    pub fn to_property(&self) -> NameValuePair {
+        let entries: Vec<AnyValue> = self
+            .entries
+            .iter()
+            .map(|entry| {
+                let sums: Vec<u8> = entry
+                    .checksums
+                    .iter()
+                    .flat_map(|c| c.to_le_bytes())
+                    .collect();
+                vec![
+                    NameValuePair::new("encoding", entry.encoding),
+                    NameValuePair::new("buffer", entry.buffer),
+                    NameValuePair::new("part", entry.part.as_str()),
+                    NameValuePair::new("chunk_bytes", entry.chunk_bytes),
+                    NameValuePair::new("checksums", sums),
+                ]
+                .into()
+            })
+            .collect();
+        NameValuePair::new(CHECKSUMS_PROPERTY, entries)
+    }
+
+    /// The table among the properties of a stripe field; empty if there is none.
+    ///
+    /// # Errors
+    /// [`Corrupt`](ErrorKind::Corrupt) if the property has another shape.
+    pub fn from_properties(properties: &[NameValuePair]) -> Result<Self> {
+        let Some(value) = find_property(properties, CHECKSUMS_PROPERTY) else {
+            return Ok(Self::default());
+        };
+        let malformed = || Error::corrupt(format!("property {CHECKSUMS_PROPERTY} is malformed"));
+        let Some(ValueKind::List(list)) = &value.kind else {
+            return Err(malformed());
+        };
+        let mut entries = Vec::with_capacity(list.len());
+        for entry in list {
+            // A part that this reader does not know covers what it does not read.
+            entries.extend(Self::parse_entry(entry).ok_or_else(malformed)?);
+        }
+        Ok(Self { entries })
+    }
+
+    /// An entry; the inner `None` if its part is unknown, the outer one if it is malformed.
+    fn parse_entry(entry: &AnyValue) -> Option<Option<ChecksumEntry>> {
+        let Some(ValueKind::Struct(fields)) = &entry.kind else {
+            return None;
+        };
+        let field = |name| find_property(fields, name)?.kind.as_ref();
+        let number = |name| match field(name)? {
+            ValueKind::U64(n) => Some(*n),
+            _ => None,
+        };
+        let part = match field("part")? {
+            ValueKind::String(s) if s == Part::Raw.as_str() => Part::Raw,
+            ValueKind::String(s) if s == Part::BlockMap.as_str() => Part::BlockMap,
+            ValueKind::String(_) => return Some(None),
+            _ => return None,
+        };
+        let Some(ValueKind::Bytes(sums)) = field("checksums") else {
+            return None;
+        };
+        let words = sums.chunks_exact(4);
+        if !words.remainder().is_empty() {
+            return None;
+        }
+        Some(Some(ChecksumEntry {
+            encoding: number("encoding")?,
+            buffer: number("buffer")?,
+            part,
+            chunk_bytes: number("chunk_bytes").filter(|&n| n > 0)?,
+            checksums: words
+                .map(|w| u32::from_le_bytes([w[0], w[1], w[2], w[3]]))
+                .collect(),
+        }))
+    }
+
+    /// The checksums of a part of a buffer that is `len` bytes long, if it has any.
+    ///
+    /// # Errors
+    /// [`Corrupt`](ErrorKind::Corrupt) if there are not as many as the length needs.
+    pub fn find(&self, encoding: u64, buffer: u64, part: Part, len: u64) -> Result<Option<Chunks>> {
+        let found = self
+            .entries
+            .iter()
+            .find(|e| e.encoding == encoding && e.buffer == buffer && e.part == part);
+        let Some(entry) = found else { return Ok(None) };
+        if entry.checksums.len() as u64 != len.div_ceil(entry.chunk_bytes) {
+            return Err(Error::corrupt(format!(
+                "{} checksums for {len} bytes in chunks of {}",
+                entry.checksums.len(),
+                entry.chunk_bytes
+            )));
+        }
+        Ok(Some(Chunks {
+            len,
+            chunk_bytes: entry.chunk_bytes,
+            verified: VerifiedSet::new(entry.checksums.len()),
+            checksums: entry.checksums.clone(),
+        }))
+    }
+}
+
+fn chunks(bytes: &[u8]) -> Vec<u32> {
+    bytes.chunks(CHUNK_BYTES).map(checksum).collect()
+}
+
+/// The checksums of a sequence of bytes, and which of them have been verified.
+#[derive(Debug)]
+pub struct Chunks {
+    len: u64,
+    chunk_bytes: u64,
+    checksums: Vec<u32>,
+    verified: VerifiedSet,
+}
+
+impl Chunks {
+    /// The smallest range of whole chunks around `range`, or `range` if they are verified already.
+    pub fn cover(&self, range: Range<u64>) -> Range<u64> {
+        if range.is_empty() || self.is_verified(&range) {
+            return range;
+        }
+        let start = range.start / self.chunk_bytes * self.chunk_bytes;
+        let end = range
+            .end
+            .div_ceil(self.chunk_bytes)
+            .saturating_mul(self.chunk_bytes);
+        start..end.min(self.len)
+    }
+
+    fn ordinals(&self, range: &Range<u64>) -> Range<u64> {
+        range.start / self.chunk_bytes..range.end.div_ceil(self.chunk_bytes)
+    }
+
+    fn is_verified(&self, range: &Range<u64>) -> bool {
+        self.ordinals(range)
+            .all(|chunk| self.verified.contains(chunk))
+    }
+
+    /// Verifies the chunks that `bytes` holds; `range`, what they are of the whole, comes from
+    /// [`cover`](Self::cover).
+    ///
+    /// # Errors
+    /// [`Checksum`](ErrorKind::Checksum) if a chunk does not match.
+    pub fn verify(&self, range: &Range<u64>, bytes: &[u8]) -> Result<()> {
+        if range.is_empty() || self.is_verified(range) {
+            return Ok(());
+        }
+        for chunk in self.ordinals(range) {
+            if self.verified.contains(chunk) {
+                continue;
+            }
+            let start = chunk * self.chunk_bytes;
+            let end = (start + self.chunk_bytes).min(self.len);
+            let covered = start
+                .checked_sub(range.start)
+                .and_then(|from| Some(to_usize(from).ok()?..to_usize(end - range.start).ok()?))
+                .and_then(|r| bytes.get(r));
+            let stored = to_usize(chunk).ok().and_then(|i| self.checksums.get(i));
+            match (covered, stored) {
+                (Some(covered), Some(&stored)) if checksum(covered) == stored => {
+                    self.verified.insert(chunk);
+                }
+                _ => {
+                    return Err(Error::new(
+                        ErrorKind::Checksum,
+                        format!("bytes {start}..{end} of the buffer do not match their checksum"),
+                    ));
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// A growing set of small numbers that threads share.
+#[derive(Debug)]
+pub struct VerifiedSet(Box<[AtomicU64]>);
+
+impl VerifiedSet {
+    /// An empty set of numbers below `len`.
+    pub fn new(len: usize) -> Self {
+        Self((0..len.div_ceil(64)).map(|_| AtomicU64::new(0)).collect())
+    }
+
+    fn word(&self, i: u64) -> Option<&AtomicU64> {
+        self.0.get(usize::try_from(i / 64).ok()?)
+    }
+
+    /// Whether `i` is in the set.
+    pub fn contains(&self, i: u64) -> bool {
+        self.word(i)
+            .is_some_and(|w| w.load(Ordering::Relaxed) >> (i % 64) & 1 == 1)
+    }
+
+    /// Adds `i`.
+    pub fn insert(&self, i: u64) {
+        if let Some(word) = self.word(i) {
+            word.fetch_or(1 << (i % 64), Ordering::Relaxed);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_table_survives_as_a_property_and_finds_its_entries() {
+        let bytes: Vec<u8> = (0..150_000u32).map(|i| i.to_le_bytes()[0]).collect();
+        let mut table = ChecksumTable::default();
+        table.add(0, 1, Part::Raw, &bytes);
+        table.add(0, 1, Part::BlockMap, b"map");
+        let read = ChecksumTable::from_properties(&[table.to_property()]).unwrap();
+        assert_eq!(read, table);
+        assert!(read.find(0, 0, Part::Raw, 3).unwrap().is_none());
+        assert!(read.find(0, 1, Part::Raw, 3).is_err());
+        let chunks = read.find(0, 1, Part::Raw, 150_000).unwrap().unwrap();
+        assert_eq!(chunks.cover(70_000..70_001), 65_536..131_072);
+        assert_eq!(chunks.cover(140_000..150_000), 131_072..150_000);
+        chunks
+            .verify(&(65_536..131_072), &bytes[65_536..131_072])
+            .unwrap();
+        assert_eq!(chunks.cover(70_000..70_001), 70_000..70_001);
+        let mut damaged = bytes[131_072..].to_vec();
+        damaged[100] ^= 1;
+        let error = chunks.verify(&(131_072..150_000), &damaged).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Checksum);
+    }
+}

@@ -1,0 +1,35 @@
+//! Encoded buffers: block streams and their block maps, raw buffers, value dictionaries.
+
+mod block_map;
+mod checksums;
+mod dictionary;
+mod offsets;
+mod selection;
+mod stored;
+mod stream;
+mod strings;
+mod writer;
+
+pub use block_map::{BlockMap, BlockRange};
+pub use checksums::{
+    CHECKSUMS_PROPERTY, CHUNK_BYTES, ChecksumEntry, ChecksumTable, Chunks, Part, VerifiedSet,
+};
+pub use dictionary::{DictionaryInput, ValueDictionary};
+pub use offsets::{offset_width, read_offsets};
+pub use selection::Selection;
+pub use stored::{Blocks, Body, FieldBuffers, FieldLayout, Physical, Place, Storage, StoredBuffer};
+pub use stream::{BlockCache, ByteSource, Numbers, ReadContext, read_bits, read_numbers};
+pub use strings::{StringCache, Strings, read_fixed, read_strings, string_bytes};
+pub use writer::{BUFFER_ALIGNMENT, BlockStreamWriter, FinishedBuffer};
+
+use arrow_buffer::{ArrowNativeType, Buffer, ScalarBuffer};
+
+/// The words of a buffer, which is copied if it is not aligned; rest bytes are left out.
+pub(crate) fn words<W: ArrowNativeType>(data: &Buffer) -> ScalarBuffer<W> {
+    let len = data.len() / size_of::<W>();
+    if data.as_ptr().align_offset(align_of::<W>()) == 0 {
+        ScalarBuffer::new(data.clone(), 0, len)
+    } else {
+        ScalarBuffer::new(Buffer::from_slice_ref(data.as_slice()), 0, len)
+    }
+}

@@ -1,0 +1,97 @@
+//! Which positions of a sequence are asked for.
+
+use std::ops::Range;
+
+/// Ascending, disjoint, non-empty ranges of the positions of a schema node, and their total length.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Selection {
+    ranges: Vec<Range<u64>>,
+    len: u64,
+}
+
+impl Selection {
+    /// The positions of one range.
+    pub fn range(range: Range<u64>) -> Self {
+        let mut selection = Self::default();
+        selection.push(range);
+        selection
+    }
+
+    /// Appends a range that starts at or after the end of the last one; neighbours are joined.
+    pub fn push(&mut self, range: Range<u64>) {
+        if range.is_empty() {
+            return;
+        }
+        self.len += range.end - range.start;
+        match self.ranges.last_mut() {
+            Some(last) if last.end >= range.start => {
+                debug_assert!(last.end == range.start, "ranges must ascend");
+                last.end = range.end;
+            }
+            _ => self.ranges.push(range),
+        }
+    }
+
+    /// The ranges.
+    pub fn ranges(&self) -> &[Range<u64>] {
+        &self.ranges
+    }
+
+    /// Number of positions.
+    pub fn len(&self) -> u64 {
+        self.len
+    }
+
+    /// Whether no position is selected.
+    pub fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
+    /// The only range, if there is exactly one.
+    pub fn as_range(&self) -> Option<Range<u64>> {
+        match self.ranges.as_slice() {
+            [one] => Some(one.clone()),
+            _ => None,
+        }
+    }
+
+    /// One past the last selected position, 0 if there is none.
+    pub fn end(&self) -> u64 {
+        self.ranges.last().map_or(0, |r| r.end)
+    }
+
+    /// The same positions of a sequence that has `factor` elements for every one of this.
+    #[must_use]
+    pub fn scale(&self, factor: u64) -> Self {
+        let mut scaled = Self::default();
+        for r in &self.ranges {
+            scaled.push(r.start.saturating_mul(factor)..r.end.saturating_mul(factor));
+        }
+        scaled
+    }
+}
+
+impl FromIterator<Range<u64>> for Selection {
+    fn from_iter<I: IntoIterator<Item = Range<u64>>>(ranges: I) -> Self {
+        let mut selection = Self::default();
+        for range in ranges {
+            selection.push(range);
+        }
+        selection
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn neighbours_are_joined_and_empty_ranges_dropped() {
+        let s: Selection = [0..2, 2..5, 7..7, 9..10].into_iter().collect();
+        assert_eq!(s.ranges(), [0..5, 9..10]);
+        assert_eq!(s.len(), 6);
+        assert_eq!(s.end(), 10);
+        assert_eq!(s.as_range(), None);
+        assert_eq!(s.scale(2).ranges(), [0..10, 18..20]);
+    }
+}

@@ -1,0 +1,530 @@
+//! Spec: Chapter 6, "Data Encoding" and "Encoded Buffers": from descriptors to checked places.
+
+use super::checksums::{ChecksumTable, Chunks, Part, VerifiedSet};
+use super::{BlockMap, Selection};
+use crate::error::{Error, Result};
+use crate::format::{
+    AnyValue, BasicType, BufferKind, DataEncoding, DataRef, DataType, EncodedBuffer,
+    NativeDataEncoding, StripeFieldDescriptor,
+};
+use crate::io::ByteRange;
+use std::ops::Range;
+use std::sync::OnceLock;
+
+/// How the values of a schema node are stored.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Physical {
+    /// Nothing but presence: `Unit`, `Struct`, `FixedSizeList`.
+    Presence,
+    /// One bit per position.
+    Bits,
+    /// Numbers of 1, 2, 4 or 8 bytes.
+    Number(usize),
+    /// Binary values of one size, in bytes.
+    Fixed(usize),
+    /// Strings and binary values of any size.
+    Bytes,
+    /// Offsets into children: `List`, `Map`.
+    Lists,
+    /// Ordinals of children.
+    Union,
+}
+
+impl Physical {
+    /// How values of `node` are stored.
+    ///
+    /// # Errors
+    /// [`LimitExceeded`](crate::ErrorKind::LimitExceeded) if a fixed size exceeds 31 bits, as
+    /// Arrow's do.
+    pub fn of(node: &DataType) -> Result<Self> {
+        use BasicType as T;
+        Ok(match node.basic_type {
+            T::Unit | T::Struct | T::FixedSizeList => Self::Presence,
+            T::Boolean => Self::Bits,
+            T::Int8 => Self::Number(1),
+            T::Int16 => Self::Number(2),
+            T::Int32 | T::Float32 => Self::Number(4),
+            T::Int64 | T::Float64 | T::DateTime => Self::Number(8),
+            T::Binary | T::String => Self::Bytes,
+            T::Guid => Self::Fixed(16),
+            T::FixedSizeBinary => Self::Fixed(
+                i32::try_from(node.fixed_size)
+                    .ok()
+                    .and_then(|size| usize::try_from(size).ok())
+                    .ok_or_else(|| {
+                        Error::new(
+                            crate::ErrorKind::LimitExceeded,
+                            format!("a fixed size of {} bytes exceeds 31 bits", node.fixed_size),
+                        )
+                    })?,
+            ),
+            T::List | T::Map => Self::Lists,
+            T::Union => Self::Union,
+        })
+    }
+
+    /// Bytes per value, for values of one size.
+    pub fn width(self) -> Option<usize> {
+        match self {
+            Self::Number(width) | Self::Fixed(width) => Some(width),
+            _ => None,
+        }
+    }
+}
+
+/// Where the values of a stripe field are.
+#[derive(Debug)]
+pub struct FieldLayout {
+    /// Logical positions of the field.
+    pub positions: u64,
+    /// How the values are stored.
+    pub physical: Physical,
+    /// Where they are.
+    pub storage: Storage,
+}
+
+/// The storage of a stripe field.
+#[derive(Debug)]
+pub enum Storage {
+    /// Every position is null.
+    Null,
+    /// Every position holds this value.
+    Constant(AnyValue),
+    /// Encoded buffers.
+    Buffers(Box<FieldBuffers>),
+}
+
+/// The encoded buffers of a stripe field.
+#[derive(Debug, Default)]
+pub struct FieldBuffers {
+    /// Values, codes, bits or union ordinals.
+    pub data: Option<StoredBuffer>,
+    /// Presence, apart from the values.
+    pub presence: Option<StoredBuffer>,
+    /// Offsets, apart from the values.
+    pub offsets: Option<StoredBuffer>,
+    /// The value dictionary that the codes of `data` stand for.
+    pub dictionary: Option<Place>,
+    /// Whether the blocks of `data` hold the presence of their values.
+    pub embedded_presence: bool,
+    /// Whether the blocks of `data` hold the offsets of their values.
+    pub embedded_offsets: bool,
+}
+
+impl FieldBuffers {
+    /// The block-based and raw buffers.
+    pub fn streams(&self) -> impl Iterator<Item = &StoredBuffer> {
+        [&self.data, &self.presence, &self.offsets]
+            .into_iter()
+            .flatten()
+    }
+}
+
+/// A range of bytes of an artifact.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Place {
+    /// Number of the artifact in the table of the open shard.
+    pub artifact: u32,
+    /// The bytes.
+    pub range: ByteRange,
+}
+
+/// A buffer of values, raw or made of blocks.
+#[derive(Debug)]
+pub struct StoredBuffer {
+    /// Its role.
+    pub kind: BufferKind,
+    /// All of its bytes, the block map included.
+    pub place: Place,
+    /// How the bytes are organised.
+    pub body: Body,
+}
+
+/// How the bytes of a buffer are organised.
+#[derive(Debug)]
+pub enum Body {
+    /// Plain little-endian values, with the checksums of their bytes if they have any.
+    Raw(Option<Chunks>),
+    /// Encoded blocks and their map.
+    Blocks(Blocks),
+}
+
+/// The block-based body of a buffer.
+#[derive(Debug)]
+pub struct Blocks {
+    /// The block map, as a range of the artifact.
+    pub map_range: ByteRange,
+    /// Whether every block ends with a checksum.
+    pub checksums: bool,
+    /// Checksums of the block map.
+    pub map_checksums: Option<Chunks>,
+    map: OnceLock<BlockMap>,
+    verified: OnceLock<VerifiedSet>,
+}
+
+impl Blocks {
+    /// The block map, once [`load_map`](Self::load_map) has seen its bytes.
+    pub fn map(&self) -> Option<&BlockMap> {
+        self.map.get()
+    }
+
+    /// Parses the bytes of the block map. `buffer` is the whole buffer's range.
+    ///
+    /// # Errors
+    /// [`Corrupt`](crate::ErrorKind::Corrupt) or [`Checksum`](crate::ErrorKind::Checksum).
+    pub fn load_map(&self, buffer: ByteRange, bytes: &[u8], verify: bool) -> Result<()> {
+        if let (true, Some(chunks)) = (verify, &self.map_checksums) {
+            chunks
+                .verify(&(0..bytes.len() as u64), bytes)
+                .map_err(|e| e.within("block map"))?;
+        }
+        let map = BlockMap::parse(bytes, self.map_range.start() - buffer.start())?;
+        self.verified.get_or_init(|| VerifiedSet::new(map.len()));
+        self.map.get_or_init(|| map);
+        Ok(())
+    }
+
+    /// Whether the checksum of a block has still to be verified.
+    pub fn is_verified(&self, ordinal: usize) -> bool {
+        self.verified
+            .get()
+            .is_some_and(|v| v.contains(ordinal as u64))
+    }
+
+    /// Notes that the checksum of a block matched.
+    pub fn set_verified(&self, ordinal: usize) {
+        if let Some(verified) = self.verified.get() {
+            verified.insert(ordinal as u64);
+        }
+    }
+}
+
+impl StoredBuffer {
+    /// Appends the byte ranges that hold the given elements of `width` bytes each; the block map
+    /// of a block-based buffer must be loaded.
+    ///
+    /// # Errors
+    /// [`Corrupt`](crate::ErrorKind::Corrupt) if there are fewer elements.
+    pub fn places_of(
+        &self,
+        elements: &Selection,
+        width: usize,
+        out: &mut Vec<Place>,
+    ) -> Result<()> {
+        let mut push = |relative: Range<u64>| -> Result<()> {
+            let range = self.place.range.slice(relative.start, relative.end)?;
+            out.push(Place {
+                artifact: self.place.artifact,
+                range,
+            });
+            Ok(())
+        };
+        match &self.body {
+            Body::Raw(checksums) => {
+                for range in elements.ranges() {
+                    let bytes = raw_bytes(range, width)?;
+                    if bytes.end > self.place.range.len() {
+                        let found = self.place.range.len() / width.max(1) as u64;
+                        return Err(self.too_few(range.end, found));
+                    }
+                    push(checksums.as_ref().map_or(bytes.clone(), |c| c.cover(bytes)))?;
+                }
+            }
+            Body::Blocks(blocks) => {
+                let map = blocks
+                    .map()
+                    .ok_or_else(|| Error::corrupt("block map not loaded"))?;
+                let mut next = 0;
+                for range in elements.ranges() {
+                    if range.end > map.value_count() {
+                        return Err(self.too_few(range.end, map.value_count()));
+                    }
+                    for block in map.overlapping(range.clone()) {
+                        if block.ordinal >= next {
+                            next = block.ordinal + 1;
+                            push(block.bytes)?;
+                        }
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// The error for a buffer that ends too early.
+    pub(super) fn too_few(&self, wanted: u64, found: u64) -> Error {
+        Error::corrupt(format!(
+            "{:?} buffer holds {found} elements, expected at least {wanted}",
+            self.kind
+        ))
+    }
+}
+
+/// The bytes of elements of `width` bytes.
+pub(super) fn raw_bytes(elements: &Range<u64>, width: usize) -> Result<Range<u64>> {
+    let scale = |n: u64| {
+        n.checked_mul(width as u64)
+            .ok_or_else(|| Error::corrupt("element positions exceed 64 bits"))
+    };
+    Ok(scale(elements.start)?..scale(elements.end)?)
+}
+
+impl FieldLayout {
+    /// A field without a descriptor: every position is null.
+    pub fn absent(node: &DataType, positions: u64) -> Result<Self> {
+        Ok(Self {
+            positions,
+            physical: Physical::of(node)?,
+            storage: Storage::Null,
+        })
+    }
+
+    /// Checks a descriptor and finds its buffers. Of several encodings, the first that this
+    /// reader supports is used. `artifact` gives the number of an artifact for its URL.
+    ///
+    /// # Errors
+    /// [`Corrupt`](crate::ErrorKind::Corrupt) if the descriptor contradicts itself,
+    /// [`Unsupported`](crate::ErrorKind::Unsupported) if no encoding can be read.
+    pub fn try_new(
+        node: &DataType,
+        descriptor: &StripeFieldDescriptor,
+        artifact: &mut dyn FnMut(&str) -> Result<u32>,
+    ) -> Result<Self> {
+        let field = &descriptor.field;
+        let physical = Physical::of(node)?;
+        let positions = field.position_count;
+        let nulls = field.null_count;
+        if nulls.is_some_and(|n| n > positions) {
+            return Err(Error::corrupt(format!(
+                "{} nulls in {positions} positions",
+                nulls.unwrap_or(0)
+            )));
+        }
+        let storage = match &field.constant_value {
+            _ if nulls == Some(positions) => Storage::Null,
+            Some(value) if value.is_null() => Storage::Null,
+            Some(value) if is_leaf(physical) => {
+                if nulls.is_some_and(|n| n > 0) {
+                    return Err(Error::corrupt("a constant value beside nulls"));
+                }
+                Storage::Constant(value.clone())
+            }
+            _ => Storage::Buffers(Box::new(first_supported(
+                descriptor, physical, positions, artifact,
+            )?)),
+        };
+        Ok(Self {
+            positions,
+            physical,
+            storage,
+        })
+    }
+}
+
+fn is_leaf(physical: Physical) -> bool {
+    !matches!(
+        physical,
+        Physical::Presence | Physical::Lists | Physical::Union
+    )
+}
+
+fn first_supported(
+    descriptor: &StripeFieldDescriptor,
+    physical: Physical,
+    positions: u64,
+    artifact: &mut dyn FnMut(&str) -> Result<u32>,
+) -> Result<FieldBuffers> {
+    let table = ChecksumTable::from_properties(&descriptor.field.custom_properties)?;
+    let mut lacking = Vec::new();
+    for (ordinal, encoding) in descriptor.encodings.iter().enumerate() {
+        let parsed = match encoding {
+            DataEncoding::Native(native) => native_buffers(
+                native,
+                ordinal as u64,
+                &table,
+                physical,
+                positions,
+                artifact,
+            ),
+            DataEncoding::Parquet(_) => Err(Error::unsupported("external Parquet column chunks")),
+            DataEncoding::Unknown => Err(Error::unsupported("an encoding of an unknown kind")),
+        };
+        match parsed {
+            Err(e) if e.kind() == crate::ErrorKind::Unsupported => {
+                lacking.push(format!("encoding {ordinal}: {}", e.message()));
+            }
+            other => return other.map_err(|e| e.within(format!("encoding {ordinal}"))),
+        }
+    }
+    if lacking.is_empty() {
+        return Err(Error::corrupt(
+            "the field has neither an encoding nor a constant value",
+        ));
+    }
+    Err(Error::unsupported(format!(
+        "no encoding of the field can be read ({}); a newer reader may support it",
+        lacking.join("; ")
+    )))
+}
+
+fn native_buffers(
+    native: &NativeDataEncoding,
+    encoding: u64,
+    table: &ChecksumTable,
+    physical: Physical,
+    positions: u64,
+    artifact: &mut dyn FnMut(&str) -> Result<u32>,
+) -> Result<FieldBuffers> {
+    if native.packed_group || native.buffers.iter().any(is_packed_member) {
+        return Err(Error::unsupported("packed groups"));
+    }
+    let mut buffers = FieldBuffers::default();
+    let has_dictionary = native
+        .buffers
+        .iter()
+        .any(|b| b.kind == BufferKind::ValueDictionary);
+    for (ordinal, buffer) in native.buffers.iter().enumerate() {
+        let kind = buffer.kind;
+        let slot = match kind {
+            BufferKind::Data => &mut buffers.data,
+            BufferKind::Presence => &mut buffers.presence,
+            BufferKind::Offsets => &mut buffers.offsets,
+            BufferKind::ValueDictionary => {
+                buffers.dictionary = Some(place(buffer.buffer.as_ref(), artifact)?);
+                continue;
+            }
+            BufferKind::RangeIndex => continue,
+            BufferKind::OpaqueDictionary => {
+                return Err(Error::unsupported("compressor dictionaries"));
+            }
+            BufferKind::Other(number) => {
+                return Err(Error::unsupported(format!("buffer kind {number}")));
+            }
+        };
+        if slot.is_some() {
+            return Err(Error::corrupt(format!("two {kind:?} buffers")));
+        }
+        let stored = stored_buffer(buffer, encoding, ordinal as u64, table, artifact)
+            .map_err(|e| e.within(format!("{kind:?} buffer")))?;
+        if let Body::Raw(_) = stored.body {
+            check_raw_size(&stored, physical, has_dictionary, positions)?;
+        }
+        *slot = Some(stored);
+        if kind == BufferKind::Data {
+            buffers.embedded_presence = buffer.embedded_presence && buffer.block_map.is_some();
+            buffers.embedded_offsets = buffer.embedded_offsets && buffer.block_map.is_some();
+        }
+    }
+    check_complete(&buffers, physical, positions)?;
+    Ok(buffers)
+}
+
+/// Members of a packed group reference no bytes of their own.
+fn is_packed_member(buffer: &EncodedBuffer) -> bool {
+    buffer.buffer.is_none() && buffer.packed_group_index.is_some()
+}
+
+fn place(
+    reference: Option<&DataRef>,
+    artifact: &mut dyn FnMut(&str) -> Result<u32>,
+) -> Result<Place> {
+    let reference =
+        reference.ok_or_else(|| Error::corrupt("the buffer has no reference to its bytes"))?;
+    Ok(Place {
+        artifact: artifact(&reference.url)?,
+        range: reference.range,
+    })
+}
+
+fn stored_buffer(
+    buffer: &EncodedBuffer,
+    encoding: u64,
+    ordinal: u64,
+    table: &ChecksumTable,
+    artifact: &mut dyn FnMut(&str) -> Result<u32>,
+) -> Result<StoredBuffer> {
+    let place = place(buffer.buffer.as_ref(), artifact)?;
+    let body = match &buffer.block_map {
+        None => Body::Raw(table.find(encoding, ordinal, Part::Raw, place.range.len())?),
+        Some(map) => {
+            let same_file = artifact(&map.url)? == place.artifact;
+            if !same_file
+                || !place.range.contains(map.range)
+                || map.range.end() != place.range.end()
+            {
+                return Err(Error::corrupt(format!(
+                    "the block map {} is not the tail of its buffer {}",
+                    map.range, place.range
+                )));
+            }
+            Body::Blocks(Blocks {
+                map_range: map.range,
+                checksums: buffer.block_checksums,
+                map_checksums: table.find(encoding, ordinal, Part::BlockMap, map.range.len())?,
+                map: OnceLock::new(),
+                verified: OnceLock::new(),
+            })
+        }
+    };
+    Ok(StoredBuffer {
+        kind: buffer.kind,
+        place,
+        body,
+    })
+}
+
+/// Spec: docs/format.md, "Raw buffers": the length of a raw buffer follows from its kind.
+fn check_raw_size(
+    buffer: &StoredBuffer,
+    physical: Physical,
+    has_dictionary: bool,
+    positions: u64,
+) -> Result<()> {
+    let len = buffer.place.range.len();
+    let times = |width: usize| positions.checked_mul(width as u64);
+    let expected = match (buffer.kind, physical) {
+        (BufferKind::Presence, _) | (BufferKind::Data, Physical::Bits) => {
+            Some(positions.div_ceil(8))
+        }
+        (BufferKind::Offsets, Physical::Union) => times(8),
+        (BufferKind::Offsets, _) => {
+            let count = positions.checked_add(1);
+            let wide = count.and_then(|n| n.checked_mul(8));
+            let narrow = count.and_then(|n| n.checked_mul(4));
+            if Some(len) == narrow { narrow } else { wide }
+        }
+        (BufferKind::Data, _) if has_dictionary => times(4),
+        (BufferKind::Data, Physical::Union) => Some(positions),
+        (BufferKind::Data, Physical::Number(width) | Physical::Fixed(width)) => times(width),
+        _ => return Ok(()),
+    };
+    if expected != Some(len) {
+        return Err(Error::corrupt(format!(
+            "a raw {:?} buffer of {len} bytes for {positions} positions",
+            buffer.kind
+        )));
+    }
+    Ok(())
+}
+
+fn check_complete(buffers: &FieldBuffers, physical: Physical, positions: u64) -> Result<()> {
+    let needs = |present: bool, what: &str| {
+        if present || positions == 0 {
+            Ok(())
+        } else {
+            Err(Error::corrupt(format!("the field has no {what} buffer")))
+        }
+    };
+    match physical {
+        Physical::Presence => Ok(()),
+        Physical::Lists => needs(buffers.offsets.is_some(), "OFFSETS"),
+        Physical::Bytes if buffers.dictionary.is_none() && !buffers.embedded_offsets => {
+            needs(buffers.data.is_some(), "DATA")?;
+            if buffers.offsets.is_none() && positions > 0 {
+                return Err(Error::unsupported("delimited strings"));
+            }
+            Ok(())
+        }
+        _ => needs(buffers.data.is_some(), "DATA"),
+    }
+}

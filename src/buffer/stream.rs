@@ -1,0 +1,497 @@
+//! Spec: Chapter 6, "Encoded Buffers": elements out of raw buffers and block streams.
+
+use super::stored::{Blocks, Body, Place, StoredBuffer, raw_bytes};
+use super::{BlockMap, BlockRange, Selection};
+use crate::encoding::bytes::NullsOut;
+use crate::encoding::{Context, NumberKind, Scratch, Word, envelope, number, presence};
+use crate::error::{Error, ErrorKind, Result, Within, to_usize};
+use crate::limits::Limits;
+use arrow_buffer::{BooleanBuffer, BooleanBufferBuilder, Buffer, MutableBuffer};
+use bytes::Bytes;
+use std::ops::Range;
+
+/// Gives bytes of artifacts that have been fetched, or are in memory anyway.
+pub trait ByteSource {
+    /// The bytes of a place that was asked for before.
+    fn bytes(&self, place: Place) -> Result<Bytes>;
+
+    /// The bytes of any place, if they are in memory anyway.
+    fn resident(&self, place: Place) -> Result<Option<Bytes>>;
+}
+
+/// What decoding needs beside the buffers.
+pub struct ReadContext<'a> {
+    /// The encoded bytes.
+    pub source: &'a dyn ByteSource,
+    /// What decoding may cost.
+    pub limits: &'a Limits,
+    /// Space that is used again from block to block.
+    pub scratch: &'a mut Scratch,
+    /// Whether to verify checksums that have not been verified yet.
+    pub verify: bool,
+    /// Whether the rest of a block is likely to be asked for next, so that it is worth keeping.
+    pub sequential: bool,
+}
+
+impl ReadContext<'_> {
+    pub(super) fn decoding(&mut self) -> Context<'_> {
+        Context {
+            limits: self.limits,
+            scratch: self.scratch,
+        }
+    }
+
+    /// Refuses to make more than the limits allow.
+    pub(crate) fn check_batch_bytes(&self, elements: u64, width: usize) -> Result<()> {
+        let bytes = elements.saturating_mul(width as u64);
+        if bytes > self.limits.max_batch_bytes() {
+            return Err(Error::new(
+                ErrorKind::LimitExceeded,
+                format!(
+                    "{elements} elements of {width} bytes exceed Limits::max_batch_bytes ({}); \
+                     read smaller batches or raise the limit",
+                    self.limits.max_batch_bytes()
+                ),
+            ));
+        }
+        Ok(())
+    }
+}
+
+/// Decoded numbers and, if their blocks hold it, their presence.
+#[derive(Debug, Clone)]
+pub struct Numbers {
+    /// The values, little-endian.
+    pub data: Buffer,
+    /// Which are present; `None` if all are.
+    pub nulls: Option<BooleanBuffer>,
+}
+
+/// The last block decoded, kept for the next batch.
+#[derive(Debug)]
+pub struct BlockCache<T>(Option<(usize, T)>);
+
+impl<T> Default for BlockCache<T> {
+    fn default() -> Self {
+        Self(None)
+    }
+}
+
+impl<T> BlockCache<T> {
+    pub(super) fn get_or_decode(
+        &mut self,
+        ordinal: usize,
+        decode: impl FnOnce() -> Result<T>,
+    ) -> Result<&T> {
+        let kept = match self.0.take() {
+            Some((kept, block)) if kept == ordinal => block,
+            _ => decode()?,
+        };
+        Ok(&self.0.insert((ordinal, kept)).1)
+    }
+}
+
+/// The part of a block that a selection covers.
+pub(super) struct BlockPart {
+    pub(super) block: BlockRange,
+    /// Number of values of the block.
+    pub(super) len: usize,
+    /// Selected values, relative to the block.
+    pub(super) ranges: Vec<Range<usize>>,
+}
+
+impl BlockPart {
+    pub(super) fn is_whole(&self) -> bool {
+        matches!(self.ranges.as_slice(), [r] if r.start == 0 && r.end == self.len)
+    }
+
+    pub(super) fn selected(&self) -> usize {
+        self.ranges.iter().map(Range::len).sum()
+    }
+}
+
+/// Splits a selection at the borders of blocks.
+pub(super) fn block_parts(
+    buffer: &StoredBuffer,
+    map: &BlockMap,
+    elements: &Selection,
+    limits: &Limits,
+) -> Result<Vec<BlockPart>> {
+    if elements.end() > map.value_count() {
+        return Err(buffer.too_few(elements.end(), map.value_count()));
+    }
+    let mut parts: Vec<BlockPart> = Vec::new();
+    for range in elements.ranges() {
+        for block in map.overlapping(range.clone()) {
+            let start = range.start.max(block.values.start) - block.values.start;
+            let end = range.end.min(block.values.end) - block.values.start;
+            let local = to_usize(start)?..to_usize(end)?;
+            match parts.last_mut() {
+                Some(last) if last.block.ordinal == block.ordinal => last.ranges.push(local),
+                _ => {
+                    let len = block.values.end - block.values.start;
+                    if len > u64::from(limits.max_block_values()) {
+                        return Err(Error::new(
+                            ErrorKind::LimitExceeded,
+                            format!("block {} holds {len} values", block.ordinal),
+                        ));
+                    }
+                    parts.push(BlockPart {
+                        block,
+                        len: to_usize(len)?,
+                        ranges: vec![local],
+                    });
+                }
+            }
+        }
+    }
+    Ok(parts)
+}
+
+/// The bytes of a block without its checksum, which is verified unless it has been before.
+pub(super) fn block_bytes(
+    buffer: &StoredBuffer,
+    blocks: &Blocks,
+    block: &BlockRange,
+    cx: &ReadContext<'_>,
+) -> Result<Bytes> {
+    let place = Place {
+        artifact: buffer.place.artifact,
+        range: buffer
+            .place
+            .range
+            .slice(block.bytes.start, block.bytes.end)?,
+    };
+    let bytes = cx.source.bytes(place)?;
+    if !blocks.checksums {
+        return Ok(bytes);
+    }
+    let verify = cx.verify && !blocks.is_verified(block.ordinal);
+    let len = envelope::strip_checksum(&bytes, verify)?.len();
+    if verify {
+        blocks.set_verified(block.ordinal);
+    }
+    Ok(bytes.slice(..len))
+}
+
+/// The bytes of elements of a raw buffer, checked against their checksums.
+pub(super) fn raw_slice(
+    buffer: &StoredBuffer,
+    elements: &Range<u64>,
+    width: usize,
+    cx: &ReadContext<'_>,
+) -> Result<Bytes> {
+    let Body::Raw(checksums) = &buffer.body else {
+        return Err(Error::corrupt("a raw buffer was expected"));
+    };
+    let wanted = raw_bytes(elements, width)?;
+    if wanted.end > buffer.place.range.len() {
+        return Err(buffer.too_few(elements.end, buffer.place.range.len() / width.max(1) as u64));
+    }
+    let covered = match checksums {
+        Some(chunks) if cx.verify => chunks.cover(wanted.clone()),
+        _ => wanted.clone(),
+    };
+    let bytes = cx.source.bytes(Place {
+        artifact: buffer.place.artifact,
+        range: buffer.place.range.slice(covered.start, covered.end)?,
+    })?;
+    if let (Some(chunks), true) = (checksums, cx.verify) {
+        chunks.verify(&covered, &bytes)?;
+    }
+    let from = to_usize(wanted.start - covered.start)?;
+    Ok(bytes.slice(from..from + to_usize(wanted.end - wanted.start)?))
+}
+
+/// The given elements of a raw buffer; without a copy if they are one range.
+pub(super) fn read_raw(
+    buffer: &StoredBuffer,
+    elements: &Selection,
+    width: usize,
+    cx: &ReadContext<'_>,
+) -> Result<Buffer> {
+    if let Some(range) = elements.as_range() {
+        return Ok(Buffer::from(raw_slice(buffer, &range, width, cx)?));
+    }
+    cx.check_batch_bytes(elements.len(), width)?;
+    let mut out = MutableBuffer::new(to_usize(elements.len())?.saturating_mul(width));
+    for range in elements.ranges() {
+        out.extend_from_slice(&raw_slice(buffer, range, width, cx)?);
+    }
+    Ok(out.into())
+}
+
+/// The given elements of a buffer of numbers. With `embedded_presence`, blocks say which of
+/// their values are null.
+///
+/// # Errors
+/// Those of damaged bytes, with the block named.
+pub fn read_numbers<W: Word>(
+    buffer: &StoredBuffer,
+    kind: NumberKind,
+    embedded_presence: bool,
+    elements: &Selection,
+    cx: &mut ReadContext<'_>,
+    cache: &mut BlockCache<Numbers>,
+) -> Result<Numbers> {
+    let blocks = match &buffer.body {
+        Body::Raw(_) => {
+            return Ok(Numbers {
+                data: read_raw(buffer, elements, W::BYTES, cx)?,
+                nulls: None,
+            });
+        }
+        Body::Blocks(blocks) => blocks,
+    };
+    let map = blocks
+        .map()
+        .ok_or_else(|| Error::corrupt("block map not loaded"))?;
+    cx.check_batch_bytes(elements.len(), W::BYTES)?;
+    let parts = block_parts(buffer, map, elements, cx.limits)?;
+    let reader = NumberReader {
+        buffer,
+        blocks,
+        kind,
+        embedded_presence,
+    };
+    if let [part] = parts.as_slice()
+        && let [range] = part.ranges.as_slice()
+        && cx.sequential
+        && !part.is_whole()
+    {
+        let block = cache.get_or_decode(part.block.ordinal, || {
+            reader.read::<W>(std::slice::from_ref(&part.whole()), cx, None)
+        })?;
+        return Ok(block.slice(range, W::BYTES));
+    }
+    reader.read::<W>(&parts, cx, Some(cache))
+}
+
+impl BlockPart {
+    /// All of the block.
+    pub(super) fn whole(&self) -> Self {
+        #[expect(
+            clippy::single_range_in_vec_init,
+            reason = "the list of one range is what is meant"
+        )]
+        Self {
+            block: self.block.clone(),
+            len: self.len,
+            ranges: vec![0..self.len],
+        }
+    }
+}
+
+impl Numbers {
+    fn slice(&self, range: &Range<usize>, width: usize) -> Self {
+        Self {
+            data: self
+                .data
+                .slice_with_length(range.start * width, range.len() * width),
+            nulls: self
+                .nulls
+                .as_ref()
+                .map(|nulls| nulls.slice(range.start, range.len())),
+        }
+    }
+}
+
+struct NumberReader<'a> {
+    buffer: &'a StoredBuffer,
+    blocks: &'a Blocks,
+    kind: NumberKind,
+    embedded_presence: bool,
+}
+
+impl NumberReader<'_> {
+    /// Decodes parts of blocks one after the other, straight into place where a block is wanted
+    /// whole. Without a cache nothing is kept.
+    fn read<W: Word>(
+        &self,
+        parts: &[BlockPart],
+        cx: &mut ReadContext<'_>,
+        mut cache: Option<&mut BlockCache<Numbers>>,
+    ) -> Result<Numbers> {
+        let total: usize = parts.iter().map(BlockPart::selected).sum();
+        let mut data = MutableBuffer::from_len_zeroed(total * W::BYTES);
+        let dst = data.typed_data_mut::<W>();
+        let mut nulls = NullsBuilder::default();
+        let mut at = 0;
+        for part in parts {
+            let dst = &mut dst[at..at + part.selected()];
+            at += part.selected();
+            match &mut cache {
+                Some(cache) if cx.sequential && !part.is_whole() => {
+                    let block = cache.get_or_decode(part.block.ordinal, || {
+                        self.read::<W>(std::slice::from_ref(&part.whole()), cx, None)
+                    })?;
+                    let mut done = 0;
+                    for range in &part.ranges {
+                        let kept = block.slice(range, W::BYTES);
+                        dst[done..done + range.len()].copy_from_slice(kept.data.typed_data::<W>());
+                        done += range.len();
+                        nulls.append(range.len(), kept.nulls.as_ref());
+                    }
+                }
+                _ => self
+                    .read_part(part, cx, dst, &mut nulls)
+                    .within(|| format!("block {}", part.block.ordinal))?,
+            }
+        }
+        Ok(Numbers {
+            data: data.into(),
+            nulls: nulls.finish(),
+        })
+    }
+
+    fn read_part<W: Word>(
+        &self,
+        part: &BlockPart,
+        cx: &mut ReadContext<'_>,
+        dst: &mut [W],
+        nulls: &mut NullsBuilder,
+    ) -> Result<()> {
+        let bytes = block_bytes(self.buffer, self.blocks, &part.block, cx)?;
+        let block = envelope::open(&bytes)?;
+        if part.is_whole() {
+            number::decode(block.values, self.kind, &mut cx.decoding(), dst)?;
+        } else {
+            let (values, len) = (block.values, part.len);
+            number::decode_selected(
+                values,
+                self.kind,
+                len,
+                &part.ranges,
+                &mut cx.decoding(),
+                dst,
+            )?;
+        }
+        check_section(block.presence, self.embedded_presence)?;
+        nulls.append_section(block.presence, part)
+    }
+}
+
+/// Blocks have a presence section only where their buffer has embedded presence.
+fn check_section(section: &[u8], embedded: bool) -> Result<()> {
+    if !embedded && !section.is_empty() {
+        return Err(Error::corrupt(
+            "a presence section in a buffer without presence",
+        ));
+    }
+    Ok(())
+}
+
+/// Collects presence, and costs nothing as long as nothing is null.
+#[derive(Default)]
+pub(super) struct NullsBuilder {
+    len: usize,
+    bits: Option<BooleanBufferBuilder>,
+}
+
+impl NullsBuilder {
+    fn bits(&mut self) -> &mut BooleanBufferBuilder {
+        let len = self.len;
+        self.bits.get_or_insert_with(|| {
+            let mut bits = BooleanBufferBuilder::new(len);
+            bits.append_n(len, true);
+            bits
+        })
+    }
+
+    pub(super) fn append(&mut self, len: usize, presence: Option<&BooleanBuffer>) {
+        if let Some(presence) = presence {
+            self.bits().append_buffer(presence);
+        } else if let Some(bits) = &mut self.bits {
+            bits.append_n(len, true);
+        }
+        self.len += len;
+    }
+
+    /// Appends the presence of a block's selected values: what its section says, where the buffer
+    /// has `embedded` presence, less what `decode` finds to be null by the values themselves.
+    pub(super) fn append_block(
+        &mut self,
+        section: &[u8],
+        embedded: bool,
+        part: &BlockPart,
+        decode: impl FnOnce(&mut NullsOut<'_>) -> Result<()>,
+    ) -> Result<()> {
+        check_section(section, embedded)?;
+        let mut bits = BooleanBufferBuilder::new(part.selected());
+        if part.is_whole() {
+            presence::decode(section, part.len, &mut bits)?;
+        } else {
+            presence::decode_selected(section, part.len, &part.ranges, &mut bits)?;
+        }
+        let mut nulls = NullsOut::new(&mut bits, 0);
+        decode(&mut nulls)?;
+        let bits = (nulls.cleared() > 0 || !section.is_empty()).then(|| bits.finish());
+        self.append(part.selected(), bits.as_ref());
+        Ok(())
+    }
+
+    /// Appends the selected part of a block's presence section.
+    fn append_section(&mut self, section: &[u8], part: &BlockPart) -> Result<()> {
+        if section.is_empty() {
+            self.append(part.selected(), None);
+            return Ok(());
+        }
+        if part.is_whole() {
+            presence::decode(section, part.len, self.bits())?;
+            self.len += part.len;
+            return Ok(());
+        }
+        presence::decode_selected(section, part.len, &part.ranges, self.bits())?;
+        self.len += part.selected();
+        Ok(())
+    }
+
+    pub(super) fn finish(self) -> Option<BooleanBuffer> {
+        self.bits.map(|mut bits| bits.finish())
+    }
+}
+
+/// The given bits of a bit buffer, raw or made of blocks of u8.
+///
+/// # Errors
+/// Those of [`read_numbers`].
+pub fn read_bits(
+    buffer: &StoredBuffer,
+    positions: &Selection,
+    cx: &mut ReadContext<'_>,
+    cache: &mut BlockCache<Numbers>,
+) -> Result<BooleanBuffer> {
+    let mut elements = Selection::default();
+    let mut next = 0;
+    for range in positions.ranges() {
+        let (start, end) = ((range.start / 8).max(next), range.end.div_ceil(8));
+        elements.push(start..end.max(start));
+        next = end;
+    }
+    let bytes = read_numbers::<u8>(buffer, NumberKind::Unsigned, false, &elements, cx, cache)?.data;
+    if let Some(range) = positions.as_range() {
+        let offset = (range.start % 8) as usize;
+        return Ok(BooleanBuffer::new(
+            bytes,
+            offset,
+            to_usize(positions.len())?,
+        ));
+    }
+    let mut bits = BooleanBufferBuilder::new(to_usize(positions.len())?);
+    // The first bit in `bytes` of the stretch of bytes that holds the range.
+    let (mut stretch_start, mut stretch_bit, mut total) = (0, 0, 0);
+    let mut stretches = elements.ranges().iter();
+    for range in positions.ranges() {
+        while range.start / 8 >= stretch_start + total / 8 {
+            let Some(stretch) = stretches.next() else {
+                return Err(Error::corrupt("bits out of order"));
+            };
+            stretch_bit += total;
+            stretch_start = stretch.start;
+            total = (stretch.end - stretch.start) * 8;
+        }
+        let first = to_usize(stretch_bit + range.start - stretch_start * 8)?;
+        bits.append_packed_range(first..first + to_usize(range.end - range.start)?, &bytes);
+    }
+    Ok(bits.finish())
+}

@@ -1,0 +1,363 @@
+//! Spec: Chapter 6, "Primitive Variable-Sized Encoding": byte strings, of any size and of one size,
+//! out of raw buffers and block streams.
+
+use super::Selection;
+use super::offsets::read_offsets;
+use super::stored::{Body, FieldBuffers, StoredBuffer};
+use super::stream::{
+    BlockCache, BlockPart, NullsBuilder, Numbers, ReadContext, block_bytes, block_parts, raw_slice,
+    read_numbers, read_raw,
+};
+use crate::encoding::NumberKind;
+use crate::encoding::bytes::{self, BytesBuilder, BytesLayout, Decoded};
+use crate::encoding::envelope;
+use crate::error::{Error, Result, Within, to_usize};
+use crate::kernels::{is_ascending, rebase_offsets};
+use arrow_buffer::{BooleanBuffer, Buffer, OffsetBuffer, ScalarBuffer};
+use std::ops::Range;
+
+/// Decoded byte strings and, if their blocks hold it, their presence.
+#[derive(Debug, Clone)]
+pub struct Strings {
+    /// The values.
+    pub values: Decoded,
+    /// Which are present; `None` if all are.
+    pub nulls: Option<BooleanBuffer>,
+}
+
+/// The blocks of a field of byte strings that were decoded last.
+#[derive(Debug, Default)]
+pub struct StringCache {
+    blocks: BlockCache<Strings>,
+    numbers: BlockCache<Numbers>,
+    offsets: BlockCache<Numbers>,
+}
+
+impl Strings {
+    /// `n` copies of a value.
+    ///
+    /// # Errors
+    /// [`OffsetOverflow`](crate::ErrorKind::OffsetOverflow) if 32-bit offsets do not suffice.
+    pub fn repeated(
+        value: &[u8],
+        n: usize,
+        layout: BytesLayout,
+        cx: &mut ReadContext<'_>,
+    ) -> Result<Decoded> {
+        let mut builder = BytesBuilder::new(layout, n);
+        builder.append_repeated(value, n, &cx.decoding())?;
+        Ok(builder.finish())
+    }
+
+    fn slice(&self, range: &Range<usize>, size: usize) -> Self {
+        Self {
+            values: self.values.slice(range.clone(), size),
+            nulls: self
+                .nulls
+                .as_ref()
+                .map(|nulls| nulls.slice(range.start, range.len())),
+        }
+    }
+}
+
+/// Values of one size, `width` bytes each.
+///
+/// # Errors
+/// Those of damaged bytes, with the block named.
+pub fn read_fixed(
+    data: &StoredBuffer,
+    width: usize,
+    embedded_presence: bool,
+    rows: &Selection,
+    cx: &mut ReadContext<'_>,
+    cache: &mut StringCache,
+) -> Result<Numbers> {
+    if let Body::Raw(_) = data.body {
+        return Ok(Numbers {
+            data: read_raw(data, rows, width, cx)?,
+            nulls: None,
+        });
+    }
+    cx.check_batch_bytes(rows.len(), width)?;
+    let layout = BytesLayout::Fixed(width);
+    let read = read_blocks(data, layout, embedded_presence, rows, cx, &mut cache.blocks)?;
+    match read.values {
+        Decoded::Fixed(data) => Ok(Numbers {
+            data,
+            nulls: read.nulls,
+        }),
+        _ => Err(Error::corrupt("values of one size were expected")),
+    }
+}
+
+/// Values of any size: of blocks that hold their offsets, or of DATA beside OFFSETS.
+///
+/// # Errors
+/// Those of damaged bytes, with the block named;
+/// [`OffsetOverflow`](crate::ErrorKind::OffsetOverflow) if 32-bit offsets do not suffice.
+pub fn read_strings(
+    buffers: &FieldBuffers,
+    positions: u64,
+    layout: BytesLayout,
+    rows: &Selection,
+    cx: &mut ReadContext<'_>,
+    cache: &mut StringCache,
+) -> Result<Strings> {
+    let Some(data) = &buffers.data else {
+        return Err(Error::corrupt("the field has no DATA buffer"));
+    };
+    cx.check_batch_bytes(rows.len(), 16)?;
+    match &buffers.offsets {
+        Some(offsets) if buffers.has_separate_offsets() => {
+            let values = read_separate(data, offsets, positions, layout, rows, cx, cache)?;
+            Ok(Strings {
+                values,
+                nulls: None,
+            })
+        }
+        _ => {
+            let embedded = buffers.embedded_presence;
+            read_blocks(data, layout, embedded, rows, cx, &mut cache.blocks)
+                .within(|| "DATA buffer".to_owned())
+        }
+    }
+}
+
+/// Which bytes of DATA the values of the rows are, for values whose OFFSETS are stored apart.
+///
+/// # Errors
+/// Those of damaged bytes.
+pub fn string_bytes(
+    buffers: &FieldBuffers,
+    positions: u64,
+    rows: &Selection,
+    cx: &mut ReadContext<'_>,
+    cache: &mut StringCache,
+) -> Result<Selection> {
+    let Some(offsets) = &buffers.offsets else {
+        return Err(Error::corrupt("the field has no OFFSETS buffer"));
+    };
+    let mut bytes = Selection::default();
+    for range in rows.ranges() {
+        let elements = Selection::range(range.start..range.end + 1);
+        let ends = read_offsets(offsets, positions, &elements, cx, &mut cache.offsets)?;
+        if let (Some(&first), Some(&last)) = (ends.first(), ends.last()) {
+            if first < bytes.end() {
+                return Err(Error::corrupt("offsets do not ascend").within("OFFSETS buffer"));
+            }
+            bytes.push(first..last);
+        }
+    }
+    Ok(bytes)
+}
+
+fn read_separate(
+    data: &StoredBuffer,
+    offsets: &StoredBuffer,
+    positions: u64,
+    layout: BytesLayout,
+    rows: &Selection,
+    cx: &mut ReadContext<'_>,
+    cache: &mut StringCache,
+) -> Result<Decoded> {
+    if let Some(range) = rows.as_range()
+        && let Some(decoded) = raw_in_place(data, offsets, positions, layout, &range, cx)?
+    {
+        return Ok(decoded);
+    }
+    let mut builder = BytesBuilder::new(layout, to_usize(rows.len())?);
+    for range in rows.ranges() {
+        let elements = Selection::range(range.start..range.end + 1);
+        let ends = read_offsets(offsets, positions, &elements, cx, &mut cache.offsets)?;
+        let (Some(&first), Some(&last)) = (ends.first(), ends.last()) else {
+            continue;
+        };
+        let bytes = Selection::range(first..last);
+        let (kind, cache) = (NumberKind::Unsigned, &mut cache.numbers);
+        let read = read_numbers::<u8>(data, kind, false, &bytes, cx, cache)
+            .within(|| "DATA buffer".to_owned())?;
+        let mut local = Vec::with_capacity(ends.len());
+        local.extend(ends.iter().map(|end| end - first));
+        builder.append_values(&local, read.data)?;
+    }
+    Ok(builder.finish())
+}
+
+/// Raw values in memory, without copying them: the offsets too, if they have the layout's width.
+fn raw_in_place(
+    data: &StoredBuffer,
+    offsets: &StoredBuffer,
+    positions: u64,
+    layout: BytesLayout,
+    rows: &Range<u64>,
+    cx: &mut ReadContext<'_>,
+) -> Result<Option<Decoded>> {
+    let (Body::Raw(_), Body::Raw(_)) = (&data.body, &offsets.body) else {
+        return Ok(None);
+    };
+    let Some(whole) = cx.source.resident(data.place)? else {
+        return Ok(None);
+    };
+    let width = super::offset_width(offsets, positions);
+    let elements = rows.start..rows.end + 1;
+    let stored = Buffer::from(raw_slice(offsets, &elements, width, cx)?);
+    let ends: Vec<u64> = match width {
+        4 => super::words::<u32>(&stored)
+            .iter()
+            .map(|&end| u64::from(end))
+            .collect(),
+        _ => super::words::<u64>(&stored).to_vec(),
+    };
+    let (Some(&first), Some(&last)) = (ends.first(), ends.last()) else {
+        return Ok(None);
+    };
+    let fits = last <= data.place.range.len() && i64::try_from(last).is_ok();
+    if !is_ascending(&ends) || !fits {
+        return Err(Error::corrupt("offsets do not ascend within DATA").within("OFFSETS buffer"));
+    }
+    // Verifies the checksums of the bytes that the values are.
+    raw_slice(data, &(first..last), 1, cx).within(|| "DATA buffer".to_owned())?;
+    let n = ends.len() - 1;
+    let values = Buffer::from(whole);
+    Ok(Some(match layout {
+        BytesLayout::Offsets64 if width == 8 => {
+            Decoded::Offsets64(OffsetBuffer::new(super::words::<i64>(&stored)), values)
+        }
+        BytesLayout::Offsets32 if width == 4 && i32::try_from(last).is_ok() => {
+            Decoded::Offsets32(OffsetBuffer::new(super::words::<i32>(&stored)), values)
+        }
+        BytesLayout::Offsets64 => {
+            let mut wide = vec![i64::try_from(first).unwrap_or(i64::MAX)];
+            rebase_offsets(&ends, 0..n, first, &mut wide);
+            Decoded::Offsets64(OffsetBuffer::new(ScalarBuffer::from(wide)), values)
+        }
+        _ => {
+            let (from, to) = (to_usize(first)?, to_usize(last)?);
+            let local: Vec<u64> = ends.iter().map(|end| end - first).collect();
+            let mut builder = BytesBuilder::new(layout, n);
+            builder.append_values(&local, values.slice_with_length(from, to - from))?;
+            builder.finish()
+        }
+    }))
+}
+
+fn read_blocks(
+    data: &StoredBuffer,
+    layout: BytesLayout,
+    embedded_presence: bool,
+    rows: &Selection,
+    cx: &mut ReadContext<'_>,
+    cache: &mut BlockCache<Strings>,
+) -> Result<Strings> {
+    let Body::Blocks(blocks) = &data.body else {
+        return Err(Error::corrupt("raw values without OFFSETS"));
+    };
+    let map = blocks
+        .map()
+        .ok_or_else(|| Error::corrupt("block map not loaded"))?;
+    let parts = block_parts(data, map, rows, cx.limits)?;
+    let size = match layout {
+        BytesLayout::Fixed(size) => size,
+        _ => 0,
+    };
+    let read_whole = |part: &BlockPart, cx: &mut ReadContext<'_>| {
+        let mut builder = BytesBuilder::new(layout, part.len);
+        let mut nulls = NullsBuilder::default();
+        read_part(
+            data,
+            &part.whole(),
+            layout,
+            embedded_presence,
+            cx,
+            &mut builder,
+            &mut nulls,
+        )?;
+        Ok(Strings {
+            values: builder.finish(),
+            nulls: nulls.finish(),
+        })
+    };
+    if let [part] = parts.as_slice()
+        && let [range] = part.ranges.as_slice()
+        && cx.sequential
+        && !part.is_whole()
+    {
+        let block = cache.get_or_decode(part.block.ordinal, || read_whole(part, cx))?;
+        return Ok(block.slice(range, size));
+    }
+    let mut builder = BytesBuilder::new(layout, to_usize(rows.len())?);
+    let mut nulls = NullsBuilder::default();
+    for part in &parts {
+        if !cx.sequential || part.is_whole() {
+            read_part(
+                data,
+                part,
+                layout,
+                embedded_presence,
+                cx,
+                &mut builder,
+                &mut nulls,
+            )?;
+            continue;
+        }
+        let block = cache.get_or_decode(part.block.ordinal, || read_whole(part, cx))?;
+        for range in &part.ranges {
+            builder.append_decoded(&block.values, range.clone())?;
+            let kept = block.nulls.as_ref();
+            let kept = kept.map(|nulls| nulls.slice(range.start, range.len()));
+            nulls.append(range.len(), kept.as_ref());
+        }
+    }
+    Ok(Strings {
+        values: builder.finish(),
+        nulls: nulls.finish(),
+    })
+}
+
+fn read_part(
+    data: &StoredBuffer,
+    part: &BlockPart,
+    layout: BytesLayout,
+    embedded_presence: bool,
+    cx: &mut ReadContext<'_>,
+    builder: &mut BytesBuilder,
+    nulls: &mut NullsBuilder,
+) -> Result<()> {
+    let Body::Blocks(blocks) = &data.body else {
+        return Err(Error::corrupt("blocks were expected"));
+    };
+    let fixed = match layout {
+        BytesLayout::Fixed(size) => Some(size),
+        _ => None,
+    };
+    let mut read = || {
+        let bytes = block_bytes(data, blocks, &part.block, cx)?;
+        let block = envelope::open(&bytes)?;
+        let (values, cx) = (block.values, &mut cx.decoding());
+        nulls.append_block(block.presence, embedded_presence, part, |out| {
+            if part.is_whole() {
+                bytes::decode(values, part.len, fixed, cx, builder, out)
+            } else {
+                bytes::decode_selected(values, part.len, fixed, &part.ranges, cx, builder, out)
+            }
+        })
+    };
+    read().within(|| format!("block {}", part.block.ordinal))
+}
+
+impl FieldBuffers {
+    /// Whether values of any size have their offsets in a buffer apart.
+    pub fn has_separate_offsets(&self) -> bool {
+        !self.embedded_offsets && self.offsets.is_some() && self.dictionary.is_none()
+    }
+
+    /// Whether values of any size are stored as raw bytes beside raw offsets.
+    pub fn is_raw_bytes(&self) -> bool {
+        let raw = |buffer: &Option<StoredBuffer>| {
+            buffer
+                .as_ref()
+                .is_some_and(|b| matches!(b.body, Body::Raw(_)))
+        };
+        self.has_separate_offsets() && raw(&self.data) && raw(&self.offsets)
+    }
+}

@@ -1,0 +1,155 @@
+//! Spec: Chapter 6, "Encoded Buffers": block streams and raw buffers on their way into a stripe.
+
+use super::BlockMap;
+use super::checksums::{ChecksumTable, Part};
+use crate::encoding::envelope;
+use crate::error::{Error, Result};
+use crate::format::{BufferKind, DataRef, EncodedBuffer};
+use crate::io::ByteRange;
+
+/// Every encoded buffer starts on a multiple of this many bytes of its file.
+pub const BUFFER_ALIGNMENT: usize = 64;
+/// Padding between the blocks of a stream and its block map.
+const DATA_ALIGNMENT: usize = 16;
+
+/// Collects the blocks of one stream.
+#[derive(Debug, Default)]
+pub struct BlockStreamWriter {
+    data: Vec<u8>,
+    map: BlockMap,
+}
+
+impl BlockStreamWriter {
+    /// Appends a block of `values` values; `encode` writes them without envelope.
+    ///
+    /// # Errors
+    /// Those of `encode`, or if the block exceeds 4 GiB.
+    pub fn push(
+        &mut self,
+        values: usize,
+        presence: &[u8],
+        encode: impl FnOnce(&mut Vec<u8>) -> Result<()>,
+    ) -> Result<()> {
+        let start = self.data.len();
+        envelope::write(presence, true, &mut self.data, encode)?;
+        let too_big = || Error::invalid("a block exceeds 4 GiB; write smaller values or blocks");
+        let size = u32::try_from(self.data.len() - start).map_err(|_| too_big())?;
+        self.map
+            .push(u32::try_from(values).map_err(|_| too_big())?, size);
+        Ok(())
+    }
+
+    /// Bytes of the blocks so far.
+    pub fn size(&self) -> usize {
+        self.data.len()
+    }
+
+    /// The buffer: blocks, padding, block map.
+    ///
+    /// # Errors
+    /// If a block exceeds 4 GiB.
+    pub fn finish(self, kind: BufferKind) -> Result<FinishedBuffer> {
+        let mut bytes = self.data;
+        bytes.resize(bytes.len().next_multiple_of(DATA_ALIGNMENT), 0);
+        let map_start = bytes.len();
+        self.map.encode(&mut bytes)?;
+        Ok(FinishedBuffer {
+            kind,
+            bytes,
+            body: FinishedBody::Blocks {
+                map_start,
+                count: self.map.len() as u64,
+            },
+            embedded_presence: false,
+            embedded_offsets: false,
+        })
+    }
+}
+
+/// A buffer that is ready to be placed in a file.
+#[derive(Debug)]
+pub struct FinishedBuffer {
+    kind: BufferKind,
+    bytes: Vec<u8>,
+    body: FinishedBody,
+    embedded_presence: bool,
+    embedded_offsets: bool,
+}
+
+#[derive(Debug)]
+enum FinishedBody {
+    Blocks { map_start: usize, count: u64 },
+    Raw,
+    Dictionary,
+}
+
+impl FinishedBuffer {
+    /// A raw buffer of plain little-endian values.
+    pub fn raw(kind: BufferKind, bytes: Vec<u8>) -> Self {
+        Self {
+            kind,
+            bytes,
+            body: FinishedBody::Raw,
+            embedded_presence: false,
+            embedded_offsets: false,
+        }
+    }
+
+    /// A value dictionary.
+    pub fn dictionary(bytes: Vec<u8>) -> Self {
+        Self {
+            kind: BufferKind::ValueDictionary,
+            bytes,
+            body: FinishedBody::Dictionary,
+            embedded_presence: false,
+            embedded_offsets: false,
+        }
+    }
+
+    /// Sets what the blocks hold beside their values.
+    #[must_use]
+    pub fn with_embedded(mut self, presence: bool, offsets: bool) -> Self {
+        self.embedded_presence = presence;
+        self.embedded_offsets = offsets;
+        self
+    }
+
+    /// The bytes to write, without the padding to the next multiple of 64.
+    pub fn bytes(&self) -> &[u8] {
+        &self.bytes
+    }
+
+    /// Describes the buffer as placed at byte `start` of the file with that URL, and adds the
+    /// checksums of what carries none.
+    ///
+    /// # Errors
+    /// If the file exceeds 64 bits.
+    pub fn describe(
+        &self,
+        url: &str,
+        start: u64,
+        ordinal: u64,
+        checksums: &mut ChecksumTable,
+    ) -> Result<EncodedBuffer> {
+        let range = ByteRange::with_len(start, self.bytes.len() as u64)?;
+        let reference = |range| DataRef {
+            url: url.to_owned(),
+            range,
+        };
+        let mut buffer = EncodedBuffer::new(self.kind, reference(range));
+        match self.body {
+            FinishedBody::Blocks { map_start, count } => {
+                let map = range.slice(map_start as u64, range.len())?;
+                buffer.block_map = Some(reference(map));
+                buffer.block_count = Some(count);
+                buffer.block_checksums = true;
+                checksums.add(0, ordinal, Part::BlockMap, &self.bytes[map_start..]);
+            }
+            FinishedBody::Raw => checksums.add(0, ordinal, Part::Raw, &self.bytes),
+            FinishedBody::Dictionary => {}
+        }
+        buffer.embedded_presence = self.embedded_presence;
+        buffer.embedded_offsets = self.embedded_offsets;
+        Ok(buffer)
+    }
+}

@@ -1,0 +1,178 @@
+//! Spec: Chapter 6, "Primitive Variable-Sized Encoding".
+
+use super::super::{ByteLayout, ByteValues, Chunk, DecodedBytes, Window, mismatch};
+use super::{Assembler, cast, check_chunk, check_len, invalid};
+use crate::buffer::Selection;
+use crate::error::{Error, ErrorKind, Result, to_usize};
+use crate::format::{BasicType, DataType};
+use crate::kernels::{utf8_array, utf8_view_array};
+use arrow_array::cast::AsArray;
+use arrow_array::{Array, ArrayRef, BinaryViewArray, GenericBinaryArray, OffsetSizeTrait};
+use arrow_buffer::{Buffer, NullBuffer, OffsetBuffer, ScalarBuffer};
+use arrow_data::ByteView;
+use arrow_schema::DataType as ArrowType;
+use std::sync::{Arc, PoisonError};
+
+impl Assembler<'_> {
+    pub(super) fn bytes(
+        &mut self,
+        wanted: &ArrowType,
+        node: &DataType,
+        rows: &Selection,
+    ) -> Result<ArrayRef> {
+        let Some(layout) = ByteLayout::of(wanted) else {
+            return Err(mismatch(wanted, node));
+        };
+        if let Some(stored) = self.source.dictionary(node, rows)? {
+            return stored.gather(wanted, node, rows);
+        }
+        if let Some(kept) = self.source.kept(node, wanted, rows)? {
+            return Ok(kept);
+        }
+        let DecodedBytes { chunk, window } = self.source.bytes(node, layout, rows)?;
+        match window {
+            None => {
+                check_chunk(&chunk, rows)?;
+                bytes(chunk, wanted, node)
+            }
+            Some(window) => {
+                check_len(to_usize(rows.len())?, window.len)?;
+                windowed(chunk, &window, wanted, node)
+            }
+        }
+    }
+}
+
+/// Part of an array that is made once for many batches.
+fn windowed(
+    chunk: Chunk<ByteValues>,
+    window: &Window,
+    wanted: &ArrowType,
+    node: &DataType,
+) -> Result<ArrayRef> {
+    let whole = bytes(chunk, wanted, node)?;
+    let mut kept = window.slot.lock().unwrap_or_else(PoisonError::into_inner);
+    if kept.iter().all(|(data_type, _)| data_type != wanted) {
+        kept.push((wanted.clone(), whole.clone()));
+    }
+    match window.start.checked_add(window.len) {
+        Some(end) if end <= whole.len() => Ok(whole.slice(window.start, window.len)),
+        _ => Err(Error::corrupt(format!(
+            "expected {} values from {} on, found {}",
+            window.len,
+            window.start,
+            whole.len()
+        ))),
+    }
+}
+
+/// The array of variable-size values, whatever layout they are in.
+pub(super) fn bytes(
+    chunk: Chunk<ByteValues>,
+    wanted: &ArrowType,
+    node: &DataType,
+) -> Result<ArrayRef> {
+    let Some(wanted_layout) = ByteLayout::of(wanted) else {
+        return Err(mismatch(wanted, node));
+    };
+    let Chunk { len, nulls, values } = chunk;
+    let text = wanted.is_string();
+    let (array, layout) = match values {
+        ByteValues::Offsets32(offsets, values) => {
+            let array = offset_array(text, offsets, values, nulls);
+            (array, ByteLayout::Offsets32)
+        }
+        ByteValues::Offsets64(offsets, values) => {
+            let array = offset_array(text, offsets, values, nulls);
+            (array, ByteLayout::Offsets64)
+        }
+        ByteValues::Views(views, buffers) => {
+            (view_array(text, views, buffers, nulls), ByteLayout::Views)
+        }
+    };
+    let array = array.map_err(|e| not_text(e, node))?;
+    check_len(len, array.len())?;
+    if layout == wanted_layout {
+        return Ok(array);
+    }
+    if wanted_layout == ByteLayout::Offsets32 {
+        check_offsets32(byte_len(&array))?;
+    }
+    cast::checked(&array, wanted)
+}
+
+/// Binaries that are asked for as strings need not be UTF-8; strings have to be.
+fn not_text(error: Error, node: &DataType) -> Error {
+    if node.basic_type == BasicType::String {
+        return error;
+    }
+    let message = format!("a binary value cannot become a string: {}", error.message());
+    Error::new(ErrorKind::ValueOutOfRange, message).caused_by(error)
+}
+
+/// Bytes of all values that an array of strings or binaries holds; those of views may be counted
+/// though they are null.
+fn byte_len(array: &ArrayRef) -> u64 {
+    fn views(views: &[u128]) -> u64 {
+        views
+            .iter()
+            .map(|v| u64::from(ByteView::from(*v).length))
+            .sum()
+    }
+    match array.data_type() {
+        ArrowType::LargeUtf8 => span(array.as_string::<i64>().offsets()),
+        ArrowType::LargeBinary => span(array.as_binary::<i64>().offsets()),
+        ArrowType::Utf8 => span(array.as_string::<i32>().offsets()),
+        ArrowType::Binary => span(array.as_binary::<i32>().offsets()),
+        ArrowType::Utf8View => views(array.as_string_view().views()),
+        ArrowType::BinaryView => views(array.as_binary_view().views()),
+        _ => 0,
+    }
+}
+
+fn span<O: OffsetSizeTrait>(offsets: &[O]) -> u64 {
+    match (offsets.first(), offsets.last()) {
+        (Some(first), Some(last)) => (last.as_usize() - first.as_usize()) as u64,
+        _ => 0,
+    }
+}
+
+/// # Errors
+/// [`ErrorKind::OffsetOverflow`] if so many bytes need wider offsets than 32 bits.
+pub(super) fn check_offsets32(bytes: u64) -> Result<()> {
+    if i32::try_from(bytes).is_ok() {
+        return Ok(());
+    }
+    Err(Error::new(
+        ErrorKind::OffsetOverflow,
+        format!(
+            "{bytes} bytes of values exceed 32-bit offsets; ask for a type with 64-bit offsets or views"
+        ),
+    ))
+}
+
+fn offset_array<O: OffsetSizeTrait>(
+    text: bool,
+    offsets: OffsetBuffer<O>,
+    values: Buffer,
+    nulls: Option<NullBuffer>,
+) -> Result<ArrayRef> {
+    Ok(if text {
+        Arc::new(utf8_array(offsets, values, nulls)?)
+    } else {
+        Arc::new(GenericBinaryArray::try_new(offsets, values, nulls).map_err(invalid)?)
+    })
+}
+
+fn view_array(
+    text: bool,
+    views: ScalarBuffer<u128>,
+    buffers: Vec<Buffer>,
+    nulls: Option<NullBuffer>,
+) -> Result<ArrayRef> {
+    Ok(if text {
+        Arc::new(utf8_view_array(views, buffers, nulls)?)
+    } else {
+        Arc::new(BinaryViewArray::try_new(views, buffers, nulls).map_err(invalid)?)
+    })
+}

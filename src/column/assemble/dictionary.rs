@@ -1,0 +1,283 @@
+//! Spec: Chapter 6, "Dictionary Encoding".
+
+use super::super::{
+    Chunk, DecodedDictionary, DictionaryEntries, Values, fixed_width, has_dictionary, mismatch,
+};
+use super::{Assembler, bytes, check_len, check_nulls, fixed, invalid, subset};
+use crate::buffer::Selection;
+use crate::error::{Error, ErrorKind, Result, to_usize};
+use crate::format::DataType;
+use arrow_array::cast::AsArray;
+use arrow_array::types::{
+    ArrowDictionaryKeyType, Int8Type, Int16Type, Int32Type, Int64Type, UInt8Type, UInt16Type,
+    UInt32Type, UInt64Type,
+};
+use arrow_array::{Array, ArrayRef, DictionaryArray, PrimitiveArray, UInt32Array, make_array};
+use arrow_buffer::{BooleanBuffer, NullBuffer, ScalarBuffer};
+use arrow_row::Rows;
+use arrow_schema::DataType as ArrowType;
+use arrow_select::take::{TakeOptions, take};
+use std::collections::HashMap;
+use std::sync::{Arc, PoisonError};
+
+/// A dictionary array in the making: the code of every row, which is 0 at null ones, and the values
+/// that codes name.
+struct Coded {
+    codes: ScalarBuffer<u32>,
+    nulls: Option<NullBuffer>,
+    values: ArrayRef,
+}
+
+impl Assembler<'_> {
+    /// Keeps the dictionary that is stored; values that are stored plain get a new one.
+    pub(super) fn dictionary(
+        &mut self,
+        key: &ArrowType,
+        value: &ArrowType,
+        node: &DataType,
+        rows: &Selection,
+    ) -> Result<ArrayRef> {
+        let wrapped = matches!(
+            value,
+            ArrowType::Dictionary(..) | ArrowType::RunEndEncoded(..)
+        );
+        if !wrapped
+            && has_dictionary(node.basic_type)
+            && let Some(stored) = self.source.dictionary(node, rows)?
+        {
+            return stored.coded(value, node, rows)?.fit(key)?.array(key);
+        }
+        let array = self.node(value, node, rows)?;
+        let equality = self.comparable(&array, node, rows)?;
+        encode(&array, &equality)?.array(key)
+    }
+}
+
+impl DictionaryEntries {
+    /// The entries as an array of that type, made once.
+    fn array(&self, wanted: &ArrowType, node: &DataType) -> Result<ArrayRef> {
+        // A poisoned lock is harmless, because arrays are only ever appended whole.
+        let mut arrays = self.arrays.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((_, array)) = arrays.iter().find(|(t, _)| t == wanted) {
+            return Ok(array.clone());
+        }
+        let Chunk { len, nulls, values } = &self.chunk;
+        let (len, nulls) = (*len, nulls.clone());
+        let array = match values {
+            Values::Fixed { width, data } if fixed_width(node) == Some(*width) => {
+                let values = data.clone();
+                fixed::fixed(Chunk { len, nulls, values }, *width, wanted, node)?
+            }
+            Values::Bytes(values) => {
+                let values = values.clone();
+                bytes::bytes(Chunk { len, nulls, values }, wanted, node)?
+            }
+            _ => return Err(mismatch(wanted, node).within("value dictionary")),
+        };
+        arrays.push((wanted.clone(), array.clone()));
+        Ok(array)
+    }
+}
+
+impl DecodedDictionary {
+    fn coded(self, wanted: &ArrowType, node: &DataType, rows: &Selection) -> Result<Coded> {
+        check_len(to_usize(rows.len())?, self.codes.len())?;
+        check_nulls(self.codes.len(), self.nulls.as_ref())?;
+        let values = self.entries.array(wanted, node)?;
+        let nulls = self.nulls.filter(|n| n.null_count() > 0);
+        let codes = match &nulls {
+            None => self.codes,
+            Some(nulls) => {
+                let code = |(code, valid): (&u32, bool)| if valid { *code } else { 0 };
+                self.codes.iter().zip(nulls.iter()).map(code).collect()
+            }
+        };
+        Ok(Coded {
+            codes,
+            nulls,
+            values,
+        })
+    }
+
+    /// The values themselves.
+    pub(super) fn gather(
+        self,
+        wanted: &ArrowType,
+        node: &DataType,
+        rows: &Selection,
+    ) -> Result<ArrayRef> {
+        let coded = self.coded(wanted, node, rows)?;
+        if let ArrowType::FixedSizeBinary(0) = wanted {
+            let (len, nulls) = (coded.codes.len(), coded.nulls);
+            let values = arrow_buffer::Buffer::from_vec(Vec::<u8>::new());
+            return fixed::fixed(Chunk { len, nulls, values }, 0, wanted, node);
+        }
+        if let ArrowType::Utf8 | ArrowType::Binary = wanted {
+            bytes::check_offsets32(coded.byte_len())?;
+        }
+        let codes = UInt32Array::try_new(coded.codes, coded.nulls)?;
+        let options = TakeOptions { check_bounds: true };
+        take(&coded.values, &codes, Some(options)).map_err(invalid)
+    }
+}
+
+impl Coded {
+    /// Bytes that all values take together, of strings or binaries with 32-bit offsets.
+    fn byte_len(&self) -> u64 {
+        let offsets = match self.values.data_type() {
+            ArrowType::Utf8 => self.values.as_string::<i32>().value_offsets(),
+            _ => self.values.as_binary::<i32>().value_offsets(),
+        };
+        let entry = |code: u32| -> Option<u64> {
+            let code = usize::try_from(code).ok()?;
+            let (start, end) = (offsets.get(code)?, offsets.get(code + 1)?);
+            u64::try_from(end - start).ok()
+        };
+        let open = |i: usize| self.nulls.as_ref().is_none_or(|n| n.is_valid(i));
+        let codes = self.codes.iter().enumerate();
+        codes
+            .filter(|(i, _)| open(*i))
+            .filter_map(|(_, c)| entry(*c))
+            .sum()
+    }
+
+    /// Leaves out the values that no row uses, if keys would be too narrow for the codes.
+    fn fit(self, key: &ArrowType) -> Result<Self> {
+        if self.codes.iter().max().copied().unwrap_or(0) <= max_key(key) {
+            return Ok(self);
+        }
+        let open = |i: usize| self.nulls.as_ref().is_none_or(|n| n.is_valid(i));
+        let mut used = Vec::new();
+        let mut renumbered = HashMap::new();
+        let mut codes = Vec::with_capacity(self.codes.len());
+        for (i, code) in self.codes.iter().enumerate() {
+            if !open(i) {
+                codes.push(0);
+                continue;
+            }
+            let next = to_code(used.len())?;
+            let new = *renumbered.entry(*code).or_insert_with(|| {
+                used.push(*code);
+                next
+            });
+            codes.push(new);
+        }
+        let options = TakeOptions { check_bounds: true };
+        let values =
+            take(&self.values, &UInt32Array::from(used), Some(options)).map_err(invalid)?;
+        Ok(Self {
+            codes: codes.into(),
+            nulls: self.nulls,
+            values,
+        })
+    }
+
+    fn array(self, key: &ArrowType) -> Result<ArrayRef> {
+        match key {
+            ArrowType::Int8 => self.with_keys::<Int8Type>(),
+            ArrowType::Int16 => self.with_keys::<Int16Type>(),
+            ArrowType::Int32 => self.with_keys::<Int32Type>(),
+            ArrowType::Int64 => self.with_keys::<Int64Type>(),
+            ArrowType::UInt8 => self.with_keys::<UInt8Type>(),
+            ArrowType::UInt16 => self.with_keys::<UInt16Type>(),
+            ArrowType::UInt32 => self.with_keys::<UInt32Type>(),
+            ArrowType::UInt64 => self.with_keys::<UInt64Type>(),
+            other => Err(Error::new(
+                ErrorKind::SchemaMismatch,
+                format!("{other} cannot be the key of a dictionary"),
+            )),
+        }
+    }
+
+    fn with_keys<K: ArrowDictionaryKeyType<Native: TryFrom<u32>>>(self) -> Result<ArrayRef> {
+        let keys = self.codes.iter().map(|code| {
+            K::Native::try_from(*code).map_err(|_| {
+                Error::new(
+                    ErrorKind::OffsetOverflow,
+                    format!(
+                        "{} distinct values exceed dictionary keys of type {}",
+                        self.values.len(),
+                        K::DATA_TYPE
+                    ),
+                )
+            })
+        });
+        let keys: Vec<K::Native> = keys.collect::<Result<_>>()?;
+        let keys = PrimitiveArray::<K>::try_new(keys.into(), self.nulls)?;
+        let array = DictionaryArray::try_new(keys, self.values).map_err(invalid)?;
+        Ok(Arc::new(array))
+    }
+}
+
+/// The largest code that a key type can hold.
+fn max_key(key: &ArrowType) -> u32 {
+    match key {
+        ArrowType::Int8 => 0x7F,
+        ArrowType::UInt8 => 0xFF,
+        ArrowType::Int16 => 0x7FFF,
+        ArrowType::UInt16 => 0xFFFF,
+        ArrowType::Int32 => 0x7FFF_FFFF,
+        _ => u32::MAX,
+    }
+}
+
+fn to_code(index: usize) -> Result<u32> {
+    u32::try_from(index).map_err(|_| {
+        Error::new(
+            ErrorKind::OffsetOverflow,
+            format!("{index} distinct values exceed a dictionary"),
+        )
+    })
+}
+
+/// Dictionary-encodes an array of any type, whose rows are equal where those of `equality` are.
+fn encode(array: &ArrayRef, equality: &Rows) -> Result<Coded> {
+    let nulls = own_nulls(array).filter(|n| n.null_count() > 0);
+    let mut codes = Vec::with_capacity(array.len());
+    let mut firsts = Vec::new();
+    let mut seen = HashMap::new();
+    for (i, row) in equality.iter().enumerate() {
+        if nulls.as_ref().is_some_and(|n| n.is_null(i)) {
+            codes.push(0);
+            continue;
+        }
+        let next = to_code(firsts.len())?;
+        codes.push(*seen.entry(row).or_insert_with(|| {
+            firsts.push(i);
+            next
+        }));
+    }
+    Ok(Coded {
+        codes: codes.into(),
+        values: subset(array, &firsts)?,
+        nulls,
+    })
+}
+
+/// Rows that have no value at all. A null variant of a union is a value: it has an ordinal.
+pub(super) fn own_nulls(array: &ArrayRef) -> Option<NullBuffer> {
+    match array.data_type() {
+        ArrowType::Union(..) => None,
+        ArrowType::Dictionary(..) => {
+            let dictionary = array.as_any_dictionary();
+            let nulls = dictionary.nulls().cloned();
+            let Some(entries) = own_nulls(dictionary.values()) else {
+                return nulls;
+            };
+            if entries.is_empty() {
+                return nulls;
+            }
+            // Keys at null rows may be any number; these are below the number of entries.
+            let keys = dictionary.normalized_keys();
+            let open = |i: usize| nulls.as_ref().is_none_or(|n| n.is_valid(i));
+            let valid = |i: usize| open(i) && entries.is_valid(keys[i]);
+            let valid = BooleanBuffer::collect_bool(keys.len(), valid);
+            Some(NullBuffer::new(valid))
+        }
+        ArrowType::RunEndEncoded(..) => {
+            let values = array.to_data().child_data().get(1).cloned()?;
+            own_nulls(&make_array(values)).and_then(|_| array.logical_nulls())
+        }
+        _ => array.logical_nulls(),
+    }
+}

@@ -1,0 +1,89 @@
+//! Which rows of an array are equal, for dictionaries and runs.
+
+use super::Assembler;
+use crate::buffer::Selection;
+use crate::error::{Error, Result};
+use crate::format::DataType;
+use arrow_array::ArrayRef;
+use arrow_row::{RowConverter, Rows, SortField};
+use arrow_schema::{DataType as ArrowType, Field, Fields, UnionFields};
+use std::sync::Arc;
+
+impl Assembler<'_> {
+    /// Byte strings that are equal where the rows of the node's array are. Floats are compared by
+    /// their bits, and nulls of different variants of a union differ.
+    pub(super) fn comparable(
+        &mut self,
+        array: &ArrayRef,
+        node: &DataType,
+        rows: &Selection,
+    ) -> Result<Rows> {
+        if let Some(rows) = convert(array)? {
+            return Ok(rows);
+        }
+        // Dictionaries of nested values have no such form, but their values do.
+        let plain = self.node(&plain_type(array.data_type())?, node, rows)?;
+        convert(&plain)?.ok_or_else(|| {
+            Error::unsupported(format!(
+                "values of type {} in a dictionary",
+                array.data_type()
+            ))
+        })
+    }
+}
+
+fn convert(array: &ArrayRef) -> Result<Option<Rows>> {
+    let field = SortField::new(array.data_type().clone());
+    if !RowConverter::supports_fields(std::slice::from_ref(&field)) {
+        return Ok(None);
+    }
+    let converter = RowConverter::new(vec![field])?;
+    Ok(Some(
+        converter.convert_columns(std::slice::from_ref(array))?,
+    ))
+}
+
+/// The type without dictionaries and runs at any depth.
+fn plain_type(arrow: &ArrowType) -> Result<ArrowType> {
+    let plain = |field: &Arc<Field>| -> Result<Arc<Field>> {
+        let data_type = plain_type(field.data_type())?;
+        Ok(Arc::new(field.as_ref().clone().with_data_type(data_type)))
+    };
+    Ok(match arrow {
+        ArrowType::Dictionary(_, value) => plain_type(value)?,
+        ArrowType::RunEndEncoded(_, values) => plain_type(values.data_type())?,
+        ArrowType::List(f) => ArrowType::List(plain(f)?),
+        ArrowType::LargeList(f) => ArrowType::LargeList(plain(f)?),
+        ArrowType::ListView(f) => ArrowType::ListView(plain(f)?),
+        ArrowType::LargeListView(f) => ArrowType::LargeListView(plain(f)?),
+        ArrowType::FixedSizeList(f, size) => ArrowType::FixedSizeList(plain(f)?, *size),
+        ArrowType::Map(entries, sorted) => ArrowType::Map(plain(entries)?, *sorted),
+        ArrowType::Struct(members) => {
+            ArrowType::Struct(members.iter().map(plain).collect::<Result<Fields>>()?)
+        }
+        ArrowType::Union(variants, mode) => {
+            let ids = variants.iter().map(|(id, _)| id);
+            let fields = variants.iter().map(|(_, f)| plain(f));
+            let fields = fields.collect::<Result<Vec<_>>>()?;
+            ArrowType::Union(UnionFields::try_new(ids, fields)?, *mode)
+        }
+        leaf => leaf.clone(),
+    })
+}
+
+/// Whether there is a union at any depth.
+pub(super) fn has_union(arrow: &ArrowType) -> bool {
+    match arrow {
+        ArrowType::Union(..) => true,
+        ArrowType::Dictionary(_, value) => has_union(value),
+        ArrowType::Struct(members) => members.iter().any(|m| has_union(m.data_type())),
+        ArrowType::RunEndEncoded(_, f)
+        | ArrowType::List(f)
+        | ArrowType::LargeList(f)
+        | ArrowType::ListView(f)
+        | ArrowType::LargeListView(f)
+        | ArrowType::FixedSizeList(f, _)
+        | ArrowType::Map(f, _) => has_union(f.data_type()),
+        _ => false,
+    }
+}

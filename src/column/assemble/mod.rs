@@ -1,0 +1,198 @@
+//! Spec: docs/format.md, "Arrow types": the values of schema nodes to Arrow arrays.
+
+mod bytes;
+mod cast;
+mod date_time;
+mod dictionary;
+mod equality;
+mod fixed;
+mod list;
+mod run;
+mod union;
+
+use super::schema::{check_children, deeper};
+use super::{Chunk, NodeSource};
+use crate::buffer::Selection;
+use crate::error::{Error, ErrorKind, Result, Within, to_usize};
+use crate::format::{BasicType, DataType};
+use arrow_array::{ArrayRef, NullArray, StructArray, make_array};
+use arrow_buffer::{Buffer, NullBuffer};
+use arrow_data::{ArrayData, transform::MutableArrayData};
+use arrow_schema::{ArrowError, DataType as ArrowType, Field, Fields};
+use std::collections::HashMap;
+use std::sync::Arc;
+
+/// Makes the array of a column, of exactly the field's type, out of the values of its schema nodes
+/// at the positions `rows`.
+///
+/// The type need not be the one that [`to_arrow`](super::to_arrow) gives: any layout of strings,
+/// binaries and lists, dictionaries and runs of any values, a choice of struct members, and numbers
+/// and times of other widths and units will do.
+///
+/// # Errors
+/// [`SchemaMismatch`](ErrorKind::SchemaMismatch) if the node cannot become the type,
+/// [`ValueOutOfRange`](ErrorKind::ValueOutOfRange) if a value cannot,
+/// [`OffsetOverflow`](ErrorKind::OffsetOverflow) if offsets, keys or run ends are too narrow for so
+/// many rows, [`Corrupt`](ErrorKind::Corrupt) if values contradict the schema, and whatever the
+/// source returns.
+pub fn assemble(
+    field: &Field,
+    node: &DataType,
+    rows: &Selection,
+    source: &mut dyn NodeSource,
+) -> Result<ArrayRef> {
+    let mut assembler = Assembler { source, depth: 0 };
+    assembler
+        .node(field.data_type(), node, rows)
+        .within(|| format!("field `{}`", field.name()))
+}
+
+struct Assembler<'a> {
+    source: &'a mut dyn NodeSource,
+    depth: u32,
+}
+
+impl Assembler<'_> {
+    fn node(&mut self, wanted: &ArrowType, node: &DataType, rows: &Selection) -> Result<ArrayRef> {
+        let above = self.depth;
+        self.depth = deeper(above)?;
+        check_children(node)?;
+        let result = match (wanted, node.basic_type) {
+            (ArrowType::Dictionary(key, value), _) => self.dictionary(key, value, node, rows),
+            (ArrowType::RunEndEncoded(ends, values), _) => {
+                self.runs(wanted, ends.data_type(), values.data_type(), node, rows)
+            }
+            (ArrowType::Null, BasicType::Unit) => self.units(node, rows),
+            (_, BasicType::Boolean) => self.bits(wanted, node, rows),
+            (_, BasicType::String | BasicType::Binary) => self.bytes(wanted, node, rows),
+            (
+                ArrowType::List(item)
+                | ArrowType::LargeList(item)
+                | ArrowType::ListView(item)
+                | ArrowType::LargeListView(item),
+                BasicType::List,
+            ) => self.list(wanted, item, node, rows),
+            (ArrowType::Map(entries, sorted), BasicType::Map) => {
+                self.map(entries, *sorted, node, rows)
+            }
+            (ArrowType::FixedSizeList(item, size), BasicType::FixedSizeList) => {
+                self.fixed_size_list(item, *size, node, rows)
+            }
+            (ArrowType::Struct(members), BasicType::Struct) => self.members(members, node, rows),
+            (ArrowType::Union(variants, mode), BasicType::Union) => {
+                self.union(variants, *mode, node, rows)
+            }
+            _ => self.fixed(wanted, node, rows),
+        };
+        self.depth = above;
+        result
+    }
+
+    /// Nothing is stored, but the source may refuse so many positions.
+    fn units(&mut self, node: &DataType, rows: &Selection) -> Result<ArrayRef> {
+        self.source.presence(node, rows)?;
+        Ok(Arc::new(NullArray::new(to_usize(rows.len())?)))
+    }
+
+    fn members(&mut self, members: &Fields, node: &DataType, rows: &Selection) -> Result<ArrayRef> {
+        let nulls = self.source.presence(node, rows)?;
+        let len = to_usize(rows.len())?;
+        check_nulls(len, nulls.as_ref())?;
+        let children = members_of(members, node)?;
+        let mut arrays = Vec::with_capacity(members.len());
+        for (member, child) in members.iter().zip(children) {
+            let array = self.node(member.data_type(), child, rows);
+            arrays.push(array.within(|| format!("member `{}`", member.name()))?);
+        }
+        let array = StructArray::try_new_with_length(members.clone(), arrays, nulls, len);
+        Ok(Arc::new(array.map_err(invalid)?))
+    }
+}
+
+/// The child node of every member: by position where all names agree, else by name.
+fn members_of<'a>(members: &Fields, node: &'a DataType) -> Result<Vec<&'a DataType>> {
+    let children = &node.children;
+    let named = |(field, child): (&Arc<Field>, &DataType)| field.name() == &child.name;
+    if members.len() == children.len() && members.iter().zip(children).all(named) {
+        return Ok(children.iter().collect());
+    }
+    let mut by_name: HashMap<&str, Option<&DataType>> = HashMap::new();
+    for child in children {
+        let unique = by_name.entry(&child.name);
+        unique.and_modify(|c| *c = None).or_insert(Some(child));
+    }
+    let member = |field: &Arc<Field>| match by_name.get(field.name().as_str()) {
+        Some(Some(child)) => Ok(*child),
+        found => Err(Error::new(
+            ErrorKind::SchemaMismatch,
+            format!(
+                "the struct `{}` has {} member `{}`",
+                node.name,
+                if found.is_some() {
+                    "more than one"
+                } else {
+                    "no"
+                },
+                field.name()
+            ),
+        )),
+    };
+    members.iter().map(member).collect()
+}
+
+/// An Arrow constructor's complaint about decoded values.
+fn invalid(error: ArrowError) -> Error {
+    Error::corrupt(error.to_string()).caused_by(error)
+}
+
+fn check_len(expected: usize, found: usize) -> Result<()> {
+    if expected == found {
+        return Ok(());
+    }
+    Err(Error::corrupt(format!(
+        "expected {expected} values, found {found}"
+    )))
+}
+
+fn check_nulls(len: usize, nulls: Option<&NullBuffer>) -> Result<()> {
+    match nulls {
+        Some(nulls) => check_len(len, nulls.len()),
+        None => Ok(()),
+    }
+}
+
+fn check_chunk<V>(chunk: &Chunk<V>, rows: &Selection) -> Result<()> {
+    check_len(to_usize(rows.len())?, chunk.len)?;
+    check_nulls(chunk.len, chunk.nulls.as_ref())
+}
+
+/// An array of fixed-width values; copies them if they are not aligned, as those of a file may be.
+fn from_values(
+    arrow: ArrowType,
+    len: usize,
+    values: Buffer,
+    nulls: Option<NullBuffer>,
+) -> Result<ArrayRef> {
+    check_nulls(len, nulls.as_ref())?;
+    let data = ArrayData::builder(arrow)
+        .len(len)
+        .add_buffer(values)
+        .nulls(nulls)
+        .align_buffers(true);
+    Ok(make_array(data.build().map_err(invalid)?))
+}
+
+/// The elements of an array at ascending positions.
+fn subset(array: &ArrayRef, positions: &[usize]) -> Result<ArrayRef> {
+    if positions.len() == array.len() {
+        return Ok(array.clone());
+    }
+    let data = array.to_data();
+    let mut out = MutableArrayData::new(vec![&data], false, positions.len());
+    for run in positions.chunk_by(|a, b| a + 1 == *b) {
+        if let [first, ..] = run {
+            out.try_extend(0, *first, first + run.len())?;
+        }
+    }
+    Ok(make_array(out.freeze()))
+}

@@ -1,0 +1,70 @@
+//! Where Arrow types meet the types of a shard.
+
+mod arrow_schema_hint;
+mod assemble;
+mod chunk;
+mod decimal;
+mod schema;
+mod shred;
+#[cfg(test)]
+mod tests;
+
+pub(crate) use arrow_schema_hint::{ArrowSchemaHint, encode as encode_arrow_schema};
+pub use assemble::assemble;
+pub use chunk::{
+    ArraySlot, ByteLayout, ByteValues, Chunk, DecodedBytes, DecodedDictionary, DecodedLists,
+    DecodedUnions, DictionaryEntries, ListOffsets, NodeSource, OffsetWidth, Values, Window,
+};
+pub use schema::{SchemaOptions, TypeMapping, to_arrow, to_shard};
+pub use shred::shred;
+
+use crate::error::{Error, ErrorKind};
+use crate::format::{BasicType, DataType};
+use arrow_schema::DataType as ArrowType;
+
+/// The error for an Arrow type that a schema node cannot become or come from.
+fn mismatch(arrow: &ArrowType, node: &DataType) -> Error {
+    let label = match node.label() {
+        "" => String::new(),
+        label => format!(" labelled `{label}`"),
+    };
+    Error::new(
+        ErrorKind::SchemaMismatch,
+        format!(
+            "Arrow type {arrow} does not fit a {:?} node{label}",
+            node.basic_type
+        ),
+    )
+}
+
+/// Whether values of the node can be stored with a value dictionary: not those of a bit or a byte,
+/// whose codes would be wider than the values, nor nested ones.
+fn has_dictionary(basic_type: BasicType) -> bool {
+    use BasicType::*;
+    matches!(
+        basic_type,
+        Int16
+            | Int32
+            | Int64
+            | Float32
+            | Float64
+            | Binary
+            | FixedSizeBinary
+            | String
+            | Guid
+            | DateTime
+    )
+}
+
+/// Bytes per stored value of a node of fixed width.
+fn fixed_width(node: &DataType) -> Option<usize> {
+    match node.basic_type {
+        BasicType::Int8 => Some(1),
+        BasicType::Int16 => Some(2),
+        BasicType::Int32 | BasicType::Float32 => Some(4),
+        BasicType::Int64 | BasicType::Float64 | BasicType::DateTime => Some(8),
+        BasicType::Guid => Some(16),
+        BasicType::FixedSizeBinary => usize::try_from(node.fixed_size).ok(),
+        _ => None,
+    }
+}

@@ -1,0 +1,32 @@
+//! Spec: docs/format.md, "Arrow types": schemas of Arrow and of shards, both ways.
+
+mod label;
+mod to_arrow;
+mod to_shard;
+
+pub use to_arrow::to_arrow;
+pub use to_shard::{SchemaOptions, TypeMapping, to_shard};
+
+pub(super) use label::natural_leaf;
+pub(super) use to_arrow::check_children;
+
+use crate::error::{Error, ErrorKind, Result};
+use crate::limits::Limits;
+
+/// Goes one level deeper into a nested type.
+///
+/// # Errors
+/// [`ErrorKind::LimitExceeded`] below the depth that a reader allows by default.
+pub(super) fn deeper(depth: u32) -> Result<u32> {
+    let limit = Limits::default().max_schema_depth();
+    if depth >= limit {
+        return Err(Error::new(
+            ErrorKind::LimitExceeded,
+            format!("types are nested more than {limit} levels deep"),
+        ));
+    }
+    Ok(depth + 1)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,278 @@
+//! Spec: docs/format.md, "Arrow types": Arrow schema to shard schema.
+
+use super::{deeper, label};
+use crate::error::{Error, ErrorKind, Result, Within};
+use crate::format::{self, BasicType, DataType, ExtendedType};
+use arrow_schema::extension::EXTENSION_TYPE_NAME_KEY;
+use arrow_schema::{
+    DataType as ArrowType, Field, Fields, IntervalUnit, Schema, TimeUnit, UnionFields, UnionMode,
+};
+
+/// How Arrow types become types of a shard.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
+pub enum TypeMapping {
+    /// Values are stored as Arrow has them; a label on the schema node keeps their meaning.
+    #[default]
+    Lossless,
+}
+
+/// What a shard schema made of an Arrow schema depends on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct SchemaOptions {
+    /// How Arrow types become types of a shard.
+    pub mapping: TypeMapping,
+    /// Whether decimals keep the width that they have in Arrow, instead of the narrowest that
+    /// their precision needs.
+    pub arrow_width_decimals: bool,
+}
+
+/// The shard schema that stores columns of an Arrow schema, with ids assigned.
+///
+/// # Errors
+/// [`ErrorKind::InvalidArgument`] for a type that Arrow itself forbids, [`ErrorKind::LimitExceeded`]
+/// for one that is nested too deep; both name the field.
+pub fn to_shard(schema: &Schema, options: &SchemaOptions) -> Result<format::Schema> {
+    let fields = schema.fields().iter().map(|f| {
+        Ok(format::Field {
+            data_type: field_node(f, f.name(), options, 0)?,
+            internal_kind: None,
+        })
+    });
+    let mut schema = format::Schema {
+        fields: fields.collect::<Result<_>>()?,
+    };
+    schema.assign_ids();
+    Ok(schema)
+}
+
+fn field_node(field: &Field, name: &str, options: &SchemaOptions, depth: u32) -> Result<DataType> {
+    let extension = field.metadata().get(EXTENSION_TYPE_NAME_KEY);
+    let mut node = type_node(
+        field.data_type(),
+        extension.map(String::as_str),
+        options,
+        depth,
+    )
+    .within(|| format!("field `{}`", field.name()))?;
+    node.name = name.to_owned();
+    Ok(node)
+}
+
+/// The nameless node of an Arrow type, which the extension type of that name annotates.
+pub(super) fn type_node(
+    arrow: &ArrowType,
+    extension: Option<&str>,
+    options: &SchemaOptions,
+    depth: u32,
+) -> Result<DataType> {
+    use BasicType as B;
+    let depth = deeper(depth)?;
+    let time_unit = |unit: &TimeUnit| ("unit", label::unit_name(*unit).to_owned());
+    let child = |field: &Field| field_node(field, "", options, depth);
+    Ok(match arrow {
+        ArrowType::Null => leaf(B::Unit),
+        ArrowType::Boolean => leaf(B::Boolean),
+        ArrowType::Int8 => signed(B::Int8),
+        ArrowType::Int16 => signed(B::Int16),
+        ArrowType::Int32 => signed(B::Int32),
+        ArrowType::Int64 => signed(B::Int64),
+        ArrowType::UInt8 => leaf(B::Int8),
+        ArrowType::UInt16 => leaf(B::Int16),
+        ArrowType::UInt32 => leaf(B::Int32),
+        ArrowType::UInt64 => leaf(B::Int64),
+        ArrowType::Float16 => labelled(leaf(B::Int16), label::label(label::FLOAT16, &[])),
+        ArrowType::Float32 => leaf(B::Float32),
+        ArrowType::Float64 => leaf(B::Float64),
+        ArrowType::Utf8 | ArrowType::LargeUtf8 | ArrowType::Utf8View => {
+            let node = leaf(B::String);
+            match extension {
+                Some(label::JSON) => labelled(node, label::label(label::JSON, &[])),
+                _ => node,
+            }
+        }
+        ArrowType::Binary | ArrowType::LargeBinary | ArrowType::BinaryView => leaf(B::Binary),
+        ArrowType::FixedSizeBinary(16) if extension == Some(label::UUID) => {
+            labelled(sized(B::Guid, 16)?, label::label(label::UUID, &[]))
+        }
+        ArrowType::FixedSizeBinary(size) => sized(B::FixedSizeBinary, *size)?,
+        ArrowType::Timestamp(unit, timezone) => {
+            let mut properties = vec![time_unit(unit)];
+            properties.extend(timezone.as_ref().map(|t| ("timezone", t.to_string())));
+            labelled(
+                signed(B::Int64),
+                label::label(label::TIMESTAMP, &properties),
+            )
+        }
+        ArrowType::Date32 => labelled(
+            signed(B::Int32),
+            label::label(label::DATE, &[("unit", "day".to_owned())]),
+        ),
+        ArrowType::Date64 => labelled(
+            signed(B::Int64),
+            label::label(label::DATE, &[time_unit(&TimeUnit::Millisecond)]),
+        ),
+        ArrowType::Time32(unit @ (TimeUnit::Second | TimeUnit::Millisecond)) => labelled(
+            signed(B::Int32),
+            label::label(label::TIME, &[time_unit(unit)]),
+        ),
+        ArrowType::Time64(unit @ (TimeUnit::Microsecond | TimeUnit::Nanosecond)) => labelled(
+            signed(B::Int64),
+            label::label(label::TIME, &[time_unit(unit)]),
+        ),
+        ArrowType::Time32(_) | ArrowType::Time64(_) => return Err(forbidden(arrow)),
+        ArrowType::Duration(unit) => labelled(
+            signed(B::Int64),
+            label::label(label::DURATION, &[time_unit(unit)]),
+        ),
+        ArrowType::Interval(unit) => {
+            let node = match unit {
+                IntervalUnit::YearMonth => signed(B::Int32),
+                IntervalUnit::DayTime => sized(B::FixedSizeBinary, 8)?,
+                IntervalUnit::MonthDayNano => sized(B::FixedSizeBinary, 16)?,
+            };
+            let unit = label::interval_name(*unit).to_owned();
+            labelled(node, label::label(label::INTERVAL, &[("unit", unit)]))
+        }
+        ArrowType::Decimal32(p, s) => decimal(arrow, *p, *s, 32, options)?,
+        ArrowType::Decimal64(p, s) => decimal(arrow, *p, *s, 64, options)?,
+        ArrowType::Decimal128(p, s) => decimal(arrow, *p, *s, 128, options)?,
+        ArrowType::Decimal256(p, s) => decimal(arrow, *p, *s, 256, options)?,
+        ArrowType::List(f)
+        | ArrowType::LargeList(f)
+        | ArrowType::ListView(f)
+        | ArrowType::LargeListView(f) => parent(B::List, vec![child(f)?]),
+        ArrowType::FixedSizeList(f, size) => DataType {
+            children: vec![child(f)?],
+            ..sized(B::FixedSizeList, *size)?
+        },
+        ArrowType::Struct(fields) => parent(B::Struct, members(fields, options, depth)?),
+        ArrowType::Map(entries, keys_sorted) => {
+            let ArrowType::Struct(members) = entries.data_type() else {
+                return Err(forbidden(arrow));
+            };
+            let [key, value] = members.as_ref() else {
+                return Err(forbidden(arrow));
+            };
+            let sorted = ("keys_sorted", keys_sorted.to_string());
+            labelled(
+                parent(B::Map, vec![child(key)?, child(value)?]),
+                label::label(label::MAP, &[sorted]),
+            )
+        }
+        ArrowType::Union(fields, mode) => union(fields, *mode, options, depth)?,
+        ArrowType::Dictionary(key, value) => {
+            if !key.is_dictionary_key_type() {
+                return Err(forbidden(arrow));
+            }
+            type_node(value, extension, options, depth)?
+        }
+        ArrowType::RunEndEncoded(ends, values) => {
+            if !ends.data_type().is_run_ends_type() {
+                return Err(forbidden(arrow));
+            }
+            let inner = values.metadata().get(EXTENSION_TYPE_NAME_KEY);
+            let extension = extension.or(inner.map(String::as_str));
+            type_node(values.data_type(), extension, options, depth)?
+        }
+    })
+}
+
+fn leaf(basic_type: BasicType) -> DataType {
+    DataType::new(basic_type, "")
+}
+
+fn signed(basic_type: BasicType) -> DataType {
+    DataType {
+        signed: true,
+        ..leaf(basic_type)
+    }
+}
+
+fn sized(basic_type: BasicType, size: i32) -> Result<DataType> {
+    let fixed_size = u64::try_from(size)
+        .map_err(|_| Error::invalid(format!("{basic_type:?} has the negative size {size}")))?;
+    Ok(DataType {
+        fixed_size,
+        ..leaf(basic_type)
+    })
+}
+
+fn parent(basic_type: BasicType, children: Vec<DataType>) -> DataType {
+    DataType {
+        children,
+        ..leaf(basic_type)
+    }
+}
+
+fn labelled(node: DataType, label: ExtendedType) -> DataType {
+    DataType {
+        extended_type: Some(label),
+        ..node
+    }
+}
+
+fn forbidden(arrow: &ArrowType) -> Error {
+    Error::new(
+        ErrorKind::InvalidArgument,
+        format!("{arrow} is not a valid Arrow type"),
+    )
+}
+
+fn members(fields: &Fields, options: &SchemaOptions, depth: u32) -> Result<Vec<DataType>> {
+    fields
+        .iter()
+        .map(|f| field_node(f, f.name(), options, depth))
+        .collect()
+}
+
+fn decimal(
+    arrow: &ArrowType,
+    precision: u8,
+    scale: i8,
+    bits: u16,
+    options: &SchemaOptions,
+) -> Result<DataType> {
+    label::check_decimal(arrow).map_err(|e| Error::invalid(e.to_string()).caused_by(e))?;
+    // The widest precision of each width is that of Arrow's type of the width.
+    let stored_bits = match precision {
+        _ if options.arrow_width_decimals => bits,
+        0..=9 => 32,
+        10..=18 => 64,
+        19..=38 => 128,
+        _ => 256,
+    };
+    let node = match stored_bits {
+        32 => signed(BasicType::Int32),
+        64 => signed(BasicType::Int64),
+        _ => sized(BasicType::FixedSizeBinary, i32::from(stored_bits / 8))?,
+    };
+    let properties = [
+        ("precision", precision.to_string()),
+        ("scale", scale.to_string()),
+        ("bits", bits.to_string()),
+    ];
+    Ok(labelled(node, label::label(label::DECIMAL, &properties)))
+}
+
+fn union(
+    fields: &UnionFields,
+    mode: UnionMode,
+    options: &SchemaOptions,
+    depth: u32,
+) -> Result<DataType> {
+    let children = fields
+        .iter()
+        .map(|(_, f)| field_node(f, f.name(), options, depth))
+        .collect::<Result<_>>()?;
+    let type_ids: Vec<String> = fields.iter().map(|(id, _)| id.to_string()).collect();
+    let mode = match mode {
+        UnionMode::Sparse => "sparse",
+        UnionMode::Dense => "dense",
+    };
+    let properties = [("mode", mode.to_owned()), ("type_ids", type_ids.join(","))];
+    Ok(labelled(
+        parent(BasicType::Union, children),
+        label::label(label::UNION, &properties),
+    ))
+}

@@ -1,0 +1,95 @@
+//! Spec: Chapter 6, "Dictionary Encoding".
+
+use super::super::{Chunk, Values, has_dictionary, mismatch};
+use super::slots::Slots;
+use super::{Shredder, leaf};
+use crate::error::Result;
+use crate::format::DataType;
+use arrow_array::cast::AsArray;
+use arrow_array::types::ArrowDictionaryKeyType;
+use arrow_array::{Array, DictionaryArray, downcast_dictionary_array};
+use arrow_buffer::{ArrowNativeType, BooleanBuffer, NullBuffer};
+use arrow_schema::DataType as ArrowType;
+use std::sync::Arc;
+
+impl Shredder<'_> {
+    /// Leaves keep their dictionary, all other values are stored plain.
+    pub(super) fn dictionary(
+        &mut self,
+        array: &dyn Array,
+        slots: &Slots,
+        node: &DataType,
+    ) -> Result<()> {
+        let nulls = slots.nulls(array.nulls());
+        let keys = keys(array, slots, nulls.as_ref(), node)?;
+        let values = array.as_any_dictionary().values();
+        if let Some(chunk) = coded(&keys, nulls.as_ref(), values, node) {
+            return (self.emit)(node.schema_id, chunk);
+        }
+        self.node(values, &Slots::picks(keys, nulls), node)
+    }
+}
+
+/// The dictionary-encoded chunk; `None` if the values must be stored plain, or if an entry, which
+/// may be one that no row uses, cannot be stored at all.
+fn coded(
+    keys: &[usize],
+    nulls: Option<&NullBuffer>,
+    values: &dyn Array,
+    node: &DataType,
+) -> Option<Chunk<Values>> {
+    let wrapped = matches!(
+        values.data_type(),
+        ArrowType::Dictionary(..) | ArrowType::RunEndEncoded(..)
+    );
+    if wrapped || !has_dictionary(node.basic_type) {
+        return None;
+    }
+    let codes: Option<Vec<u32>> = keys.iter().map(|k| u32::try_from(*k).ok()).collect();
+    let codes = codes?;
+    let entries = leaf(values, &Slots::all(values.len()), node).ok()?;
+    let nulls = match &entries.nulls {
+        None => nulls.cloned(),
+        Some(null_entries) => {
+            let valid = |i| nulls.is_none_or(|n| n.is_valid(i)) && null_entries.is_valid(keys[i]);
+            Some(NullBuffer::new(BooleanBuffer::collect_bool(
+                keys.len(),
+                valid,
+            )))
+        }
+    };
+    Some(Chunk {
+        len: codes.len(),
+        nulls: nulls.filter(|n| n.null_count() > 0),
+        values: Values::Dictionary {
+            codes: codes.into(),
+            entries: Arc::new(entries),
+        },
+    })
+}
+
+/// The key at every position, 0 at null ones.
+fn keys(
+    array: &dyn Array,
+    slots: &Slots,
+    nulls: Option<&NullBuffer>,
+    node: &DataType,
+) -> Result<Vec<usize>> {
+    fn gather<K: ArrowDictionaryKeyType>(
+        array: &DictionaryArray<K>,
+        slots: &Slots,
+        nulls: Option<&NullBuffer>,
+    ) -> Vec<usize> {
+        let keys = array.keys().values();
+        (0..slots.len())
+            .map(|i| match nulls {
+                Some(n) if n.is_null(i) => 0,
+                _ => keys[slots.pick(i)].as_usize(),
+            })
+            .collect()
+    }
+    Ok(downcast_dictionary_array!(
+        array => gather(array, slots, nulls),
+        other => return Err(mismatch(other, node))
+    ))
+}

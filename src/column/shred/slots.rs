@@ -1,0 +1,101 @@
+//! Which elements of an array become the positions of a chunk.
+
+use crate::error::Result;
+use arrow_array::{Array, ArrayRef, UInt64Array};
+use arrow_buffer::{BooleanBuffer, NullBuffer};
+use std::sync::Arc;
+
+/// The positions of a chunk that is made of an array.
+///
+/// Nested arrays hand these down instead of arrays that were gathered for their children, so that
+/// only leaves copy values, and only where they must.
+#[derive(Debug, Clone)]
+pub(super) struct Slots {
+    len: usize,
+    /// The element at every position, any number where `mask` is null; `None` for element `i` at
+    /// position `i`.
+    picks: Option<Arc<[usize]>>,
+    /// Positions that are null, whatever the array says.
+    mask: Option<NullBuffer>,
+}
+
+impl Slots {
+    /// All elements of an array of that length.
+    pub(super) fn all(len: usize) -> Self {
+        Self {
+            len,
+            picks: None,
+            mask: None,
+        }
+    }
+
+    /// These elements, one per position.
+    pub(super) fn picks(picks: Vec<usize>, mask: Option<NullBuffer>) -> Self {
+        Self {
+            len: picks.len(),
+            picks: Some(picks.into()),
+            mask: mask.filter(|m| m.null_count() > 0),
+        }
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.len
+    }
+
+    /// Whether the positions are the elements of the array in their order.
+    pub(super) fn is_all(&self) -> bool {
+        self.picks.is_none()
+    }
+
+    /// The element at a position; any number where the position is masked.
+    pub(super) fn pick(&self, position: usize) -> usize {
+        match &self.picks {
+            Some(picks) => picks[position],
+            None => position,
+        }
+    }
+
+    /// Whether a position is not masked.
+    pub(super) fn is_open(&self, position: usize) -> bool {
+        self.mask.as_ref().is_none_or(|m| m.is_valid(position))
+    }
+
+    pub(super) fn mask(&self) -> Option<&NullBuffer> {
+        self.mask.as_ref()
+    }
+
+    /// The same elements, null where `mask` says.
+    pub(super) fn with_mask(&self, mask: Option<NullBuffer>) -> Self {
+        Self {
+            mask,
+            ..self.clone()
+        }
+    }
+
+    /// The positions that are null, by the mask or by the array's own nulls.
+    pub(super) fn nulls(&self, own: Option<&NullBuffer>) -> Option<NullBuffer> {
+        let nulls = match (own, &self.picks) {
+            (None, _) => self.mask.clone(),
+            (Some(_), None) => NullBuffer::union(own, self.mask.as_ref()),
+            (Some(own), Some(picks)) => {
+                let valid = |i: usize| self.is_open(i) && own.is_valid(picks[i]);
+                Some(NullBuffer::new(BooleanBuffer::collect_bool(
+                    self.len, valid,
+                )))
+            }
+        };
+        nulls.filter(|n| n.null_count() > 0)
+    }
+
+    /// The elements of a leaf array, and which of them are null. Arrays without bytes per value
+    /// must not be asked for.
+    pub(super) fn take(&self, array: &dyn Array) -> Result<(ArrayRef, Option<NullBuffer>)> {
+        let nulls = self.nulls(array.nulls());
+        let Some(picks) = &self.picks else {
+            return Ok((array.slice(0, self.len), nulls));
+        };
+        let picks: Vec<u64> = picks.iter().map(|p| *p as u64).collect();
+        let indices = UInt64Array::try_new(picks.into(), self.mask.clone())?;
+        Ok((arrow_select::take::take(array, &indices, None)?, nulls))
+    }
+}

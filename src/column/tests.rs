@@ -1,0 +1,134 @@
+//! What `shred` takes apart, `assemble` puts together.
+#![expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_possible_wrap,
+    reason = "test data is small"
+)]
+
+mod conversions;
+mod generate;
+mod hostile;
+mod logical;
+mod source;
+
+use super::schema::{SchemaOptions, to_arrow, to_shard};
+use super::{assemble, shred};
+use crate::buffer::Selection;
+use crate::error::Result;
+use crate::format::DataType;
+use arrow_array::ArrayRef;
+use arrow_schema::{DataType as ArrowType, Field, Schema};
+use generate::{random_array, random_field};
+use logical::{Value, values};
+use proptest::prelude::*;
+use rand::rngs::StdRng;
+use rand::{Rng, SeedableRng};
+use source::{MemorySource, Style};
+
+fn node_of(field: &Field, arrow_width_decimals: bool) -> DataType {
+    let options = SchemaOptions {
+        arrow_width_decimals,
+        ..SchemaOptions::default()
+    };
+    let schema = to_shard(&Schema::new(vec![field.clone()]), &options).unwrap();
+    schema.fields.into_iter().next().unwrap().data_type
+}
+
+fn push(source: &mut MemorySource, field: &Field, node: &DataType, array: &ArrayRef) -> Result<()> {
+    let mut chunks = Vec::new();
+    shred(field, array, node, &mut |id, chunk| {
+        chunks.push((id, chunk));
+        Ok(())
+    })?;
+    source.push(node, chunks, array.len());
+    Ok(())
+}
+
+/// Stores one array and reads all of it as a type.
+fn read_as(array: &ArrayRef, wanted: &ArrowType, style: Style) -> Result<ArrayRef> {
+    let field = Field::new("c", array.data_type().clone(), true);
+    let node = node_of(&field, false);
+    let mut source = MemorySource::new(style);
+    push(&mut source, &field, &node, array)?;
+    let rows = Selection::range(0..array.len() as u64);
+    let wanted = Field::new("c", wanted.clone(), true);
+    let read = assemble(&wanted, &node, &rows, &mut source)?;
+    assert_eq!(read.data_type(), wanted.data_type());
+    read.to_data().validate_full().unwrap();
+    Ok(read)
+}
+
+fn styles() -> [Style; 4] {
+    let plain = Style::default();
+    [
+        plain,
+        Style {
+            dictionaries: true,
+            ..plain
+        },
+        Style {
+            unaligned: true,
+            ..plain
+        },
+        Style {
+            windows: true,
+            ..plain
+        },
+    ]
+}
+
+fn random_selection(rng: &mut StdRng, len: u64) -> Selection {
+    let mut selection = Selection::default();
+    let mut at = 0;
+    while at < len {
+        let start = at + rng.random_range(0..4);
+        let end = (start + rng.random_range(0..6)).min(len);
+        selection.push(start..end.max(start));
+        at = end.max(start) + 1;
+    }
+    selection
+}
+
+fn check_round_trip(seed: u64) {
+    let mut rng = StdRng::seed_from_u64(seed);
+    let field = random_field(&mut rng, 4, "column");
+    let node = node_of(&field, rng.random_bool(0.3));
+    assert_eq!(to_arrow(&node, Some(&field)).unwrap(), field);
+    let mut source = MemorySource::new(styles()[rng.random_range(0..4)]);
+    let mut expected: Vec<Value> = Vec::new();
+    for _ in 0..rng.random_range(1..4) {
+        let len = rng.random_range(0..30);
+        let array = random_array(&mut rng, &field, len);
+        expected.extend(values(&array));
+        push(&mut source, &field, &node, &array).unwrap();
+    }
+    let len = expected.len() as u64;
+    let selections = [
+        Selection::range(0..len),
+        random_selection(&mut rng, len),
+        Selection::default(),
+    ];
+    let natural = to_arrow(&node, None).unwrap();
+    for rows in selections {
+        let picked: Vec<Value> = rows
+            .ranges()
+            .iter()
+            .flat_map(|r| expected[r.start as usize..r.end as usize].to_vec())
+            .collect();
+        for wanted in [&field, &natural] {
+            let read = assemble(wanted, &node, &rows, &mut source).unwrap();
+            assert_eq!(read.data_type(), wanted.data_type());
+            read.to_data().validate_full().unwrap();
+            assert_eq!(values(&read), picked, "{field:?} as {wanted:?}");
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(1500))]
+
+    #[test]
+    fn any_column_comes_back_equal_in_its_own_and_its_natural_type(seed in any::<u64>()) {
+        check_round_trip(seed);
+    }
+}

@@ -1,0 +1,474 @@
+//! Arrow's layouts of byte strings, grown block by block.
+
+use super::super::Context;
+use super::spans::Spans;
+use crate::error::{Error, ErrorKind, Result};
+use crate::kernels::{GATHER_SLACK, Offset, gather_bytes, make_views, rebase_offsets};
+use arrow_buffer::{Buffer, MutableBuffer, OffsetBuffer, ScalarBuffer};
+use std::ops::Range;
+
+/// Which of Arrow's layouts to decode byte strings into.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum BytesLayout {
+    /// 32-bit offsets.
+    Offsets32,
+    /// 64-bit offsets.
+    Offsets64,
+    /// Views; long values stay in one buffer per block.
+    Views,
+    /// Values of that many bytes each.
+    Fixed(usize),
+}
+
+/// The buffers of an Arrow array of byte strings.
+#[derive(Debug, Clone)]
+pub enum Decoded {
+    /// 32-bit offsets and values.
+    Offsets32(OffsetBuffer<i32>, Buffer),
+    /// 64-bit offsets and values.
+    Offsets64(OffsetBuffer<i64>, Buffer),
+    /// Views and the buffers that long ones point into.
+    Views(ScalarBuffer<u128>, Vec<Buffer>),
+    /// Values of fixed size.
+    Fixed(Buffer),
+}
+
+/// Grows while blocks are decoded into it.
+#[derive(Debug)]
+pub struct BytesBuilder {
+    pub(super) len: usize,
+    pub(super) data: Data,
+}
+
+#[derive(Debug)]
+pub(super) enum Data {
+    Offsets32(Variable<i32>),
+    Offsets64(Variable<i64>),
+    Views(Views),
+    Fixed { width: usize, values: MutableBuffer },
+}
+
+/// Longest value that a view holds itself.
+const INLINE: u64 = 12;
+
+impl BytesBuilder {
+    /// An empty builder with room for `capacity` values.
+    pub fn new(layout: BytesLayout, capacity: usize) -> Self {
+        let data = match layout {
+            BytesLayout::Offsets32 => Data::Offsets32(Variable::new(capacity)),
+            BytesLayout::Offsets64 => Data::Offsets64(Variable::new(capacity)),
+            BytesLayout::Views => Data::Views(Views {
+                views: Vec::with_capacity(capacity),
+                buffers: Vec::new(),
+            }),
+            BytesLayout::Fixed(width) => Data::Fixed {
+                width,
+                values: MutableBuffer::new(capacity.saturating_mul(width)),
+            },
+        };
+        Self { len: 0, data }
+    }
+
+    /// Number of values.
+    pub fn len(&self) -> usize {
+        self.len
+    }
+
+    /// Whether there is no value.
+    pub fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
+    /// Appends `n` values that stand under nulls: empty ones, or zeros of fixed size.
+    pub fn append_nulls(&mut self, n: usize) {
+        match &mut self.data {
+            Data::Offsets32(v) => v.append_empty(n),
+            Data::Offsets64(v) => v.append_empty(n),
+            Data::Views(v) => v.views.resize(v.views.len() + n, 0),
+            Data::Fixed { width, values } => values.extend_zeros(n * *width),
+        }
+        self.len += n;
+    }
+
+    /// The buffers.
+    pub fn finish(self) -> Decoded {
+        match self.data {
+            Data::Offsets32(v) => {
+                Decoded::Offsets32(OffsetBuffer::new(v.offsets.into()), v.values.into())
+            }
+            Data::Offsets64(v) => {
+                Decoded::Offsets64(OffsetBuffer::new(v.offsets.into()), v.values.into())
+            }
+            Data::Views(v) => Decoded::Views(v.views.into(), v.buffers),
+            Data::Fixed { values, .. } => Decoded::Fixed(values.into()),
+        }
+    }
+
+    /// Checks that values of that fixed size, or of variable size, suit the layout.
+    pub(super) fn check_fixed(&self, fixed: Option<usize>) -> Result<()> {
+        let own = match self.data {
+            Data::Fixed { width, .. } => Some(width),
+            _ => None,
+        };
+        if own == fixed {
+            return Ok(());
+        }
+        Err(Error::invalid(format!(
+            "values of size {fixed:?} are decoded into a layout of {own:?}"
+        )))
+    }
+
+    /// Appends the values of the ranges out of the values bytes of a block. The spans are those of
+    /// the block and end within `data`.
+    pub(super) fn push_slices(
+        &mut self,
+        spans: Spans<'_>,
+        ranges: &[Range<usize>],
+        data: &[u8],
+    ) -> Result<()> {
+        match (&mut self.data, spans) {
+            (Data::Offsets32(v), Spans::Offsets(o)) => v.push_slices(o, spans, ranges, data)?,
+            (Data::Offsets64(v), Spans::Offsets(o)) => v.push_slices(o, spans, ranges, data)?,
+            (Data::Views(v), Spans::Offsets(offsets)) => v.push_slices(offsets, ranges, data)?,
+            (Data::Fixed { values, .. }, _) => {
+                for range in ranges {
+                    values.extend_from_slice(data.get(spans.bytes_of(range)).unwrap_or_default());
+                }
+            }
+            (_, Spans::Fixed(width)) => self.check_fixed(Some(width))?,
+        }
+        self.len += ranges.iter().map(Range::len).sum::<usize>();
+        Ok(())
+    }
+
+    /// As [`push_slices`](Self::push_slices), out of values bytes that `fill` appends to a buffer.
+    /// They go straight into place where all values are wanted.
+    pub(super) fn push_decoded(
+        &mut self,
+        spans: Spans<'_>,
+        total: usize,
+        n: usize,
+        ranges: &[Range<usize>],
+        cx: &mut Context<'_>,
+        fill: impl FnOnce(&mut Context<'_>, &mut MutableBuffer) -> Result<()>,
+    ) -> Result<()> {
+        let whole = matches!(ranges, [one] if *one == (0..n));
+        match (&mut self.data, spans) {
+            (Data::Offsets32(v), Spans::Offsets(offsets)) if whole => {
+                v.push_filled(offsets, total, |values| fill(cx, values))?;
+            }
+            (Data::Offsets64(v), Spans::Offsets(offsets)) if whole => {
+                v.push_filled(offsets, total, |values| fill(cx, values))?;
+            }
+            (Data::Fixed { values, .. }, _) if whole => fill(cx, values)?,
+            (Data::Views(v), Spans::Offsets(offsets)) => {
+                let mut buffer = MutableBuffer::new(0);
+                fill(cx, &mut buffer)?;
+                v.push_owned(offsets, ranges, buffer.into())?;
+            }
+            _ => {
+                return cx.with_buffer(|cx, buffer| {
+                    fill(cx, buffer)?;
+                    self.push_slices(spans, ranges, buffer)
+                });
+            }
+        }
+        self.len += ranges.iter().map(Range::len).sum::<usize>();
+        Ok(())
+    }
+
+    /// Appends `entries[table[c]..table[c + 1]]` for each code. The table ascends and ends within
+    /// the entries, and codes are below its length less 1.
+    pub(super) fn push_gathered(
+        &mut self,
+        codes: &[u32],
+        table: &[u64],
+        entries: &[u8],
+        cx: &Context<'_>,
+    ) -> Result<()> {
+        let lengths: Vec<u64> = table
+            .iter()
+            .skip(1)
+            .zip(table)
+            .map(|(end, start)| end - start)
+            .collect();
+        let length = |code: &u32| lengths.get(*code as usize).copied().unwrap_or_default();
+        let total = codes.iter().map(length).fold(0, u64::saturating_add);
+        match &mut self.data {
+            Data::Offsets32(v) => {
+                cx.check_bytes(total)?;
+                v.push_lengths(codes.iter().map(length), total)?;
+                gather_at_end(&mut v.values, codes, table, entries, total)?;
+            }
+            Data::Offsets64(v) => {
+                cx.check_bytes(total)?;
+                v.push_lengths(codes.iter().map(length), total)?;
+                gather_at_end(&mut v.values, codes, table, entries, total)?;
+            }
+            Data::Views(v) => {
+                let views = v.views_of(table, entries)?;
+                let view = |code: &u32| views.get(*code as usize).copied().unwrap_or_default();
+                v.views.extend(codes.iter().map(view));
+            }
+            Data::Fixed { values, .. } => {
+                cx.check_bytes(total)?;
+                gather_at_end(values, codes, table, entries, total)?;
+            }
+        }
+        self.len += codes.len();
+        Ok(())
+    }
+
+    /// Appends `count` times the value; where `present` says no, an empty one if sizes vary.
+    pub(super) fn push_repeated(
+        &mut self,
+        value: &[u8],
+        count: usize,
+        present: impl Fn(usize) -> bool,
+        cx: &Context<'_>,
+    ) -> Result<()> {
+        let length = |i: usize| if present(i) { value.len() as u64 } else { 0 };
+        match &mut self.data {
+            Data::Offsets32(v) => v.push_repeated(value, count, length, cx)?,
+            Data::Offsets64(v) => v.push_repeated(value, count, length, cx)?,
+            Data::Views(v) => {
+                let one = v.views_of(&[0, value.len() as u64], value)?;
+                let view = one.first().copied().unwrap_or_default();
+                v.views.resize(v.views.len() + count, view);
+            }
+            Data::Fixed { values, .. } => {
+                cx.check_bytes((value.len() as u64).saturating_mul(count as u64))?;
+                values.repeat_slice_n_times(value, count);
+            }
+        }
+        self.len += count;
+        Ok(())
+    }
+}
+
+fn overflow(total: u64, largest: u64) -> Error {
+    Error::new(
+        ErrorKind::OffsetOverflow,
+        format!("offsets up to {total} exceed the largest of the Arrow type, {largest}"),
+    )
+}
+
+/// Appends the gathered bytes, which are `total`.
+fn gather_at_end(
+    values: &mut MutableBuffer,
+    codes: &[u32],
+    table: &[u64],
+    entries: &[u8],
+    total: u64,
+) -> Result<()> {
+    let total = crate::error::to_usize(total)?;
+    let start = values.len();
+    // Short entries are copied with room behind them, so that all of them take the fast path.
+    let padded = (entries.len() <= total).then(|| [entries, &[0; GATHER_SLACK]].concat());
+    let entries = padded.as_deref().unwrap_or(entries);
+    values.resize(start + total + GATHER_SLACK, 0);
+    let dst = values.as_slice_mut().get_mut(start..).unwrap_or_default();
+    gather_bytes(codes, table, entries, dst);
+    values.truncate(start + total);
+    Ok(())
+}
+
+/// Offsets and values.
+#[derive(Debug)]
+pub(super) struct Variable<O> {
+    offsets: Vec<O>,
+    values: MutableBuffer,
+}
+
+impl<O: Offset> Variable<O> {
+    fn new(capacity: usize) -> Self {
+        let mut offsets = Vec::with_capacity(capacity.saturating_add(1));
+        offsets.push(O::of(0));
+        Self {
+            offsets,
+            values: MutableBuffer::new(0),
+        }
+    }
+
+    /// The end of the last value.
+    fn base(&self) -> u64 {
+        self.values.len() as u64
+    }
+
+    fn append_empty(&mut self, n: usize) {
+        self.offsets
+            .resize(self.offsets.len() + n, O::of(self.base()));
+    }
+
+    /// An error if `more` bytes of values would exceed what offsets can say.
+    fn check(&self, more: u64) -> Result<()> {
+        let total = self.base().saturating_add(more);
+        if total > O::LARGEST {
+            Err(overflow(total, O::LARGEST))
+        } else {
+            Ok(())
+        }
+    }
+
+    fn push_slices(
+        &mut self,
+        offsets: &[u64],
+        spans: Spans<'_>,
+        ranges: &[Range<usize>],
+        data: &[u8],
+    ) -> Result<()> {
+        let wanted: usize = ranges.iter().map(|r| spans.bytes_of(r).len()).sum();
+        self.check(wanted as u64)?;
+        self.values.reserve(wanted);
+        for range in ranges {
+            rebase_offsets(offsets, range.clone(), self.base(), &mut self.offsets);
+            self.values
+                .extend_from_slice(data.get(spans.bytes_of(range)).unwrap_or_default());
+        }
+        Ok(())
+    }
+
+    fn push_filled(
+        &mut self,
+        offsets: &[u64],
+        total: usize,
+        fill: impl FnOnce(&mut MutableBuffer) -> Result<()>,
+    ) -> Result<()> {
+        self.check(total as u64)?;
+        let base = self.base();
+        fill(&mut self.values)?;
+        rebase_offsets(
+            offsets,
+            0..offsets.len().saturating_sub(1),
+            base,
+            &mut self.offsets,
+        );
+        Ok(())
+    }
+
+    /// Appends the ends of values of these lengths, which sum up to `total`.
+    fn push_lengths(&mut self, lengths: impl Iterator<Item = u64>, total: u64) -> Result<()> {
+        self.check(total)?;
+        let mut end = self.base();
+        self.offsets.extend(lengths.map(|length| {
+            end += length;
+            O::of(end)
+        }));
+        Ok(())
+    }
+
+    fn push_repeated(
+        &mut self,
+        value: &[u8],
+        count: usize,
+        length: impl Fn(usize) -> u64,
+        cx: &Context<'_>,
+    ) -> Result<()> {
+        let present = (0..count).filter(|i| length(*i) > 0).count();
+        let total = (value.len() as u64).saturating_mul(present as u64);
+        cx.check_bytes(total)?;
+        self.push_lengths((0..count).map(length), total)?;
+        self.values.repeat_slice_n_times(value, present);
+        Ok(())
+    }
+}
+
+/// Views and their buffers.
+#[derive(Debug)]
+pub(super) struct Views {
+    pub(super) views: Vec<u128>,
+    pub(super) buffers: Vec<Buffer>,
+}
+
+impl Views {
+    /// The ordinal of the next buffer, which will have that many bytes.
+    fn next_buffer(&self, bytes: usize) -> Result<u32> {
+        if bytes as u64 > i32::LARGEST {
+            return Err(overflow(bytes as u64, i32::LARGEST));
+        }
+        let count = self.buffers.len() as u64;
+        u32::try_from(count).map_err(|_| overflow(count, u64::from(u32::MAX)))
+    }
+
+    fn push_slices(&mut self, offsets: &[u64], ranges: &[Range<usize>], data: &[u8]) -> Result<()> {
+        if let [range] = ranges
+            && range.len() + 1 == offsets.len()
+        {
+            return self.push_copied(offsets, data);
+        }
+        let mut picked = vec![0];
+        let mut bytes = Vec::new();
+        let spans = Spans::Offsets(offsets);
+        for range in ranges {
+            let ends = offsets.get(range.start..=range.end).unwrap_or_default();
+            let base = bytes.len() as u64;
+            if let Some((first, ends)) = ends.split_first() {
+                picked.extend(ends.iter().map(|end| end - first + base));
+            }
+            bytes.extend_from_slice(data.get(spans.bytes_of(range)).unwrap_or_default());
+        }
+        self.push_copied(&picked, &bytes)
+    }
+
+    /// Appends views of all values of `data`, which is copied if one of them is long.
+    fn push_copied(&mut self, offsets: &[u64], data: &[u8]) -> Result<()> {
+        let buffer = self.next_buffer(data.len())?;
+        make_views(
+            offsets,
+            0..offsets.len().saturating_sub(1),
+            data,
+            buffer,
+            &mut self.views,
+        );
+        if offsets
+            .windows(2)
+            .any(|w| matches!(w, [start, end] if end - start > INLINE))
+        {
+            self.buffers.push(Buffer::from(data));
+        }
+        Ok(())
+    }
+
+    /// Views of the values of the ranges into a buffer that is kept if a view points into it.
+    pub(super) fn push_owned(
+        &mut self,
+        offsets: &[u64],
+        ranges: &[Range<usize>],
+        data: Buffer,
+    ) -> Result<()> {
+        let buffer = self.next_buffer(data.len())?;
+        let start = self.views.len();
+        for range in ranges {
+            make_views(offsets, range.clone(), &data, buffer, &mut self.views);
+        }
+        let added = self.views.get(start..).unwrap_or_default();
+        if added
+            .iter()
+            .any(|view| view & u128::from(u32::MAX) > u128::from(INLINE))
+        {
+            self.buffers.push(data);
+        }
+        Ok(())
+    }
+
+    /// Views of all values of `data`, which is copied if one of them is long. They are not
+    /// appended.
+    fn views_of(&mut self, offsets: &[u64], data: &[u8]) -> Result<Vec<u128>> {
+        let buffer = self.next_buffer(data.len())?;
+        let mut views = Vec::with_capacity(offsets.len());
+        make_views(
+            offsets,
+            0..offsets.len().saturating_sub(1),
+            data,
+            buffer,
+            &mut views,
+        );
+        if views
+            .iter()
+            .any(|view| view & u128::from(u32::MAX) > u128::from(INLINE))
+        {
+            self.buffers.push(Buffer::from(data));
+        }
+        Ok(views)
+    }
+}

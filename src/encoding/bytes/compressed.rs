@@ -1,0 +1,146 @@
+//! Spec: Chapter 7, "General-purpose encodings": byte strings as ZSTD and LZ4.
+//!
+//! ```text
+//! u16 code = 16 or 17 | u32 values_size | u8 offset_width | u8 offsets_nested
+//!                     | compressed values | pad to 8 | n + 1 offsets, u64, encoded or raw
+//! ```
+
+use super::super::compress::{Method, compress, decompress_append};
+use super::super::fields::{Fields, pad, set_size, split_padded};
+use super::input::Clean;
+use super::number;
+use super::spans::{OffsetsPart, estimate_offsets, write_offsets};
+use super::stats::Stats;
+use super::{
+    BytesBuilder, Codec, Context, EncodingCode, EncodingTree, Estimate, NullsOut, Request,
+};
+use crate::error::Result;
+
+pub(super) struct Zstd;
+pub(super) struct Lz4;
+
+fn parse(values: &[u8]) -> Result<(&[u8], OffsetsPart<'_>)> {
+    let (mut fields, payload) = Fields::split(values, 6)?;
+    let size = fields.size()?;
+    let width = fields.u8()?;
+    let nested = fields.flag()?;
+    let (compressed, bytes) = split_padded(payload, size, "compressed values")?;
+    Ok((
+        compressed,
+        OffsetsPart {
+            width,
+            nested,
+            bytes,
+        },
+    ))
+}
+
+fn select(
+    method: Method,
+    request: Request<'_>,
+    cx: &mut Context<'_>,
+    out: &mut BytesBuilder,
+) -> Result<()> {
+    let (compressed, offsets) = parse(request.values)?;
+    offsets.with_spans(request, cx, |cx, spans, total| {
+        out.push_decoded(spans, total, request.n, request.ranges, cx, |cx, buffer| {
+            decompress_append(method, compressed, total, cx, buffer)
+        })
+    })
+}
+
+fn children(
+    request: Request<'_>,
+    cx: &mut Context<'_>,
+) -> Result<Vec<(&'static str, EncodingTree)>> {
+    let (_, offsets) = parse(request.values)?;
+    offsets.children(request.n, cx)
+}
+
+impl Codec for Zstd {
+    fn select(
+        request: Request<'_>,
+        cx: &mut Context<'_>,
+        out: &mut BytesBuilder,
+        _nulls: &mut NullsOut<'_>,
+    ) -> Result<()> {
+        select(Method::Zstd { level: 0 }, request, cx, out)
+    }
+
+    fn children(
+        request: Request<'_>,
+        cx: &mut Context<'_>,
+    ) -> Result<Vec<(&'static str, EncodingTree)>> {
+        children(request, cx)
+    }
+}
+
+impl Codec for Lz4 {
+    fn select(
+        request: Request<'_>,
+        cx: &mut Context<'_>,
+        out: &mut BytesBuilder,
+        _nulls: &mut NullsOut<'_>,
+    ) -> Result<()> {
+        select(Method::Lz4, request, cx, out)
+    }
+
+    fn children(
+        request: Request<'_>,
+        cx: &mut Context<'_>,
+    ) -> Result<Vec<(&'static str, EncodingTree)>> {
+        children(request, cx)
+    }
+}
+
+pub(super) fn encode(
+    input: &Clean<'_>,
+    method: Method,
+    offsets: Option<&number::Plan>,
+    out: &mut Vec<u8>,
+) -> Result<()> {
+    let start = out.len();
+    let method = method.available();
+    let code = match method {
+        Method::Zstd { .. } => EncodingCode::Zstd,
+        Method::Lz4 => EncodingCode::Lz4,
+    };
+    let offsets = offsets.filter(|_| input.fixed.is_none());
+    out.extend_from_slice(&code.to_u16().to_le_bytes());
+    out.extend_from_slice(&[0; 4]);
+    out.extend([input.offset_width(), u8::from(offsets.is_some())]);
+    let at = out.len();
+    compress(method, &input.values, out)?;
+    let size = out.len() - at;
+    set_size(out, start + 2, size)?;
+    if input.fixed.is_some() {
+        return Ok(());
+    }
+    pad(out, start);
+    write_offsets(&input.offsets, offsets, out)
+}
+
+/// Compresses the sample.
+pub(super) fn estimate(
+    stats: &Stats,
+    method: Method,
+    offsets: Option<&number::Plan>,
+) -> Option<Estimate> {
+    let mut out = Vec::new();
+    let method = method.available();
+    compress(method, stats.sample_bytes(), &mut out).ok()?;
+    let offsets = match stats.fixed {
+        Some(_) => Estimate {
+            bytes: 0,
+            decode_cost: 0.0,
+        },
+        None => {
+            let total = stats.total_bytes as u64;
+            estimate_offsets(&stats.sample_offsets(), total, stats.n, offsets)?
+        }
+    };
+    Some(Estimate {
+        bytes: 8 + stats.scale_up(out.len()).next_multiple_of(8) + offsets.bytes,
+        decode_cost: 0.3 + method.cost_per_byte() * stats.average_length() + offsets.decode_cost,
+    })
+}

@@ -1,0 +1,205 @@
+//! Byte strings to encode.
+
+use crate::error::{Error, Result};
+use crate::kernels::is_ascending;
+use arrow_buffer::NullBuffer;
+use std::borrow::Cow;
+
+/// The byte strings of a block, of variable or fixed size.
+#[derive(Debug, Clone, Copy)]
+pub struct Input<'a> {
+    /// Number of values.
+    pub len: usize,
+    /// Where values of variable size stand in `values`: `len + 1` ascending offsets, of which the
+    /// first need not be 0; empty if the size is fixed.
+    pub offsets: &'a [u64],
+    /// The size of each value, if it is fixed.
+    pub fixed: Option<usize>,
+    /// The bytes; exactly `len * fixed` if the size is fixed.
+    pub values: &'a [u8],
+    /// Which values are present; all if `None`.
+    pub nulls: Option<&'a NullBuffer>,
+}
+
+impl<'a> Input<'a> {
+    /// Values of variable size: one offset more than there are values.
+    pub fn variable(offsets: &'a [u64], values: &'a [u8], nulls: Option<&'a NullBuffer>) -> Self {
+        Self {
+            len: offsets.len().saturating_sub(1),
+            offsets,
+            fixed: None,
+            values,
+            nulls,
+        }
+    }
+
+    /// `len` values of `width` bytes each.
+    pub fn fixed(
+        width: usize,
+        len: usize,
+        values: &'a [u8],
+        nulls: Option<&'a NullBuffer>,
+    ) -> Self {
+        Self {
+            len,
+            offsets: &[],
+            fixed: Some(width),
+            values,
+            nulls,
+        }
+    }
+
+    /// Checks that the parts fit together.
+    fn check(&self) -> Result<()> {
+        if let Some(nulls) = self.nulls
+            && nulls.len() != self.len
+        {
+            let found = nulls.len();
+            return Err(Error::invalid(format!(
+                "presence of {found} of {} values",
+                self.len
+            )));
+        }
+        let sound = match self.fixed {
+            Some(width) => self.len.checked_mul(width) == Some(self.values.len()),
+            None => {
+                self.offsets.len() == self.len + 1
+                    && is_ascending(self.offsets)
+                    && self
+                        .offsets
+                        .last()
+                        .is_some_and(|end| *end <= self.values.len() as u64)
+            }
+        };
+        if sound {
+            return Ok(());
+        }
+        Err(Error::invalid(format!(
+            "{} offsets or a fixed size of {:?} do not fit {} values of {} bytes",
+            self.offsets.len(),
+            self.fixed,
+            self.len,
+            self.values.len()
+        )))
+    }
+
+    /// Checks the parts, moves the first offset to 0, and empties what stands under nulls.
+    pub(super) fn clean(&self) -> Result<Clean<'a>> {
+        self.check()?;
+        let nulls = self.nulls.filter(|nulls| nulls.null_count() > 0);
+        let (offsets, values) = match self.fixed {
+            Some(width) => (Cow::Borrowed(self.offsets), self.clean_fixed(width, nulls)),
+            None => self.clean_variable(nulls),
+        };
+        Ok(Clean {
+            len: self.len,
+            offsets,
+            values,
+            fixed: self.fixed,
+            nulls,
+        })
+    }
+
+    fn clean_fixed(&self, width: usize, nulls: Option<&NullBuffer>) -> Cow<'a, [u8]> {
+        let Some(nulls) = nulls else {
+            return Cow::Borrowed(self.values);
+        };
+        let mut values = self.values.to_vec();
+        for (i, value) in values.chunks_exact_mut(width.max(1)).enumerate() {
+            if nulls.is_null(i) {
+                value.fill(0);
+            }
+        }
+        Cow::Owned(values)
+    }
+
+    fn clean_variable(&self, nulls: Option<&NullBuffer>) -> (Cow<'a, [u64]>, Cow<'a, [u8]>) {
+        let at = |offset: u64| usize::try_from(offset).unwrap_or(usize::MAX);
+        let (first, last) = match (self.offsets.first(), self.offsets.last()) {
+            (Some(first), Some(last)) => (*first, *last),
+            _ => return (Cow::Owned(vec![0]), Cow::Borrowed(&[])),
+        };
+        let hidden = nulls.is_some_and(|nulls| {
+            let full = |(i, w): (usize, &[u64])| w.first() != w.last() && nulls.is_null(i);
+            self.offsets.windows(2).enumerate().any(full)
+        });
+        if !hidden {
+            let values = self.values.get(at(first)..at(last)).unwrap_or_default();
+            let offsets = if first == 0 {
+                Cow::Borrowed(self.offsets)
+            } else {
+                Cow::Owned(self.offsets.iter().map(|o| o - first).collect())
+            };
+            return (offsets, Cow::Borrowed(values));
+        }
+        let mut offsets = Vec::with_capacity(self.offsets.len());
+        let mut values = Vec::new();
+        offsets.push(0);
+        for (i, w) in self.offsets.windows(2).enumerate() {
+            if let [start, end] = w
+                && nulls.is_none_or(|nulls| nulls.is_valid(i))
+            {
+                values.extend_from_slice(self.values.get(at(*start)..at(*end)).unwrap_or_default());
+            }
+            offsets.push(values.len() as u64);
+        }
+        (Cow::Owned(offsets), Cow::Owned(values))
+    }
+}
+
+/// Checked values: offsets from 0, and nothing under nulls.
+#[derive(Debug)]
+pub(super) struct Clean<'a> {
+    pub(super) len: usize,
+    /// Empty if the size is fixed; else from 0 to the length of `values`.
+    pub(super) offsets: Cow<'a, [u64]>,
+    pub(super) values: Cow<'a, [u8]>,
+    pub(super) fixed: Option<usize>,
+    /// Set if there are nulls.
+    pub(super) nulls: Option<&'a NullBuffer>,
+}
+
+impl Clean<'_> {
+    /// Value `i`, empty beyond the end.
+    pub(super) fn value(&self, i: usize) -> &[u8] {
+        let range = match self.fixed {
+            Some(width) => i * width..(i + 1) * width,
+            None => match self.offsets.get(i..i + 2) {
+                Some([start, end]) => {
+                    let at = |offset: u64| usize::try_from(offset).unwrap_or(usize::MAX);
+                    at(*start)..at(*end)
+                }
+                _ => 0..0,
+            },
+        };
+        self.values.get(range).unwrap_or_default()
+    }
+
+    /// Whether value `i` is present.
+    pub(super) fn is_present(&self, i: usize) -> bool {
+        self.nulls.is_none_or(|nulls| nulls.is_valid(i))
+    }
+
+    /// The present values.
+    pub(super) fn present(&self) -> impl Iterator<Item = &[u8]> {
+        (0..self.len)
+            .filter(|i| self.is_present(*i))
+            .map(|i| self.value(i))
+    }
+
+    /// The `offset_width` of blocks of these values.
+    pub(super) fn offset_width(&self) -> u8 {
+        if self.fixed.is_some() { 0 } else { 8 }
+    }
+
+    /// The value that all positions hold: all present ones if sizes vary, else every one, because
+    /// other readers shift values of fixed size where nulls are left out.
+    pub(super) fn single_value(&self) -> Option<&[u8]> {
+        if self.fixed.is_some() && self.nulls.is_some() {
+            return None;
+        }
+        let mut present = self.present();
+        let first = present.next().unwrap_or_default();
+        present.all(|value| value == first).then_some(first)
+    }
+}

@@ -1,0 +1,302 @@
+//! Spec: Chapter 7, encodings of byte strings. One file per encoding.
+//!
+//! Values are of variable size (string, binary) or of a fixed one (fixed-size binary, GUID,
+//! decimal). Adding an encoding means a file with a `Codec`, a line in `with_codec`, and a
+//! variant of [`Plan`].
+
+mod append;
+mod block_dictionary;
+mod builder;
+mod compressed;
+mod fsst;
+mod input;
+mod nulls;
+mod plain;
+mod plan;
+mod single_value;
+mod spans;
+mod stats;
+
+pub use builder::{BytesBuilder, BytesLayout, Decoded};
+pub use input::Input;
+pub use nulls::NullsOut;
+pub use plan::Plan;
+pub use stats::Stats;
+
+use super::{Context, EncodingCode, EncodingTree, Estimate, Scratch, check_ranges, number};
+use crate::Limits;
+use crate::error::{Error, Result, Within};
+use arrow_buffer::BooleanBufferBuilder;
+use std::ops::Range;
+
+/// What encoded values are made of, found out without decoding each of them.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum View {
+    /// All present values are this one.
+    Constant(Vec<u8>),
+    /// Code 0 is null, and code k is entry k - 1. Every code has an entry.
+    Codes {
+        /// One code per value.
+        codes: Vec<u32>,
+        /// The distinct values; some may be unused.
+        entries: Entries,
+    },
+    /// Nothing short of decoding.
+    None,
+}
+
+/// The distinct values of a block.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Entries {
+    /// One more than there are entries; the first is 0 and they ascend.
+    pub offsets: Vec<u64>,
+    /// The bytes of the entries, one after the other.
+    pub values: Vec<u8>,
+}
+
+impl Entries {
+    /// Number of entries.
+    pub fn len(&self) -> usize {
+        self.offsets.len().saturating_sub(1)
+    }
+
+    /// Whether there is no entry.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Entry `i`.
+    pub fn get(&self, i: usize) -> Option<&[u8]> {
+        let start = usize::try_from(*self.offsets.get(i)?).ok()?;
+        let end = usize::try_from(*self.offsets.get(i.checked_add(1)?)?).ok()?;
+        self.values.get(start..end)
+    }
+}
+
+/// A region and which of its values are wanted.
+#[derive(Clone, Copy)]
+struct Request<'a> {
+    /// The whole region, the code included, which has been checked.
+    values: &'a [u8],
+    /// Number of values.
+    n: usize,
+    /// Size of each value, if it is fixed.
+    fixed: Option<usize>,
+    /// Ascending ranges within `n`.
+    ranges: &'a [Range<usize>],
+    /// Their total length.
+    count: usize,
+}
+
+/// The reading side of one encoding.
+trait Codec {
+    /// Appends the wanted values.
+    fn select(
+        request: Request<'_>,
+        cx: &mut Context<'_>,
+        out: &mut BytesBuilder,
+        nulls: &mut NullsOut<'_>,
+    ) -> Result<()>;
+
+    /// The structure of the values.
+    fn view(_request: Request<'_>, _cx: &mut Context<'_>) -> Result<View> {
+        Ok(View::None)
+    }
+
+    /// The nested regions.
+    fn children(
+        _request: Request<'_>,
+        _cx: &mut Context<'_>,
+    ) -> Result<Vec<(&'static str, EncodingTree)>> {
+        Ok(Vec::new())
+    }
+}
+
+/// Evaluates `$call` with `$codec` standing for the codec of `$code`.
+macro_rules! with_codec {
+    ($code:expr, $codec:ident => $call:expr) => {{
+        macro_rules! run {
+            ($t:ty) => {{
+                type $codec = $t;
+                $call
+            }};
+        }
+        match $code {
+            EncodingCode::Plain => run!(plain::Plain),
+            EncodingCode::SingleValue => run!(single_value::SingleValue),
+            EncodingCode::BlockDictionary => run!(block_dictionary::BlockDictionary),
+            EncodingCode::Fsst => run!(fsst::Fsst),
+            EncodingCode::Zstd => run!(compressed::Zstd),
+            EncodingCode::Lz4 => run!(compressed::Lz4),
+            code => Err(code.unsupported()),
+        }
+    }};
+}
+
+/// The encoding of a region, if it may hold byte strings.
+fn code_of(values: &[u8]) -> Result<EncodingCode> {
+    let code = EncodingCode::read(values)?;
+    match code {
+        EncodingCode::Other(_) => Err(code.unsupported()),
+        code if !code.suits_bytes() => {
+            Err(Error::corrupt(format!("{code} cannot encode byte strings")))
+        }
+        code => Ok(code),
+    }
+}
+
+/// Appends all `n` values of a region to `out`; `fixed` is the size of each, if it is fixed.
+///
+/// `nulls` holds the `n` presence bits of the block, decoded before. The positions that the values
+/// themselves mark as null (code 0 of a dictionary) are cleared in it.
+///
+/// # Errors
+/// [`Corrupt`](crate::ErrorKind::Corrupt) if the region does not hold exactly that many values,
+/// [`Unsupported`](crate::ErrorKind::Unsupported) for an unknown encoding,
+/// [`OffsetOverflow`](crate::ErrorKind::OffsetOverflow) if the layout cannot hold all bytes,
+/// [`LimitExceeded`](crate::ErrorKind::LimitExceeded) as `cx` says. After an error, `out` and
+/// `nulls` are to be thrown away, unless it was an overflow, after which `out` is as it was.
+pub fn decode(
+    values: &[u8],
+    n: usize,
+    fixed: Option<usize>,
+    cx: &mut Context<'_>,
+    out: &mut BytesBuilder,
+    nulls: &mut NullsOut<'_>,
+) -> Result<()> {
+    let whole = 0..n;
+    decode_selected(
+        values,
+        n,
+        fixed,
+        std::slice::from_ref(&whole),
+        cx,
+        out,
+        nulls,
+    )
+}
+
+/// As [`decode`], for the values of ascending `ranges` only; `nulls` holds their presence bits.
+///
+/// # Errors
+/// Those of [`decode`], and [`InvalidArgument`](crate::ErrorKind::InvalidArgument) for ranges or
+/// presence bits that do not fit.
+pub fn decode_selected(
+    values: &[u8],
+    n: usize,
+    fixed: Option<usize>,
+    ranges: &[Range<usize>],
+    cx: &mut Context<'_>,
+    out: &mut BytesBuilder,
+    nulls: &mut NullsOut<'_>,
+) -> Result<()> {
+    let count = check_ranges(ranges, n)?;
+    if nulls.len() != count {
+        return Err(Error::invalid(format!(
+            "expected {count} presence bits, found {}",
+            nulls.len()
+        )));
+    }
+    out.check_fixed(fixed)?;
+    if count == 0 {
+        return Ok(());
+    }
+    let code = code_of(values)?;
+    let request = Request {
+        values,
+        n,
+        fixed,
+        ranges,
+        count,
+    };
+    cx.deeper(|cx| with_codec!(code, C => C::select(request, cx, out, nulls)))
+        .within(|| code.to_string())
+}
+
+/// Decodes value `i` of the `n` of the region; `None` if the values mark it as null. Whether it is
+/// null by the presence section is not known here.
+///
+/// # Errors
+/// Those of [`decode_selected`].
+pub fn get(
+    values: &[u8],
+    n: usize,
+    fixed: Option<usize>,
+    i: usize,
+    cx: &mut Context<'_>,
+) -> Result<Option<Vec<u8>>> {
+    let mut bits = BooleanBufferBuilder::new(1);
+    bits.append(true);
+    let mut nulls = NullsOut::new(&mut bits, 0);
+    let mut out = BytesBuilder::new(fixed.map_or(BytesLayout::Offsets64, BytesLayout::Fixed), 1);
+    let range = i..i.saturating_add(1);
+    decode_selected(
+        values,
+        n,
+        fixed,
+        std::slice::from_ref(&range),
+        cx,
+        &mut out,
+        &mut nulls,
+    )?;
+    let present = nulls.cleared() == 0;
+    Ok(present.then(|| match out.finish() {
+        Decoded::Fixed(bytes) | Decoded::Offsets64(_, bytes) | Decoded::Offsets32(_, bytes) => {
+            bytes.to_vec()
+        }
+        Decoded::Views(..) => Vec::new(),
+    }))
+}
+
+/// What the `n` values of the region are made of.
+///
+/// # Errors
+/// Those of [`decode`].
+pub fn view(values: &[u8], n: usize, fixed: Option<usize>, cx: &mut Context<'_>) -> Result<View> {
+    let code = code_of(values)?;
+    let request = Request {
+        values,
+        n,
+        fixed,
+        ranges: &[],
+        count: 0,
+    };
+    cx.deeper(|cx| with_codec!(code, C => C::view(request, cx)))
+        .within(|| code.to_string())
+}
+
+/// The encodings of a region of `n` values, and their sizes.
+///
+/// # Errors
+/// Those of [`decode`], as far as metadata shows them.
+pub fn describe(values: &[u8], n: usize, fixed: Option<usize>) -> Result<EncodingTree> {
+    let (limits, mut scratch) = (Limits::default(), Scratch::default());
+    let mut cx = Context::new(&limits, &mut scratch);
+    let code = code_of(values)?;
+    let request = Request {
+        values,
+        n,
+        fixed,
+        ranges: &[],
+        count: 0,
+    };
+    let children = cx
+        .deeper(|cx| with_codec!(code, C => C::children(request, cx)))
+        .within(|| code.to_string())?;
+    Ok(EncodingTree {
+        code,
+        bytes: values.len(),
+        children,
+    })
+}
+
+/// Appends the encoded values, laid out by `plan`. Where the values violate what the plan assumes,
+/// another encoding takes its place, so that any plan encodes any values. What stands under nulls
+/// is not written.
+///
+/// # Errors
+/// [`InvalidArgument`](crate::ErrorKind::InvalidArgument) if the parts of `input` contradict each
+/// other, or a part exceeds 4 GiB.
+pub fn encode(input: &Input<'_>, plan: &Plan, out: &mut Vec<u8>) -> Result<()> {
+    plan::encode(input, plan, out)
+}

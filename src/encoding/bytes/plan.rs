@@ -1,0 +1,113 @@
+//! What a writer decided for a block of byte strings.
+
+use super::super::compress::Method;
+use super::input::Clean;
+use super::stats::Stats;
+use super::{Estimate, Input, block_dictionary, compressed, number, plain, single_value};
+use crate::error::Result;
+use std::fmt;
+
+/// How to encode byte strings. Parts that are `None` are stored raw.
+///
+/// A plan says what is hoped for. A block that violates it is encoded in another way, and never
+/// larger than [`Plain`](Plan::Plain).
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub enum Plan {
+    /// Values as they are.
+    Plain,
+    /// One value for all positions.
+    SingleValue,
+    /// Codes into the distinct values.
+    BlockDictionary {
+        /// For the codes.
+        codes: number::Plan,
+        /// For the lengths of the distinct values.
+        lengths: Option<number::Plan>,
+    },
+    /// Zstandard; LZ4 in builds without it.
+    Zstd {
+        /// Compression level, 0 for the default of the library.
+        level: i32,
+        /// For the offsets of the values.
+        offsets: Option<number::Plan>,
+    },
+    /// LZ4.
+    Lz4 {
+        /// For the offsets of the values.
+        offsets: Option<number::Plan>,
+    },
+}
+
+impl Plan {
+    /// What encoding values with these statistics so should give; `None` if it cannot pay.
+    pub fn estimate(&self, stats: &Stats) -> Option<Estimate> {
+        match self {
+            Self::Plain => Some(plain::estimate(stats)),
+            Self::SingleValue => single_value::estimate(stats),
+            Self::BlockDictionary { codes, lengths } => {
+                block_dictionary::estimate(codes, lengths.as_ref(), stats)
+            }
+            Self::Zstd { level, offsets } => {
+                compressed::estimate(stats, Method::Zstd { level: *level }, offsets.as_ref())
+            }
+            Self::Lz4 { offsets } => compressed::estimate(stats, Method::Lz4, offsets.as_ref()),
+        }
+    }
+}
+
+impl fmt::Display for Plan {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let part = |plan: &Option<number::Plan>| {
+            plan.as_ref()
+                .map_or_else(|| "raw".to_owned(), number::Plan::to_string)
+        };
+        match self {
+            Self::Plain => f.write_str("Plain"),
+            Self::SingleValue => f.write_str("SingleValue"),
+            Self::BlockDictionary { codes, lengths } => {
+                write!(
+                    f,
+                    "BlockDictionary(codes: {codes}, lengths: {})",
+                    part(lengths)
+                )
+            }
+            Self::Zstd { level, offsets } => write!(f, "ZSTD({level}, offsets: {})", part(offsets)),
+            Self::Lz4 { offsets } => write!(f, "LZ4(offsets: {})", part(offsets)),
+        }
+    }
+}
+
+/// See [`encode`](super::encode()).
+pub(super) fn encode(input: &Input<'_>, plan: &Plan, out: &mut Vec<u8>) -> Result<()> {
+    let start = out.len();
+    let input = input.clean()?;
+    if !try_encode(&input, plan, out)? {
+        out.truncate(start);
+    }
+    let limit = plain::size(input.len, input.fixed, input.values.len());
+    // A plan may also turn out worse than none.
+    if out.len() == start || out.len() - start > limit {
+        out.truncate(start);
+        plain::encode(&input, out);
+    }
+    Ok(())
+}
+
+/// Follows the plan as far as the values allow; false if they do not allow it at all.
+fn try_encode(input: &Clean<'_>, plan: &Plan, out: &mut Vec<u8>) -> Result<bool> {
+    match plan {
+        Plan::Plain => return Ok(false),
+        Plan::SingleValue => match input.single_value() {
+            Some(value) => single_value::encode(value, out),
+            None => block_dictionary::encode(input, &number::Plan::FlBitPack, None, out)?,
+        },
+        Plan::BlockDictionary { codes, lengths } => {
+            block_dictionary::encode(input, codes, lengths.as_ref(), out)?;
+        }
+        Plan::Zstd { level, offsets } => {
+            compressed::encode(input, Method::Zstd { level: *level }, offsets.as_ref(), out)?;
+        }
+        Plan::Lz4 { offsets } => compressed::encode(input, Method::Lz4, offsets.as_ref(), out)?,
+    }
+    Ok(true)
+}

@@ -1,0 +1,136 @@
+//! Spec: Chapter 7, the offsets of byte strings: where the values of a block stand.
+
+use super::super::fields::write_words;
+use super::super::{Context, Estimate, NumberKind, number};
+use super::{EncodingTree, Request};
+use crate::error::{Error, Result, to_usize};
+use crate::kernels::is_ascending;
+use std::ops::Range;
+
+/// Where each value stands in the values bytes of a block, checked.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Spans<'a> {
+    /// One more than there are values; the first is 0, they ascend, and the last fits memory.
+    Offsets(&'a [u64]),
+    /// All values have this size.
+    Fixed(usize),
+}
+
+impl Spans<'_> {
+    /// The bytes of a range of values.
+    pub(super) fn bytes_of(&self, range: &Range<usize>) -> Range<usize> {
+        match self {
+            // Offsets are checked to fit memory, and ranges to lie within the block.
+            Self::Offsets(offsets) => {
+                let at = |i: usize| {
+                    offsets
+                        .get(i)
+                        .and_then(|o| usize::try_from(*o).ok())
+                        .unwrap_or_default()
+                };
+                at(range.start)..at(range.end)
+            }
+            Self::Fixed(width) => range.start * width..range.end * width,
+        }
+    }
+}
+
+/// How a block stores the offsets of its values.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct OffsetsPart<'a> {
+    /// The `offset_width` of the metadata: 8, or 0 for values of fixed size.
+    pub(super) width: u8,
+    /// Whether the offsets are an encoded region.
+    pub(super) nested: bool,
+    /// The offsets.
+    pub(super) bytes: &'a [u8],
+}
+
+impl OffsetsPart<'_> {
+    /// Runs `f` with the spans of the values and their total size in bytes.
+    pub(super) fn with_spans<T>(
+        self,
+        request: Request<'_>,
+        cx: &mut Context<'_>,
+        f: impl FnOnce(&mut Context<'_>, Spans<'_>, usize) -> Result<T>,
+    ) -> Result<T> {
+        let Request { n, fixed, .. } = request;
+        match (self.width, fixed) {
+            (0, Some(width)) => {
+                if !self.bytes.is_empty() {
+                    return Err(Error::corrupt("values of fixed size have offsets"));
+                }
+                let total = n.checked_mul(width).ok_or_else(|| {
+                    Error::corrupt(format!("{n} values of {width} bytes exceed memory"))
+                })?;
+                f(cx, Spans::Fixed(width), total)
+            }
+            (8, None) => cx.with_words(n + 1, |cx, offsets: &mut [u64]| {
+                number::decode_part(self.bytes, self.nested, NumberKind::Unsigned, cx, offsets)?;
+                let total = check(offsets)?;
+                f(cx, Spans::Offsets(offsets), total)
+            }),
+            (width, fixed) => Err(Error::corrupt(format!(
+                "an offset width of {width} does not suit values of {}",
+                if fixed.is_some() {
+                    "fixed size"
+                } else {
+                    "variable size"
+                }
+            ))),
+        }
+    }
+
+    /// The encoding of the offsets, if they are encoded.
+    pub(super) fn children(
+        self,
+        n: usize,
+        cx: &mut Context<'_>,
+    ) -> Result<Vec<(&'static str, EncodingTree)>> {
+        let nested = self.nested && self.width != 0;
+        let unsigned = NumberKind::Unsigned;
+        number::part_tree::<u64>("offsets", self.bytes, nested, unsigned, n + 1, cx)
+    }
+}
+
+/// Checks offsets and returns the last one.
+fn check(offsets: &[u64]) -> Result<usize> {
+    match (offsets.first(), offsets.last()) {
+        (Some(0), Some(&last)) if is_ascending(offsets) => to_usize(last),
+        _ => Err(Error::corrupt("offsets do not ascend from 0")),
+    }
+}
+
+/// Appends offsets, encoded if there is a plan.
+pub(super) fn write_offsets(
+    offsets: &[u64],
+    plan: Option<&number::Plan>,
+    out: &mut Vec<u8>,
+) -> Result<()> {
+    match plan {
+        Some(plan) => number::encode(offsets, NumberKind::Unsigned, plan, out),
+        None => {
+            write_words(offsets, out);
+            Ok(())
+        }
+    }
+}
+
+/// What storing the offsets of `n` values should cost, of which some offsets are a sample.
+pub(super) fn estimate_offsets(
+    sample: &[u64],
+    total: u64,
+    n: usize,
+    plan: Option<&number::Plan>,
+) -> Option<Estimate> {
+    match plan {
+        Some(plan) => {
+            let stats = number::Stats::of_sample(sample.to_vec(), NumberKind::Unsigned, n + 1);
+            plan.estimate(&stats.with_range(0, total))
+        }
+        None => Some(Estimate {
+            bytes: 8 * (n + 1),
+            decode_cost: 0.1,
+        }),
+    }
+}

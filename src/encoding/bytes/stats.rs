@@ -1,0 +1,168 @@
+//! What estimators know about byte strings.
+
+use super::Input;
+use crate::encoding::number::scaled;
+use crate::error::Result;
+use std::collections::{HashMap, HashSet};
+use xxhash_rust::xxh3::xxh3_64;
+
+/// Values and bytes that are looked at closely.
+const SAMPLE_VALUES: usize = 2048;
+const SAMPLE_BYTES: usize = 1 << 16;
+const STRETCHES: usize = 16;
+
+/// Distinct values are counted up to this many.
+const MAX_DISTINCT: usize = 1 << 16;
+/// From this many values on, counting stops when more than half of them differ.
+const JUDGED: usize = 1024;
+
+/// Properties of the byte strings of a block, or of several, from which encodings are chosen.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Stats {
+    /// Number of values.
+    pub n: usize,
+    /// Number of nulls.
+    pub nulls: usize,
+    /// The size of each value, if it is fixed.
+    pub fixed: Option<usize>,
+    /// Size of all present values, in bytes; of all values if the size is fixed.
+    pub total_bytes: usize,
+    /// Size of the shortest present value.
+    pub min_length: usize,
+    /// Size of the longest present value.
+    pub max_length: usize,
+    /// Whether all present values are equal, and there are no nulls if the size is fixed.
+    pub all_equal: bool,
+    /// Number of distinct present values; `None` if they are too many for a dictionary to pay.
+    pub distinct: Option<usize>,
+    /// Size of the distinct values, in bytes.
+    pub distinct_bytes: usize,
+    /// Some of the values.
+    sample: Vec<Option<Vec<u8>>>,
+    sample_bytes: Vec<u8>,
+}
+
+impl Stats {
+    /// Looks at all values once.
+    ///
+    /// # Errors
+    /// [`InvalidArgument`](crate::ErrorKind::InvalidArgument) if the parts of `input` contradict
+    /// each other.
+    pub fn collect(input: &Input<'_>) -> Result<Self> {
+        let clean = input.clean()?;
+        let mut hashes = HashSet::new();
+        let (mut distinct_bytes, mut seen, mut counting) = (0, 0, true);
+        for value in clean.present() {
+            seen += 1;
+            if hashes.insert(xxh3_64(value)) {
+                distinct_bytes += value.len();
+                let many = seen >= JUDGED && hashes.len() > seen / 2;
+                if many || hashes.len() > MAX_DISTINCT {
+                    counting = false;
+                    break;
+                }
+            }
+        }
+        let distinct = counting
+            .then_some(hashes.len())
+            .filter(|d| *d <= seen / 2 + 1);
+        let sample = sample_positions(clean.len, clean.values.len());
+        let sample: Vec<Option<Vec<u8>>> = sample
+            .into_iter()
+            .map(|i| clean.is_present(i).then(|| clean.value(i).to_vec()))
+            .collect();
+        let zeros = vec![0; clean.fixed.unwrap_or_default()];
+        let sample_bytes = sample
+            .iter()
+            .flat_map(|v| v.as_ref().unwrap_or(&zeros))
+            .copied()
+            .collect();
+        Ok(Self {
+            n: clean.len,
+            nulls: clean.nulls.map_or(0, |nulls| nulls.null_count()),
+            fixed: clean.fixed,
+            total_bytes: clean.values.len(),
+            min_length: clean.present().map(<[u8]>::len).min().unwrap_or_default(),
+            max_length: clean.present().map(<[u8]>::len).max().unwrap_or_default(),
+            all_equal: clean.single_value().is_some(),
+            distinct,
+            distinct_bytes: if distinct.is_some() {
+                distinct_bytes
+            } else {
+                0
+            },
+            sample,
+            sample_bytes,
+        })
+    }
+
+    /// Average size of a value, in bytes.
+    pub(super) fn average_length(&self) -> f32 {
+        crate::encoding::number::ratio(self.total_bytes, self.n)
+    }
+
+    /// The bytes of the sampled values.
+    pub(super) fn sample_bytes(&self) -> &[u8] {
+        &self.sample_bytes
+    }
+
+    /// The offsets of the sampled values.
+    pub(super) fn sample_offsets(&self) -> Vec<u64> {
+        let mut end = 0;
+        let lengths = self
+            .sample
+            .iter()
+            .map(|v| v.as_ref().map_or(0, Vec::len) as u64);
+        std::iter::once(0)
+            .chain(lengths.map(|length| {
+                end += length;
+                end
+            }))
+            .collect()
+    }
+
+    /// Codes of the sampled values, the most frequent first, and the lengths of the distinct ones.
+    pub(super) fn sample_codes(&self) -> (Vec<u32>, Vec<u32>) {
+        let mut counts: HashMap<&[u8], u32> = HashMap::new();
+        for value in self.sample.iter().flatten() {
+            *counts.entry(value).or_default() += 1;
+        }
+        let mut ranked: Vec<(&[u8], u32)> = counts.into_iter().collect();
+        ranked.sort_unstable_by(|a, b| b.1.cmp(&a.1).then(a.0.cmp(b.0)));
+        let lengths = ranked
+            .iter()
+            .filter_map(|(v, _)| u32::try_from(v.len()).ok())
+            .collect();
+        let ranks: HashMap<&[u8], u32> = ranked.iter().map(|(v, _)| *v).zip(1..).collect();
+        let code = |value: &Option<Vec<u8>>| {
+            value
+                .as_ref()
+                .and_then(|v| ranks.get(v.as_slice()))
+                .copied()
+                .unwrap_or_default()
+        };
+        (self.sample.iter().map(code).collect(), lengths)
+    }
+
+    /// A size measured on the bytes of the sample, for all values.
+    pub(super) fn scale_up(&self, bytes: usize) -> usize {
+        scaled(
+            bytes,
+            self.total_bytes as f64 / self.sample_bytes.len().max(1) as f64,
+        )
+    }
+}
+
+/// Positions of stretches of neighbours, spread over `n` values of `bytes` bytes together.
+fn sample_positions(n: usize, bytes: usize) -> Vec<usize> {
+    let by_bytes = SAMPLE_BYTES.saturating_mul(n) / bytes.max(1);
+    let wanted = SAMPLE_VALUES.min(by_bytes).max(STRETCHES);
+    if n <= wanted {
+        return (0..n).collect();
+    }
+    let stretch = wanted / STRETCHES;
+    (0..STRETCHES)
+        .map(|i| (n - stretch) * i / (STRETCHES - 1))
+        .flat_map(|start| start..start + stretch)
+        .collect()
+}

@@ -1,0 +1,203 @@
+//! Spec: Chapter 7, the list of encoding codes.
+
+use crate::error::{Error, Result};
+use crate::kernels::NumberKind;
+use std::fmt;
+
+/// The encoding of a block or of a nested region, named by its first two bytes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum EncodingCode {
+    /// Values as they are.
+    Plain,
+    /// Bit-packed in FastLanes order.
+    FlBitPack,
+    /// Differences to the minimum, nested.
+    For,
+    /// Bit-packed differences to the minimum.
+    Ffor,
+    /// Differences of neighbours, nested.
+    Delta,
+    /// Runs of equal values.
+    RunLength,
+    /// One value for all positions.
+    SingleValue,
+    /// Low 8 bits.
+    TruncateU8,
+    /// Low 16 bits.
+    TruncateU16,
+    /// Low 32 bits.
+    TruncateU32,
+    /// All 64 bits, as unsigned integers.
+    TruncateU64,
+    /// Floats as decimal integers.
+    Alp,
+    /// Floats cut into a dictionary-encoded and a bit-packed part.
+    AlpRd,
+    /// Codes into the distinct values of the block.
+    BlockDictionary,
+    /// Strings compressed with a table of symbols.
+    Fsst,
+    /// Zstandard.
+    Zstd,
+    /// LZ4 block format.
+    Lz4,
+    /// Signed integers folded into unsigned ones.
+    ZigZag,
+    /// Only the values that are not zero.
+    Sparse,
+    /// A code that this build does not know.
+    Other(u16),
+}
+
+impl EncodingCode {
+    /// The encoding with that code.
+    pub fn from_u16(code: u16) -> Self {
+        match code {
+            1 => Self::Plain,
+            2 => Self::FlBitPack,
+            3 => Self::For,
+            4 => Self::Ffor,
+            5 => Self::Delta,
+            6 => Self::RunLength,
+            7 => Self::SingleValue,
+            8 => Self::TruncateU8,
+            9 => Self::TruncateU16,
+            10 => Self::TruncateU32,
+            11 => Self::TruncateU64,
+            12 => Self::Alp,
+            13 => Self::AlpRd,
+            14 => Self::BlockDictionary,
+            15 => Self::Fsst,
+            16 => Self::Zstd,
+            17 => Self::Lz4,
+            18 => Self::ZigZag,
+            19 => Self::Sparse,
+            other => Self::Other(other),
+        }
+    }
+
+    /// The code of the encoding.
+    pub fn to_u16(self) -> u16 {
+        match self {
+            Self::Plain => 1,
+            Self::FlBitPack => 2,
+            Self::For => 3,
+            Self::Ffor => 4,
+            Self::Delta => 5,
+            Self::RunLength => 6,
+            Self::SingleValue => 7,
+            Self::TruncateU8 => 8,
+            Self::TruncateU16 => 9,
+            Self::TruncateU32 => 10,
+            Self::TruncateU64 => 11,
+            Self::Alp => 12,
+            Self::AlpRd => 13,
+            Self::BlockDictionary => 14,
+            Self::Fsst => 15,
+            Self::Zstd => 16,
+            Self::Lz4 => 17,
+            Self::ZigZag => 18,
+            Self::Sparse => 19,
+            Self::Other(other) => other,
+        }
+    }
+
+    /// The name of the encoding, without its code.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Plain => "Plain",
+            Self::FlBitPack => "FLBitPack",
+            Self::For => "FOR",
+            Self::Ffor => "FFOR",
+            Self::Delta => "Delta",
+            Self::RunLength => "RunLength",
+            Self::SingleValue => "SingleValue",
+            Self::TruncateU8 => "TruncateU8",
+            Self::TruncateU16 => "TruncateU16",
+            Self::TruncateU32 => "TruncateU32",
+            Self::TruncateU64 => "TruncateU64",
+            Self::Alp => "ALP",
+            Self::AlpRd => "ALPRD",
+            Self::BlockDictionary => "BlockDictionary",
+            Self::Fsst => "FSST",
+            Self::Zstd => "ZSTD",
+            Self::Lz4 => "LZ4",
+            Self::ZigZag => "ZigZag",
+            Self::Sparse => "Sparse",
+            Self::Other(_) => "unknown encoding",
+        }
+    }
+
+    /// The code at the start of encoded values.
+    pub(crate) fn read(values: &[u8]) -> Result<Self> {
+        match values.first_chunk::<2>() {
+            Some(code) => Ok(Self::from_u16(u16::from_le_bytes(*code))),
+            None => Err(Error::corrupt(format!(
+                "expected an encoding code of 2 bytes, found {} bytes",
+                values.len()
+            ))),
+        }
+    }
+
+    /// Whether numbers of `width` bytes may be encoded so.
+    pub fn suits_numbers(self, kind: NumberKind, width: usize) -> bool {
+        use NumberKind::{Float, Signed, Unsigned};
+        match self {
+            Self::Plain
+            | Self::RunLength
+            | Self::SingleValue
+            | Self::BlockDictionary
+            | Self::Zstd
+            | Self::Lz4
+            | Self::Sparse => true,
+            Self::FlBitPack => kind == Unsigned,
+            Self::For | Self::Ffor | Self::Delta => kind != Float,
+            Self::TruncateU8 => kind == Signed && width > 1,
+            Self::TruncateU16 => kind == Signed && width > 1,
+            Self::TruncateU32 => kind == Signed && width > 2,
+            Self::TruncateU64 => kind == Signed && width > 4,
+            Self::ZigZag => kind == Signed,
+            Self::Alp | Self::AlpRd => kind == Float && width >= 4,
+            Self::Fsst | Self::Other(_) => false,
+        }
+    }
+
+    /// Whether byte strings may be encoded so.
+    pub fn suits_bytes(self) -> bool {
+        matches!(
+            self,
+            Self::Plain
+                | Self::SingleValue
+                | Self::BlockDictionary
+                | Self::Fsst
+                | Self::Zstd
+                | Self::Lz4
+        )
+    }
+
+    /// An error that says that this build cannot decode it.
+    pub(crate) fn unsupported(self) -> Error {
+        Error::unsupported(format!(
+            "blocks encoded as {self} cannot be decoded by this build"
+        ))
+    }
+}
+
+impl fmt::Display for EncodingCode {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} ({})", self.name(), self.to_u16())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_code_keeps_its_number() {
+        for code in (0..100).chain([0x8001, u16::MAX]) {
+            assert_eq!(EncodingCode::from_u16(code).to_u16(), code);
+        }
+        assert_eq!(EncodingCode::Delta.to_string(), "Delta (5)");
+    }
+}

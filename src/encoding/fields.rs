@@ -1,0 +1,142 @@
+//! Spec: Chapter 7, the metadata of encodings: reading and writing their fields and padding.
+
+use crate::error::{Error, Result};
+use crate::kernels::{Word, as_bytes, as_bytes_mut};
+
+/// The rest of a region, read from its front.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Fields<'a> {
+    rest: &'a [u8],
+}
+
+impl<'a> Fields<'a> {
+    /// The metadata behind the encoding code, and the payload behind `size` bytes of metadata and
+    /// their padding to a multiple of 8.
+    pub(super) fn split(values: &'a [u8], size: usize) -> Result<(Self, &'a [u8])> {
+        let at = (2 + size).next_multiple_of(8);
+        match (values.get(2..2 + size), values.get(at..)) {
+            (Some(rest), Some(payload)) => Ok((Self { rest }, payload)),
+            _ => Err(Error::corrupt(format!(
+                "expected {at} bytes of encoding metadata, found {}",
+                values.len()
+            ))),
+        }
+    }
+
+    pub(super) fn word<W: Word>(&mut self) -> Result<W> {
+        let (bytes, rest) = self.rest.split_at_checked(W::BYTES).ok_or_else(|| {
+            Error::corrupt(format!(
+                "expected {} bytes, found {}",
+                W::BYTES,
+                self.rest.len()
+            ))
+        })?;
+        self.rest = rest;
+        match W::chunks(bytes) {
+            [bytes] => Ok(W::from_le(*bytes)),
+            _ => Err(Error::corrupt("expected one number")),
+        }
+    }
+
+    pub(super) fn u8(&mut self) -> Result<u8> {
+        self.word()
+    }
+
+    pub(super) fn u16(&mut self) -> Result<u16> {
+        self.word()
+    }
+
+    pub(super) fn size(&mut self) -> Result<usize> {
+        Ok(self.word::<u32>()? as usize)
+    }
+
+    pub(super) fn flag(&mut self) -> Result<bool> {
+        match self.u8()? {
+            0 => Ok(false),
+            1 => Ok(true),
+            other => Err(Error::corrupt(format!(
+                "expected a flag of 0 or 1, found {other}"
+            ))),
+        }
+    }
+}
+
+/// Splits a payload after `size` bytes, for the part named `what`.
+pub(super) fn split_at<'a>(
+    payload: &'a [u8],
+    size: usize,
+    what: &str,
+) -> Result<(&'a [u8], &'a [u8])> {
+    payload.split_at_checked(size).ok_or_else(|| {
+        Error::corrupt(format!(
+            "expected {size} bytes of {what}, found {}",
+            payload.len()
+        ))
+    })
+}
+
+/// As [`split_at`], with padding to a multiple of 8 between the parts. The padding may be missing
+/// where nothing follows it.
+pub(super) fn split_padded<'a>(
+    payload: &'a [u8],
+    size: usize,
+    what: &str,
+) -> Result<(&'a [u8], &'a [u8])> {
+    let (first, rest) = split_at(payload, size, what)?;
+    let padding = size.next_multiple_of(8) - size;
+    Ok((first, rest.get(padding..).unwrap_or_default()))
+}
+
+/// Copies raw words, of which the region must hold exactly as many as `dst`.
+pub(super) fn read_words<W: Word>(bytes: &[u8], dst: &mut [W]) -> Result<()> {
+    expect_words::<W>(bytes, dst.len())?;
+    as_bytes_mut(dst).copy_from_slice(bytes);
+    Ok(())
+}
+
+/// Checks that a region has the size of `n` raw words.
+pub(super) fn expect_words<W: Word>(bytes: &[u8], n: usize) -> Result<()> {
+    if n.checked_mul(W::BYTES) != Some(bytes.len()) {
+        return Err(Error::corrupt(format!(
+            "expected {n} values of {} bytes, found {} bytes",
+            W::BYTES,
+            bytes.len()
+        )));
+    }
+    Ok(())
+}
+
+/// Appends raw words.
+pub(super) fn write_words<W: Word>(values: &[W], out: &mut Vec<u8>) {
+    out.extend_from_slice(as_bytes(values));
+}
+
+/// Appends one word.
+pub(super) fn write_word<W: Word>(value: W, out: &mut Vec<u8>) {
+    out.extend_from_slice(value.to_le().as_ref());
+}
+
+/// Pads with zeros to a multiple of 8 from `start` on.
+pub(super) fn pad(out: &mut Vec<u8>, start: usize) {
+    let len = out.len() - start;
+    out.resize(start + len.next_multiple_of(8), 0);
+}
+
+/// Writes a size or count into 4 bytes reserved at `at`.
+pub(super) fn set_size(out: &mut [u8], at: usize, size: usize) -> Result<()> {
+    let bytes = size32(size)?.to_le_bytes();
+    match out.get_mut(at..at + 4) {
+        Some(place) => place.copy_from_slice(&bytes),
+        None => return Err(Error::invalid("no place was reserved for a size")),
+    }
+    Ok(())
+}
+
+/// A size or count as the 32 bits that the format has for it.
+pub(super) fn size32(size: usize) -> Result<u32> {
+    u32::try_from(size).map_err(|_| {
+        Error::invalid(format!(
+            "a block part of {size} bytes or values exceeds 32 bits: use smaller blocks"
+        ))
+    })
+}

@@ -1,0 +1,74 @@
+//! Block encodings: values to bytes and back.
+//!
+//! Spec: Chapter 7. A block is an [`envelope`] around a [`presence`] section and encoded values,
+//! either [`number`]s or [`bytes`]. Encoded values name their encoding in their first two bytes,
+//! and most encodings nest others.
+
+mod code;
+mod compress;
+mod context;
+mod fields;
+
+pub mod bytes;
+pub mod envelope;
+pub mod number;
+pub mod presence;
+
+#[cfg(test)]
+mod tests;
+
+pub use crate::kernels::{NumberKind, Word};
+pub use code::EncodingCode;
+pub use context::{Context, Scratch};
+
+use std::ops::Range;
+
+/// What an encoding choice is expected to give.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Estimate {
+    /// Size of the encoded values, in bytes.
+    pub bytes: usize,
+    /// Time to decode a value, in nanoseconds: rough, for comparing encodings with each other.
+    pub decode_cost: f32,
+}
+
+/// The encodings of a block, for people.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct EncodingTree {
+    /// The outermost encoding.
+    pub code: EncodingCode,
+    /// Its size in bytes, children included.
+    pub bytes: usize,
+    /// Nested encoded regions and what they hold.
+    pub children: Vec<(&'static str, EncodingTree)>,
+}
+
+impl std::fmt::Display for EncodingTree {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{} {} B", self.code, self.bytes)?;
+        for (i, (name, child)) in self.children.iter().enumerate() {
+            let open = if i == 0 { " { " } else { ", " };
+            write!(f, "{open}{name}: {child}")?;
+        }
+        if self.children.is_empty() {
+            Ok(())
+        } else {
+            f.write_str(" }")
+        }
+    }
+}
+
+/// Checks that `ranges` ascend within `n` positions, and counts the positions.
+fn check_ranges(ranges: &[Range<usize>], n: usize) -> crate::Result<usize> {
+    let (mut end, mut count) = (0, 0);
+    for range in ranges {
+        if range.start < end || range.end < range.start || range.end > n {
+            return Err(crate::Error::invalid(format!(
+                "expected ascending ranges of {n} positions, found {range:?}"
+            )));
+        }
+        end = range.end;
+        count += range.len();
+    }
+    Ok(count)
+}

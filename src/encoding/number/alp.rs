@@ -1,0 +1,412 @@
+//! Spec: Chapter 7, "ALP".
+//!
+//! ```text
+//! u16 code = 12 | u32 integers_size | u16 exceptions | u8 exponent e | u8 factor f | pad to 16
+//!               | integers, i32 or i64, encoded | positions, u32 | values
+//! ```
+//! An integer d stands for the float `(d * 10^f) * 10^-e`, computed in the type of the values.
+//! Values that no integer gives bit by bit are exceptions.
+
+use super::super::fields::{Fields, pad, read_words, set_size, split_at, write_words};
+use super::exceptions::for_selected;
+use super::{
+    Children, Codec, Context, EncodingCode, Estimate, NumberKind, Plan, Stats, View, Word,
+};
+use crate::error::{Error, Result};
+use std::ops::Range;
+
+pub(super) struct Alp;
+
+/// Exponents and factors that are tried; the tables go further.
+const MAX_EXPONENT_32: u8 = 9;
+const MAX_EXPONENT_64: u8 = 17;
+
+const POWERS_32: [f32; 11] = [1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10];
+const INVERSES_32: [f32; 11] = [
+    1e0, 1e-1, 1e-2, 1e-3, 1e-4, 1e-5, 1e-6, 1e-7, 1e-8, 1e-9, 1e-10,
+];
+const POWERS_64: [f64; 24] = [
+    1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16,
+    1e17, 1e18, 1e19, 1e20, 1e21, 1e22, 1e23,
+];
+const INVERSES_64: [f64; 24] = [
+    1e0, 1e-1, 1e-2, 1e-3, 1e-4, 1e-5, 1e-6, 1e-7, 1e-8, 1e-9, 1e-10, 1e-11, 1e-12, 1e-13, 1e-14,
+    1e-15, 1e-16, 1e-17, 1e-18, 1e-19, 1e-20, 1e-21, 1e-22, 1e-23,
+];
+
+/// The conversions of one exponent and factor, on the bits of floats and integers of `W`'s size.
+#[derive(Debug, Clone, Copy)]
+enum Scale {
+    F32 {
+        up: f32,
+        down: f32,
+        factor: f32,
+        inverse_factor: f32,
+    },
+    F64 {
+        up: f64,
+        down: f64,
+        factor: f64,
+        inverse_factor: f64,
+    },
+}
+
+impl Scale {
+    fn new(bytes: usize, exponent: u8, factor: u8) -> Option<Self> {
+        let (e, f) = (usize::from(exponent), usize::from(factor));
+        Some(if bytes == 4 {
+            Self::F32 {
+                up: *POWERS_32.get(e)?,
+                down: *INVERSES_32.get(e)?,
+                factor: *POWERS_32.get(f)?,
+                inverse_factor: *INVERSES_32.get(f)?,
+            }
+        } else {
+            Self::F64 {
+                up: *POWERS_64.get(e)?,
+                down: *INVERSES_64.get(e)?,
+                factor: *POWERS_64.get(f)?,
+                inverse_factor: *INVERSES_64.get(f)?,
+            }
+        })
+    }
+
+    /// Turns the bits of integers into those of floats.
+    fn decode<W: Word>(self, words: &mut [W]) {
+        match self {
+            Self::F32 { down, factor, .. } => {
+                for w in words {
+                    let integer = low32(*w).cast_signed();
+                    let float = (integer as f32 * factor) * down;
+                    *w = W::truncate(u64::from(float.to_bits()));
+                }
+            }
+            Self::F64 { down, factor, .. } => {
+                for w in words {
+                    let integer = w.to_u64().cast_signed();
+                    let float = (integer as f64 * factor) * down;
+                    *w = W::truncate(float.to_bits());
+                }
+            }
+        }
+    }
+
+    /// The bits of the integer for the bits of a float.
+    #[expect(
+        clippy::cast_possible_truncation,
+        reason = "saturation is what the format asks for"
+    )]
+    fn encode<W: Word>(self, word: W) -> W {
+        match self {
+            Self::F32 {
+                up, inverse_factor, ..
+            } => {
+                const ROUND: f32 = 12_582_912.0;
+                let scaled = (f32::from_bits(low32(word)) * up) * inverse_factor;
+                let integer = ((scaled + ROUND) - ROUND) as i32;
+                W::truncate(u64::from(integer.cast_unsigned()))
+            }
+            Self::F64 {
+                up, inverse_factor, ..
+            } => {
+                const ROUND: f64 = 6_755_399_441_055_744.0;
+                let scaled = (f64::from_bits(word.to_u64()) * up) * inverse_factor;
+                W::truncate((((scaled + ROUND) - ROUND) as i64).cast_unsigned())
+            }
+        }
+    }
+
+    /// The integer for a float, and whether it gives the float back bit by bit.
+    fn try_encode<W: Word>(self, word: W) -> (W, bool) {
+        let integer = self.encode(word);
+        let mut back = [integer];
+        self.decode(&mut back);
+        (integer, back == [word])
+    }
+}
+
+#[expect(
+    clippy::cast_possible_truncation,
+    reason = "the low half is what is asked for"
+)]
+fn low32<W: Word>(word: W) -> u32 {
+    word.to_u64() as u32
+}
+
+struct Parts<'a> {
+    scale: Scale,
+    integers: &'a [u8],
+    positions: &'a [u8],
+    exceptions: &'a [u8],
+    count: usize,
+}
+
+fn parse<W: Word>(values: &[u8], n: usize) -> Result<Parts<'_>> {
+    let (mut fields, payload) = Fields::split(values, 8)?;
+    let size = fields.size()?;
+    let count = usize::from(fields.u16()?);
+    let (exponent, factor) = (fields.u8()?, fields.u8()?);
+    let scale = Scale::new(W::BYTES, exponent, factor).ok_or_else(|| {
+        Error::corrupt(format!(
+            "exponent {exponent} or factor {factor} exceeds the tables"
+        ))
+    })?;
+    if count > n {
+        return Err(Error::corrupt(format!(
+            "{count} exceptions in a block of {n} values"
+        )));
+    }
+    let (integers, rest) = split_at(payload, size, "integers")?;
+    let (positions, exceptions) = split_at(rest, 4 * count, "exception positions")?;
+    super::super::fields::expect_words::<W>(exceptions, count)?;
+    Ok(Parts {
+        scale,
+        integers,
+        positions,
+        exceptions,
+        count,
+    })
+}
+
+fn patch<W: Word>(
+    parts: &Parts<'_>,
+    n: usize,
+    ranges: &[Range<usize>],
+    cx: &mut Context<'_>,
+    dst: &mut [W],
+) -> Result<()> {
+    if parts.count == 0 {
+        return Ok(());
+    }
+    let values = W::chunks(parts.exceptions);
+    cx.with_words(parts.count, |_, positions: &mut [u32]| {
+        read_words(parts.positions, positions)?;
+        for_selected(positions, n, ranges, |place, i| {
+            if let (Some(d), Some(v)) = (dst.get_mut(place), values.get(i)) {
+                *d = W::from_le(*v);
+            }
+        })
+    })
+}
+
+impl Codec for Alp {
+    fn decode<W: Word>(
+        values: &[u8],
+        _kind: NumberKind,
+        cx: &mut Context<'_>,
+        dst: &mut [W],
+    ) -> Result<()> {
+        let parts = parse::<W>(values, dst.len())?;
+        super::decode(parts.integers, NumberKind::Signed, cx, dst)?;
+        parts.scale.decode(dst);
+        let whole = 0..dst.len();
+        patch(&parts, dst.len(), std::slice::from_ref(&whole), cx, dst)
+    }
+
+    fn select<W: Word>(
+        values: &[u8],
+        _kind: NumberKind,
+        n: usize,
+        ranges: &[Range<usize>],
+        cx: &mut Context<'_>,
+        dst: &mut [W],
+    ) -> Result<()> {
+        let parts = parse::<W>(values, n)?;
+        super::decode_selected(parts.integers, NumberKind::Signed, n, ranges, cx, dst)?;
+        parts.scale.decode(dst);
+        patch(&parts, n, ranges, cx, dst)
+    }
+
+    fn view<W: Word>(
+        values: &[u8],
+        _kind: NumberKind,
+        n: usize,
+        cx: &mut Context<'_>,
+    ) -> Result<View<W>> {
+        let parts = parse::<W>(values, n)?;
+        if parts.count > 0 {
+            return Ok(View::None);
+        }
+        let view = super::view::<W>(parts.integers, NumberKind::Signed, n, cx)?;
+        Ok(view.map(|v| {
+            let mut one = [v];
+            parts.scale.decode(&mut one);
+            let [v] = one;
+            v
+        }))
+    }
+
+    fn children<W: Word>(
+        values: &[u8],
+        _kind: NumberKind,
+        n: usize,
+        cx: &mut Context<'_>,
+    ) -> Result<Children> {
+        let parts = parse::<W>(values, n)?;
+        Ok(vec![(
+            "integers",
+            super::tree::<W>(parts.integers, NumberKind::Signed, n, cx)?,
+        )])
+    }
+}
+
+/// Values that decide about exponent and factor.
+const TRIED: usize = 32;
+
+/// The exponent and factor that should give the least size, judged by some of the values.
+fn choose<W: Word>(values: &[W]) -> (u8, u8) {
+    let step = values.len().div_ceil(TRIED).max(1);
+    let some: Vec<W> = values.iter().step_by(step).copied().collect();
+    let largest = if W::BYTES == 4 {
+        MAX_EXPONENT_32
+    } else {
+        MAX_EXPONENT_64
+    };
+    let mut best = (u64::MAX, (0, 0));
+    let pairs = (1..=largest)
+        .rev()
+        .flat_map(|e| (0..e).map(move |f| (e, f)))
+        .chain([(0, 0)]);
+    for (exponent, factor) in pairs {
+        let Some(scale) = Scale::new(W::BYTES, exponent, factor) else {
+            continue;
+        };
+        let (mut low, mut high, mut exceptions) = (W::MAX, W::ZERO, 0u64);
+        for &v in &some {
+            let (integer, exact) = scale.try_encode(v);
+            if exact {
+                let key = integer.order_key(NumberKind::Signed);
+                low = low.min(key);
+                high = high.max(key);
+            } else {
+                exceptions += 1;
+            }
+        }
+        let width = if low > high {
+            0
+        } else {
+            u64::from(high.minus(low).bit_length())
+        };
+        let bits = width * some.len() as u64 + exceptions * (32 + u64::from(W::BITS));
+        if bits < best.0 {
+            best = (bits, (exponent, factor));
+        }
+    }
+    best.1
+}
+
+/// Integers for all values, and the positions and values of the exceptions. An exception's integer
+/// is that of another value, so that it does not widen the range.
+fn split<W: Word>(values: &[W], scale: Scale) -> (Vec<W>, Vec<u32>, Vec<W>) {
+    let (mut positions, mut exceptions) = (Vec::new(), Vec::new());
+    let mut filler = None;
+    let mut integers: Vec<W> = Vec::with_capacity(values.len());
+    for (i, &v) in (0u32..).zip(values) {
+        let (integer, exact) = scale.try_encode(v);
+        if exact {
+            filler = filler.or(Some(integer));
+        } else {
+            positions.push(i);
+            exceptions.push(v);
+        }
+        integers.push(integer);
+    }
+    for &position in &positions {
+        if let Some(integer) = integers.get_mut(position as usize) {
+            *integer = filler.unwrap_or(W::ZERO);
+        }
+    }
+    (integers, positions, exceptions)
+}
+
+/// Appends the values of floats; false, and nothing, if there are too many exceptions.
+pub(super) fn encode<W: Word>(values: &[W], nested: &Plan, out: &mut Vec<u8>) -> Result<bool> {
+    let (exponent, factor) = choose(values);
+    let Some(scale) = Scale::new(W::BYTES, exponent, factor) else {
+        return Ok(false);
+    };
+    let (integers, positions, exceptions) = split(values, scale);
+    let Ok(count) = u16::try_from(positions.len()) else {
+        return Ok(false);
+    };
+    let start = out.len();
+    out.extend_from_slice(&EncodingCode::Alp.to_u16().to_le_bytes());
+    out.extend_from_slice(&[0; 4]);
+    out.extend_from_slice(&count.to_le_bytes());
+    out.extend([exponent, factor]);
+    pad(out, start);
+    let at = out.len();
+    super::encode(&integers, NumberKind::Signed, nested, out)?;
+    let size = out.len() - at;
+    set_size(out, start + 2, size)?;
+    write_words(&positions, out);
+    write_words(&exceptions, out);
+    Ok(true)
+}
+
+pub(super) fn estimate<W: Word>(nested: &Plan, stats: &Stats<W>) -> Option<Estimate> {
+    if !EncodingCode::Alp.suits_numbers(stats.kind, W::BYTES) {
+        return None;
+    }
+    let (exponent, factor) = choose(stats.sample());
+    let scale = Scale::new(W::BYTES, exponent, factor)?;
+    let mut count = 0;
+    let integers = stats.derive(NumberKind::Signed, stats.n, |sample| {
+        let (integers, positions, _) = split(sample, scale);
+        count = positions.len();
+        integers
+    });
+    let nested = nested.estimate(&integers)?;
+    let exceptions = stats.scale_up(count);
+    u16::try_from(exceptions).ok()?;
+    Some(Estimate {
+        bytes: 16 + nested.bytes + exceptions * (4 + W::BYTES),
+        decode_cost: nested.decode_cost + 0.4,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Limits;
+    use crate::encoding::Scratch;
+
+    #[test]
+    fn the_example_of_the_format_decodes() {
+        let bytes = [
+            vec![0x0c, 0, 0x22, 0, 0, 0, 1, 0, 2, 0, 0, 0, 0, 0, 0, 0, 1, 0],
+            [0x96i64, 0xe1, 0x96, 0x12c]
+                .iter()
+                .flat_map(|v| v.to_le_bytes())
+                .collect(),
+            vec![2, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xf8, 0x7f],
+        ]
+        .concat();
+        assert_eq!(bytes.len(), 62);
+        let (limits, mut scratch) = (Limits::default(), Scratch::default());
+        let mut cx = Context::new(&limits, &mut scratch);
+        let mut dst = [0u64; 4];
+        crate::encoding::number::decode(&bytes, NumberKind::Float, &mut cx, &mut dst).unwrap();
+        let nan = f64::from_bits(0x7ff8_0000_0000_0000);
+        assert_eq!(dst, [1.5, 2.25, nan, 3.0].map(f64::to_bits));
+    }
+
+    #[test]
+    fn decimals_have_no_exceptions_and_odd_floats_are_all_exceptions() {
+        let cents: Vec<u64> = (0..2000)
+            .map(|i| (f64::from(i) / 100.0).to_bits())
+            .collect();
+        let (e, f) = choose(&cents);
+        let (_, positions, _) = split(&cents, Scale::new(8, e, f).unwrap());
+        assert!(
+            positions.len() < 5,
+            "{} exceptions with {e}, {f}",
+            positions.len()
+        );
+        let odd = [f64::NAN, -0.0, f64::INFINITY, 1e300, 5e-324].map(f64::to_bits);
+        for e in 0..24 {
+            let scale = Scale::new(8, e, 0).unwrap();
+            assert!(odd.iter().all(|v| !scale.try_encode(*v).1));
+        }
+    }
+}

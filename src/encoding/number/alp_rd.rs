@@ -1,0 +1,305 @@
+//! Spec: Chapter 7, "ALPRD".
+//!
+//! ```text
+//! u16 code = 13 | u32 left_size | u32 right_size | u16 exceptions | u8 right_bits R | u8 entries D
+//!               | pad to 16 | D u16 left parts | left codes, u16, encoded | right parts, encoded
+//!               | positions, u32 | left parts, u16
+//! ```
+//! The bits of a float are `left << R | right`. The left part is one of up to 8 in the dictionary,
+//! or an exception.
+
+use super::super::fields::{
+    Fields, expect_words, pad, read_words, set_size, split_at, write_words,
+};
+use super::exceptions::for_selected;
+use super::{Children, Codec, Context, EncodingCode, Estimate, NumberKind, Plan, Stats, Word};
+use super::{fl_bit_pack, packed::packed_bytes};
+use crate::error::{Error, Result};
+use std::collections::HashMap;
+use std::ops::Range;
+
+pub(super) struct AlpRd;
+
+/// Most entries of the dictionary; as many are always written, which keeps what follows aligned.
+const ENTRIES: usize = 8;
+
+struct Parts<'a> {
+    right_bits: u32,
+    entries: Vec<u16>,
+    left: &'a [u8],
+    right: &'a [u8],
+    positions: &'a [u8],
+    exceptions: &'a [u8],
+    count: usize,
+}
+
+fn parse<W: Word>(values: &[u8], n: usize) -> Result<Parts<'_>> {
+    let (mut fields, payload) = Fields::split(values, 12)?;
+    let (left_size, right_size) = (fields.size()?, fields.size()?);
+    let count = usize::from(fields.u16()?);
+    let (right_bits, entry_count) = (u32::from(fields.u8()?), usize::from(fields.u8()?));
+    if right_bits >= W::BITS || right_bits + 16 < W::BITS {
+        return Err(Error::corrupt(format!(
+            "expected right parts of {} to {} bits, found {right_bits}",
+            W::BITS - 16,
+            W::BITS - 1
+        )));
+    }
+    if count > n || entry_count > ENTRIES {
+        return Err(Error::corrupt(format!(
+            "{count} exceptions and {entry_count} left parts in a block of {n} values"
+        )));
+    }
+    let (entry_bytes, rest) = split_at(payload, 2 * entry_count, "left parts")?;
+    let mut entries = vec![0; entry_count];
+    read_words(entry_bytes, &mut entries)?;
+    let (left, rest) = split_at(rest, left_size, "left codes")?;
+    let (right, rest) = split_at(rest, right_size, "right parts")?;
+    let (positions, exceptions) = split_at(rest, 4 * count, "exception positions")?;
+    expect_words::<u16>(exceptions, count)?;
+    Ok(Parts {
+        right_bits,
+        entries,
+        left,
+        right,
+        positions,
+        exceptions,
+        count,
+    })
+}
+
+/// Puts the parts of the selected values together; `dst` holds the right parts.
+fn join<W: Word>(
+    parts: &Parts<'_>,
+    n: usize,
+    ranges: &[Range<usize>],
+    codes: &[u16],
+    cx: &mut Context<'_>,
+    dst: &mut [W],
+) -> Result<()> {
+    let up = parts.right_bits;
+    let excess = dst.iter().fold(W::ZERO, |all, right| all | *right) >> up;
+    if excess != W::ZERO {
+        return Err(Error::corrupt(format!(
+            "a right part has more than {up} bits"
+        )));
+    }
+    for (d, &code) in dst.iter_mut().zip(codes) {
+        let left = parts.entries.get(usize::from(code)).ok_or_else(|| {
+            Error::corrupt(format!(
+                "code {code} exceeds {} left parts",
+                parts.entries.len()
+            ))
+        })?;
+        *d = *d | (W::truncate(u64::from(*left)) << up);
+    }
+    if parts.count == 0 {
+        return Ok(());
+    }
+    let lefts = u16::chunks(parts.exceptions);
+    let mask = W::MAX >> (W::BITS - up);
+    cx.with_words(parts.count, |_, positions: &mut [u32]| {
+        read_words(parts.positions, positions)?;
+        for_selected(positions, n, ranges, |place, i| {
+            if let (Some(d), Some(left)) = (dst.get_mut(place), lefts.get(i)) {
+                let left = W::truncate(u64::from(u16::from_le_bytes(*left)));
+                *d = (*d & mask) | (left << up);
+            }
+        })
+    })
+}
+
+fn select<W: Word>(
+    values: &[u8],
+    n: usize,
+    ranges: &[Range<usize>],
+    cx: &mut Context<'_>,
+    dst: &mut [W],
+) -> Result<()> {
+    let parts = parse::<W>(values, n)?;
+    let unsigned = NumberKind::Unsigned;
+    super::decode_selected(parts.right, unsigned, n, ranges, cx, dst)?;
+    cx.with_words(dst.len(), |cx, codes: &mut [u16]| {
+        super::decode_selected(parts.left, unsigned, n, ranges, cx, codes)?;
+        join(&parts, n, ranges, codes, cx, dst)
+    })
+}
+
+impl Codec for AlpRd {
+    fn decode<W: Word>(
+        values: &[u8],
+        _kind: NumberKind,
+        cx: &mut Context<'_>,
+        dst: &mut [W],
+    ) -> Result<()> {
+        let whole = 0..dst.len();
+        select(values, dst.len(), std::slice::from_ref(&whole), cx, dst)
+    }
+
+    fn select<W: Word>(
+        values: &[u8],
+        _kind: NumberKind,
+        n: usize,
+        ranges: &[Range<usize>],
+        cx: &mut Context<'_>,
+        dst: &mut [W],
+    ) -> Result<()> {
+        select(values, n, ranges, cx, dst)
+    }
+
+    fn children<W: Word>(
+        values: &[u8],
+        _kind: NumberKind,
+        n: usize,
+        cx: &mut Context<'_>,
+    ) -> Result<Children> {
+        let parts = parse::<W>(values, n)?;
+        let unsigned = NumberKind::Unsigned;
+        Ok(vec![
+            ("left", super::tree::<u16>(parts.left, unsigned, n, cx)?),
+            ("right", super::tree::<W>(parts.right, unsigned, n, cx)?),
+        ])
+    }
+}
+
+fn left_of<W: Word>(value: W, right_bits: u32) -> u16 {
+    u16::truncate((value >> right_bits).to_u64())
+}
+
+/// Where to cut, and the left parts that are worth an entry.
+struct Cut {
+    right_bits: u32,
+    entries: Vec<u16>,
+    /// Number of values whose left part has no entry.
+    exceptions: usize,
+}
+
+/// The cut that takes the fewest bits for these values.
+fn choose<W: Word>(values: &[W]) -> Cut {
+    let mut best = (
+        u64::MAX,
+        Cut {
+            right_bits: W::BITS - 1,
+            entries: Vec::new(),
+            exceptions: 0,
+        },
+    );
+    for right_bits in (W::BITS - 16..W::BITS).rev() {
+        let mut counts: HashMap<u16, usize> = HashMap::new();
+        for &v in values {
+            *counts.entry(left_of(v, right_bits)).or_default() += 1;
+        }
+        let mut ranked: Vec<(u16, usize)> = counts.into_iter().collect();
+        ranked.sort_unstable_by(|a, b| b.1.cmp(&a.1).then(a.0.cmp(&b.0)));
+        let exceptions: usize = ranked.iter().skip(ENTRIES).map(|(_, count)| count).sum();
+        ranked.truncate(ENTRIES);
+        let code_bits = usize::BITS - (ranked.len().max(2) - 1).leading_zeros();
+        let bits = u64::from(right_bits + code_bits) * values.len() as u64 + 48 * exceptions as u64;
+        if bits < best.0 {
+            let entries = ranked.into_iter().map(|(left, _)| left).collect();
+            best = (
+                bits,
+                Cut {
+                    right_bits,
+                    entries,
+                    exceptions,
+                },
+            );
+        }
+    }
+    best.1
+}
+
+/// Appends the values of floats; false, and nothing, if there are too many exceptions.
+pub(super) fn encode<W: Word>(
+    values: &[W],
+    left_plan: &Plan,
+    right_plan: &Plan,
+    out: &mut Vec<u8>,
+) -> Result<bool> {
+    let Cut {
+        right_bits,
+        mut entries,
+        ..
+    } = choose(values);
+    let filler = entries.first().copied().unwrap_or_default();
+    let (mut codes, mut rights) = (Vec::new(), Vec::new());
+    let (mut positions, mut exceptions) = (Vec::new(), Vec::new());
+    let mask = W::MAX >> (W::BITS - right_bits);
+    for (i, &v) in (0u32..).zip(values) {
+        let left = left_of(v, right_bits);
+        let code = (0u16..).zip(&entries).find(|(_, entry)| **entry == left);
+        if code.is_none() {
+            positions.push(i);
+            exceptions.push(left);
+        }
+        codes.push(code.map_or(0, |(code, _)| code));
+        rights.push(v & mask);
+    }
+    let Ok(count) = u16::try_from(positions.len()) else {
+        return Ok(false);
+    };
+    entries.resize(ENTRIES, filler);
+    let start = out.len();
+    out.extend_from_slice(&EncodingCode::AlpRd.to_u16().to_le_bytes());
+    out.extend_from_slice(&[0; 8]);
+    out.extend_from_slice(&count.to_le_bytes());
+    out.extend([super::packed::width_byte(right_bits), 8]);
+    pad(out, start);
+    write_words(&entries, out);
+    let at = out.len();
+    super::encode(&codes, NumberKind::Unsigned, left_plan, out)?;
+    if !(out.len() - at).is_multiple_of(8) {
+        // Nothing pads between the parts, and other readers want the right one aligned.
+        out.truncate(at);
+        let largest = codes.iter().copied().max().unwrap_or_default();
+        fl_bit_pack::encode(&codes, largest.bit_length().max(1), out);
+    }
+    let size = out.len() - at;
+    set_size(out, start + 2, size)?;
+    let at = out.len();
+    super::encode(&rights, NumberKind::Unsigned, right_plan, out)?;
+    let size = out.len() - at;
+    set_size(out, start + 6, size)?;
+    write_words(&positions, out);
+    write_words(&exceptions, out);
+    Ok(true)
+}
+
+pub(super) fn estimate<W: Word>(
+    left_plan: &Plan,
+    right_plan: &Plan,
+    stats: &Stats<W>,
+) -> Option<Estimate> {
+    if !EncodingCode::AlpRd.suits_numbers(stats.kind, W::BYTES) {
+        return None;
+    }
+    let cut = choose(stats.sample());
+    let exceptions = stats.scale_up(cut.exceptions);
+    u16::try_from(exceptions).ok()?;
+    let mask = W::MAX >> (W::BITS - cut.right_bits);
+    let unsigned = NumberKind::Unsigned;
+    let codes = stats.derive(unsigned, stats.n, |sample| {
+        let code = |v: &W| {
+            let left = left_of(*v, cut.right_bits);
+            (0u16..)
+                .zip(&cut.entries)
+                .find(|(_, e)| **e == left)
+                .map_or(0, |(code, _)| code)
+        };
+        sample.iter().map(code).collect::<Vec<u16>>()
+    });
+    let rights = stats.derive(unsigned, stats.n, |sample| {
+        sample.iter().map(|v| *v & mask).collect::<Vec<W>>()
+    });
+    let packed = 8 + packed_bytes(stats.n, 1);
+    let left = left_plan.estimate(&codes).unwrap_or(Estimate {
+        bytes: packed,
+        decode_cost: 0.1,
+    });
+    let right = right_plan.estimate(&rights)?;
+    Some(Estimate {
+        bytes: 32 + left.bytes + right.bytes + exceptions * 6,
+        decode_cost: left.decode_cost + right.decode_cost + 0.5,
+    })
+}

@@ -1,0 +1,111 @@
+//! Spec: Chapter 7, "Delta".
+//!
+//! ```text
+//! u16 code = 5 | value 0 | pad to 8 | n - 1 differences of neighbours, encoded
+//! ```
+
+use super::super::fields::{Fields, pad, write_word};
+use super::{Children, Codec, Context, EncodingCode, Estimate, NumberKind, Plan, Stats, Word};
+use crate::error::{Error, Result};
+use crate::kernels::prefix_sum;
+use std::ops::Range;
+
+pub(super) struct Delta;
+
+fn parse<W: Word>(values: &[u8]) -> Result<(W, &[u8])> {
+    let (mut fields, nested) = Fields::split(values, W::BYTES)?;
+    Ok((fields.word()?, nested))
+}
+
+impl Codec for Delta {
+    fn decode<W: Word>(
+        values: &[u8],
+        kind: NumberKind,
+        cx: &mut Context<'_>,
+        dst: &mut [W],
+    ) -> Result<()> {
+        let (base, nested) = parse(values)?;
+        let Some((first, differences)) = dst.split_first_mut() else {
+            return Err(Error::corrupt("differences of no values"));
+        };
+        super::decode(nested, kind, cx, differences)?;
+        *first = base;
+        prefix_sum(dst);
+        Ok(())
+    }
+
+    fn select<W: Word>(
+        values: &[u8],
+        kind: NumberKind,
+        n: usize,
+        ranges: &[Range<usize>],
+        cx: &mut Context<'_>,
+        dst: &mut [W],
+    ) -> Result<()> {
+        let (base, nested) = parse(values)?;
+        let last = ranges.last().map_or(0, |r| r.end);
+        cx.with_words(last, |cx, all: &mut [W]| {
+            let Some((first, differences)) = all.split_first_mut() else {
+                return Ok(());
+            };
+            let needed = 0..differences.len();
+            let needed = std::slice::from_ref(&needed);
+            super::decode_selected(nested, kind, n - 1, needed, cx, differences)?;
+            *first = base;
+            prefix_sum(all);
+            super::copy_ranges(all, ranges, dst);
+            Ok(())
+        })
+    }
+
+    fn children<W: Word>(
+        values: &[u8],
+        kind: NumberKind,
+        n: usize,
+        cx: &mut Context<'_>,
+    ) -> Result<Children> {
+        let (_, nested) = parse::<W>(values)?;
+        let count = n.saturating_sub(1);
+        Ok(vec![(
+            "differences",
+            super::tree::<W>(nested, kind, count, cx)?,
+        )])
+    }
+}
+
+fn differences<W: Word>(values: &[W]) -> Vec<W> {
+    values
+        .iter()
+        .skip(1)
+        .zip(values)
+        .map(|(next, v)| next.minus(*v))
+        .collect()
+}
+
+/// `values` are two or more.
+pub(super) fn encode<W: Word>(
+    values: &[W],
+    kind: NumberKind,
+    nested: &Plan,
+    out: &mut Vec<u8>,
+) -> Result<()> {
+    let start = out.len();
+    out.extend_from_slice(&EncodingCode::Delta.to_u16().to_le_bytes());
+    write_word(values.first().copied().unwrap_or_default(), out);
+    pad(out, start);
+    super::encode(&differences(values), kind, nested, out)
+}
+
+pub(super) fn estimate<W: Word>(nested: &Plan, stats: &Stats<W>) -> Option<Estimate> {
+    if stats.kind == NumberKind::Float || stats.n < 2 {
+        return None;
+    }
+    let derived = stats.derive_stretches(stats.kind, stats.n - 1, |stretch, out| {
+        out.extend(differences(stretch));
+    });
+    let nested = nested.estimate(&derived.with_range(stats.min_delta, stats.max_delta))?;
+    Some(Estimate {
+        bytes: (2 + W::BYTES).next_multiple_of(8) + nested.bytes,
+        decode_cost: nested.decode_cost + 0.4,
+    })
+}

@@ -1,0 +1,58 @@
+//! Spec: Chapter 7, "FLBitPack".
+//!
+//! ```text
+//! u16 code = 2 | u8 width | pad to 8 | chunks of 1024 values, 128 * width bytes each
+//! ```
+
+use super::super::fields::{Fields, pad};
+use super::packed::{Packed, packed_bytes, width_byte, write_chunks};
+use super::{Codec, Context, EncodingCode, Estimate, NumberKind, Stats, Word};
+use crate::error::Result;
+use std::ops::Range;
+
+pub(super) struct FlBitPack;
+
+fn parse<W: Word>(values: &[u8], n: usize) -> Result<Packed<'_, W>> {
+    let (mut fields, chunks) = Fields::split(values, 1)?;
+    Packed::try_new(chunks, fields.u8()?, W::ZERO, n)
+}
+
+impl Codec for FlBitPack {
+    fn decode<W: Word>(
+        values: &[u8],
+        _kind: NumberKind,
+        _cx: &mut Context<'_>,
+        dst: &mut [W],
+    ) -> Result<()> {
+        parse(values, dst.len())?.decode(dst);
+        Ok(())
+    }
+
+    fn select<W: Word>(
+        values: &[u8],
+        _kind: NumberKind,
+        n: usize,
+        ranges: &[Range<usize>],
+        _cx: &mut Context<'_>,
+        dst: &mut [W],
+    ) -> Result<()> {
+        parse(values, n)?.select(ranges, dst);
+        Ok(())
+    }
+}
+
+/// `width` is at least the bits of the largest value, and at least 1.
+pub(super) fn encode<W: Word>(values: &[W], width: u32, out: &mut Vec<u8>) {
+    let start = out.len();
+    out.extend_from_slice(&EncodingCode::FlBitPack.to_u16().to_le_bytes());
+    out.push(width_byte(width));
+    pad(out, start);
+    write_chunks(values, width, W::ZERO, out);
+}
+
+pub(super) fn estimate<W: Word>(stats: &Stats<W>) -> Option<Estimate> {
+    (stats.kind == NumberKind::Unsigned && stats.max != W::ZERO).then(|| Estimate {
+        bytes: 8 + packed_bytes(stats.n, stats.max.bit_length()),
+        decode_cost: 0.1,
+    })
+}

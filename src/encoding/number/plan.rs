@@ -1,0 +1,278 @@
+//! Trees of encodings: what a writer decided for a block.
+
+use super::super::compress::Method;
+use super::{
+    EncodingCode, Estimate, NumberKind, Stats, Word, alp, alp_rd, block_dictionary, compressed,
+    delta, ffor, fl_bit_pack, frame, plain, run_length, single_value, sparse, truncate, zig_zag,
+};
+use crate::error::Result;
+use crate::kernels::{count_runs, key_range};
+use std::fmt;
+
+/// How to encode numbers: a tree of encodings. Parts that are `None` are stored raw.
+///
+/// A plan says what is hoped for. A block that violates it is encoded in another way, and never
+/// larger than [`Plain`](Plan::Plain).
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub enum Plan {
+    /// Values as they are.
+    Plain,
+    /// One value for all positions.
+    SingleValue,
+    /// Bit-packed; for signed integers this is [`Ffor`](Plan::Ffor).
+    FlBitPack,
+    /// Bit-packed differences to the minimum.
+    Ffor,
+    /// Differences to the minimum.
+    For {
+        /// For the differences.
+        deltas: Box<Plan>,
+    },
+    /// Differences of neighbours.
+    Delta {
+        /// For the differences.
+        differences: Box<Plan>,
+    },
+    /// Runs of equal values.
+    RunLength {
+        /// For the value of each run.
+        values: Option<Box<Plan>>,
+        /// For the length of each run.
+        lengths: Option<Box<Plan>>,
+    },
+    /// The narrowest signed integers that hold the values of the block.
+    Truncate {
+        /// For the narrow values.
+        values: Option<Box<Plan>>,
+    },
+    /// Signed integers folded into unsigned ones.
+    ZigZag {
+        /// For the unsigned values.
+        values: Box<Plan>,
+    },
+    /// Codes into the distinct values.
+    BlockDictionary {
+        /// For the codes.
+        codes: Box<Plan>,
+        /// For the distinct values.
+        values: Option<Box<Plan>>,
+    },
+    /// Only the values that are not 0.
+    Sparse {
+        /// For their positions.
+        positions: Option<Box<Plan>>,
+        /// For the values.
+        values: Option<Box<Plan>>,
+    },
+    /// Floats as decimal integers.
+    Alp {
+        /// For the integers.
+        integers: Box<Plan>,
+    },
+    /// Floats cut in two.
+    AlpRd {
+        /// For the codes of the left parts.
+        left: Box<Plan>,
+        /// For the right parts.
+        right: Box<Plan>,
+    },
+    /// Zstandard; LZ4 in builds without it.
+    Zstd {
+        /// Compression level, 0 for the default of the library.
+        level: i32,
+    },
+    /// LZ4.
+    Lz4,
+}
+
+impl Plan {
+    /// What encoding values with these statistics so should give; `None` if it cannot pay, or is
+    /// not legal for the type.
+    pub fn estimate<W: Word>(&self, stats: &Stats<W>) -> Option<Estimate> {
+        if stats.n == 0 {
+            return (*self == Self::Plain).then(|| plain::estimate(stats));
+        }
+        match self {
+            Self::Plain => Some(plain::estimate(stats)),
+            Self::SingleValue => single_value::estimate(stats),
+            Self::FlBitPack => fl_bit_pack::estimate(stats),
+            Self::Ffor => ffor::estimate(stats),
+            Self::For { deltas } => frame::estimate(deltas, stats),
+            Self::Delta { differences } => delta::estimate(differences, stats),
+            Self::RunLength { values, lengths } => {
+                run_length::estimate(values.as_deref(), lengths.as_deref(), stats)
+            }
+            Self::Truncate { values } => truncate::estimate(values.as_deref(), stats),
+            Self::ZigZag { values } => zig_zag::estimate(values, stats),
+            Self::BlockDictionary { codes, values } => {
+                block_dictionary::estimate(codes, values.as_deref(), stats)
+            }
+            Self::Sparse { positions, values } => {
+                sparse::estimate(positions.as_deref(), values.as_deref(), stats)
+            }
+            Self::Alp { integers } => alp::estimate(integers, stats),
+            Self::AlpRd { left, right } => alp_rd::estimate(left, right, stats),
+            Self::Zstd { level } => compressed::estimate(stats, Method::Zstd { level: *level }),
+            Self::Lz4 => compressed::estimate(stats, Method::Lz4),
+        }
+    }
+}
+
+impl fmt::Display for Plan {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let part = |plan: &Option<Box<Self>>| {
+            plan.as_deref()
+                .map_or_else(|| "raw".to_owned(), Self::to_string)
+        };
+        match self {
+            Self::Plain => f.write_str("Plain"),
+            Self::SingleValue => f.write_str("SingleValue"),
+            Self::FlBitPack => f.write_str("FLBitPack"),
+            Self::Ffor => f.write_str("FFOR"),
+            Self::For { deltas } => write!(f, "FOR({deltas})"),
+            Self::Delta { differences } => write!(f, "Delta({differences})"),
+            Self::RunLength { values, lengths } => {
+                write!(
+                    f,
+                    "RunLength(values: {}, lengths: {})",
+                    part(values),
+                    part(lengths)
+                )
+            }
+            Self::Truncate { values } => write!(f, "Truncate({})", part(values)),
+            Self::ZigZag { values } => write!(f, "ZigZag({values})"),
+            Self::BlockDictionary { codes, values } => {
+                write!(
+                    f,
+                    "BlockDictionary(codes: {codes}, values: {})",
+                    part(values)
+                )
+            }
+            Self::Sparse { positions, values } => {
+                write!(
+                    f,
+                    "Sparse(positions: {}, values: {})",
+                    part(positions),
+                    part(values)
+                )
+            }
+            Self::Alp { integers } => write!(f, "ALP({integers})"),
+            Self::AlpRd { left, right } => write!(f, "ALPRD(left: {left}, right: {right})"),
+            Self::Zstd { level } => write!(f, "ZSTD({level})"),
+            Self::Lz4 => f.write_str("LZ4"),
+        }
+    }
+}
+
+/// See [`encode`](super::encode()).
+pub(super) fn encode<W: Word>(
+    values: &[W],
+    kind: NumberKind,
+    plan: &Plan,
+    out: &mut Vec<u8>,
+) -> Result<()> {
+    let start = out.len();
+    if !values.is_empty() && !try_encode(values, kind, plan, out)? {
+        out.truncate(start);
+    }
+    // A plan may also turn out worse than none.
+    if out.len() == start || out.len() - start > 2 + size_of_val(values) {
+        out.truncate(start);
+        plain::encode(values, out);
+    }
+    Ok(())
+}
+
+/// Follows the plan as far as the values allow; false if they do not allow it at all.
+fn try_encode<W: Word>(
+    values: &[W],
+    kind: NumberKind,
+    plan: &Plan,
+    out: &mut Vec<u8>,
+) -> Result<bool> {
+    let signed = kind == NumberKind::Signed;
+    let float = kind == NumberKind::Float;
+    match plan {
+        Plan::Plain => return Ok(false),
+        Plan::SingleValue => return single_value_or_other(values, kind, out),
+        Plan::FlBitPack if kind == NumberKind::Unsigned => {
+            let (_, max) = key_range(values, kind);
+            if max == W::ZERO {
+                single_value::encode(W::ZERO, out);
+            } else {
+                fl_bit_pack::encode(values, max.bit_length(), out);
+            }
+        }
+        Plan::FlBitPack | Plan::Ffor if float => return Ok(false),
+        Plan::FlBitPack | Plan::Ffor => {
+            let (min, max) = key_range(values, kind);
+            let reference = W::from_order_key(min, kind);
+            match max.minus(min).bit_length() {
+                0 => single_value::encode(reference, out),
+                width => ffor::encode(values, reference, width, out),
+            }
+        }
+        Plan::For { deltas } if !float => frame::encode(values, kind, deltas, out)?,
+        Plan::Delta { differences } if !float && values.len() > 1 => {
+            delta::encode(values, kind, differences, out)?;
+        }
+        Plan::For { .. } | Plan::Delta { .. } => return Ok(false),
+        Plan::RunLength {
+            values: heads,
+            lengths,
+        } => {
+            run_length::encode(values, kind, heads.as_deref(), lengths.as_deref(), out)?;
+        }
+        Plan::Truncate { values: narrow } => {
+            return Ok(signed && truncate::encode(values, narrow.as_deref(), out)?);
+        }
+        Plan::ZigZag { values: folded } if signed => zig_zag::encode(values, folded, out)?,
+        Plan::ZigZag { .. } => return Ok(false),
+        Plan::BlockDictionary {
+            codes,
+            values: entries,
+        } => {
+            block_dictionary::encode(values, kind, codes, entries.as_deref(), out)?;
+        }
+        Plan::Sparse {
+            positions,
+            values: others,
+        } => {
+            sparse::encode(values, kind, positions.as_deref(), others.as_deref(), out)?;
+        }
+        Plan::Alp { integers } => {
+            let legal = EncodingCode::Alp.suits_numbers(kind, W::BYTES);
+            return Ok(legal && alp::encode(values, integers, out)?);
+        }
+        Plan::AlpRd { left, right } => {
+            let legal = EncodingCode::AlpRd.suits_numbers(kind, W::BYTES);
+            return Ok(legal && alp_rd::encode(values, left, right, out)?);
+        }
+        Plan::Zstd { level } => {
+            compressed::encode(values, Method::Zstd { level: *level }, out)?;
+        }
+        Plan::Lz4 => compressed::encode(values, Method::Lz4, out)?,
+    }
+    Ok(true)
+}
+
+/// A block that was hoped to hold one value: runs if there are few, else packed.
+fn single_value_or_other<W: Word>(
+    values: &[W],
+    kind: NumberKind,
+    out: &mut Vec<u8>,
+) -> Result<bool> {
+    let runs = count_runs(values);
+    match values.first() {
+        Some(&value) if runs == 1 => {
+            single_value::encode(value, out);
+            Ok(true)
+        }
+        _ if runs <= values.len() / 4 => {
+            run_length::encode(values, kind, None, Some(&Plan::FlBitPack), out)?;
+            Ok(true)
+        }
+        _ if kind != NumberKind::Float => try_encode(values, kind, &Plan::Ffor, out),
+        _ => Ok(false),
+    }
+}

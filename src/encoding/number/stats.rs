@@ -1,0 +1,235 @@
+//! What estimators know about values.
+
+use super::{NumberKind, Word};
+use crate::kernels::{count_runs, key_range};
+use std::collections::HashMap;
+
+/// Values that are looked at closely, in stretches spread over all values.
+const SAMPLE: usize = 2048;
+const STRETCH: usize = 128;
+
+/// Properties of the values of a block, or of several, from which encodings are chosen.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Stats<W> {
+    /// Number of values.
+    pub n: usize,
+    /// What the words mean.
+    pub kind: NumberKind,
+    /// Smallest value, in the order of `kind`; 0 if there are no values.
+    pub min: W,
+    /// Largest value, in the order of `kind`; 0 if there are no values.
+    pub max: W,
+    /// Number of maximal stretches of equal neighbours.
+    pub runs: usize,
+    /// Number of values that are 0 in all bits.
+    pub zeros: usize,
+    /// Smallest difference of neighbours, modulo 2^bits and in the order of `kind`.
+    pub min_delta: W,
+    /// Largest difference of neighbours.
+    pub max_delta: W,
+    /// Some of the values: all, or stretches of `STRETCH` neighbours.
+    sample: Vec<W>,
+    /// Lengths of the stretches.
+    stretches: Vec<usize>,
+}
+
+impl<W: Word> Stats<W> {
+    /// Looks at all values once.
+    pub fn collect(values: &[W], kind: NumberKind) -> Self {
+        let (mut sample, mut stretches) = (Vec::new(), Vec::new());
+        if values.len() <= SAMPLE {
+            sample.extend_from_slice(values);
+            stretches.push(values.len());
+        } else {
+            let count = SAMPLE / STRETCH;
+            for i in 0..count {
+                let start = (values.len() - STRETCH) * i / (count - 1);
+                let stretch = values.get(start..start + STRETCH).unwrap_or_default();
+                sample.extend_from_slice(stretch);
+                stretches.push(stretch.len());
+            }
+        }
+        let mut stats = Self::measure(values, kind);
+        stats.sample = sample;
+        stats.stretches = stretches;
+        stats
+    }
+
+    fn measure(values: &[W], kind: NumberKind) -> Self {
+        let range = |(min, max)| {
+            if min > max {
+                (W::ZERO, W::ZERO)
+            } else {
+                (W::from_order_key(min, kind), W::from_order_key(max, kind))
+            }
+        };
+        let (min, max) = range(key_range(values, kind));
+        let (mut low, mut high) = (W::MAX, W::ZERO);
+        for (next, v) in values.iter().skip(1).zip(values) {
+            let key = next.minus(*v).order_key(kind);
+            low = low.min(key);
+            high = high.max(key);
+        }
+        let (min_delta, max_delta) = range((low, high));
+        Self {
+            n: values.len(),
+            kind,
+            min,
+            max,
+            runs: count_runs(values),
+            zeros: values.iter().filter(|v| **v == W::ZERO).count(),
+            min_delta,
+            max_delta,
+            sample: Vec::new(),
+            stretches: Vec::new(),
+        }
+    }
+
+    /// Whether all values are the same bits.
+    pub fn all_equal(&self) -> bool {
+        self.runs == 1
+    }
+
+    /// Some of the values.
+    pub fn sample(&self) -> &[W] {
+        &self.sample
+    }
+
+    /// The sample in stretches of neighbours.
+    pub(super) fn stretches(&self) -> impl Iterator<Item = &[W]> {
+        let mut rest = self.sample.as_slice();
+        self.stretches.iter().filter_map(move |&len| {
+            let (now, later) = rest.split_at_checked(len)?;
+            rest = later;
+            Some(now)
+        })
+    }
+
+    /// Guess at the number of distinct values, from those that the sample holds once and oftener.
+    pub fn distinct(&self) -> usize {
+        let mut counts: HashMap<W, u32> = HashMap::with_capacity(self.sample.len());
+        for &v in &self.sample {
+            *counts.entry(v).or_default() += 1;
+        }
+        let once = counts.values().filter(|c| **c == 1).count();
+        let scale = (self.n as f64 / self.sample.len().max(1) as f64).sqrt();
+        let guess = scaled(once, scale) + (counts.len() - once);
+        guess.min(self.n)
+    }
+
+    /// Statistics of `n` values made of these, value by value.
+    pub(super) fn derive<V: Word>(
+        &self,
+        kind: NumberKind,
+        n: usize,
+        f: impl FnOnce(&[W]) -> Vec<V>,
+    ) -> Stats<V> {
+        Stats::from_sample(f(&self.sample), self.stretches.clone(), kind, n)
+    }
+
+    /// Statistics of `n` values made of these, a stretch of neighbours at a time.
+    pub(super) fn derive_stretches<V: Word>(
+        &self,
+        kind: NumberKind,
+        n: usize,
+        mut f: impl FnMut(&[W], &mut Vec<V>),
+    ) -> Stats<V> {
+        let (mut sample, mut stretches) = (Vec::new(), Vec::new());
+        for stretch in self.stretches() {
+            let before = sample.len();
+            f(stretch, &mut sample);
+            stretches.push(sample.len() - before);
+        }
+        Stats::from_sample(sample, stretches, kind, n)
+    }
+
+    fn from_sample(sample: Vec<W>, stretches: Vec<usize>, kind: NumberKind, n: usize) -> Self {
+        let mut stats = Self::measure(&sample, kind);
+        let scale = n as f64 / sample.len().max(1) as f64;
+        stats.n = n;
+        if stats.runs > 1 {
+            stats.runs = scaled(stats.runs, scale).max(2);
+        }
+        stats.zeros = scaled(stats.zeros, scale);
+        stats.sample = sample;
+        stats.stretches = stretches;
+        stats
+    }
+
+    /// Statistics of `n` values of which only some neighbours are known.
+    pub(in super::super) fn of_sample(sample: Vec<W>, kind: NumberKind, n: usize) -> Self {
+        let stretches = vec![sample.len()];
+        Self::from_sample(sample, stretches, kind, n)
+    }
+
+    /// The same with a range that is known better than from the sample.
+    pub(in super::super) fn with_range(mut self, min: W, max: W) -> Self {
+        self.min = min;
+        self.max = max;
+        if min != max {
+            self.runs = self.runs.max(2);
+        }
+        self
+    }
+
+    /// A size measured on the sample, for all values.
+    pub(super) fn scale_up(&self, bytes: usize) -> usize {
+        scaled(bytes, self.n as f64 / self.sample.len().max(1) as f64)
+    }
+}
+
+/// `count` times `scale`, rounded down.
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "a guess; the cast saturates"
+)]
+pub(in super::super) fn scaled(count: usize, scale: f64) -> usize {
+    (count as f64 * scale) as usize
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn extremes_follow_the_kind_of_number() {
+        let values: Vec<u32> = [5i32, -3, 7, -3]
+            .iter()
+            .map(|v| v.cast_unsigned())
+            .collect();
+        let signed = Stats::collect(&values, NumberKind::Signed);
+        assert_eq!(
+            (signed.min.cast_signed(), signed.max.cast_signed()),
+            (-3, 7)
+        );
+        assert_eq!(
+            (
+                signed.min_delta.cast_signed(),
+                signed.max_delta.cast_signed()
+            ),
+            (-10, 10)
+        );
+        let unsigned = Stats::collect(&values, NumberKind::Unsigned);
+        assert_eq!((unsigned.min, unsigned.max), (5, (-3i32).cast_unsigned()));
+        assert_eq!(unsigned.runs, 4);
+    }
+
+    #[test]
+    fn distinct_values_are_guessed_within_a_factor_of_ten() {
+        for distinct in [1u32, 10, 300, 50_000] {
+            let values: Vec<u32> = (0..50_000u32)
+                .map(|i| i.wrapping_mul(0x9e37_79b1) % distinct)
+                .collect();
+            let real = values
+                .iter()
+                .collect::<std::collections::HashSet<_>>()
+                .len();
+            let guess = Stats::collect(&values, NumberKind::Unsigned).distinct();
+            assert!(
+                guess * 10 >= real && guess <= real * 10,
+                "{guess} for {real}"
+            );
+        }
+    }
+}

@@ -1,0 +1,144 @@
+//! Spec: Chapter 6, "Data Encoding", "Encoded Buffers" and "External Parquet Encoding".
+
+use super::DataRef;
+use crate::io::ByteRange;
+
+/// One representation of a stripe field's values.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum DataEncoding {
+    /// Encoded buffers of this format.
+    Native(NativeDataEncoding),
+    /// Column chunks of Parquet files.
+    Parquet(Vec<ParquetFileColumnRef>),
+    /// The message names no kind that this reader knows.
+    Unknown,
+}
+
+/// Encoded buffers of a stripe field.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct NativeDataEncoding {
+    /// The buffers.
+    pub buffers: Vec<EncodedBuffer>,
+    /// Whether the DATA buffer interleaves the blocks of the struct's members.
+    pub packed_group: bool,
+}
+
+/// The role of an encoded buffer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum BufferKind {
+    /// Values, or dictionary codes.
+    Data,
+    /// Which positions are not null.
+    Presence,
+    /// Ends of variable-size values or of lists.
+    Offsets,
+    /// The distinct values that codes stand for.
+    ValueDictionary,
+    /// A dictionary of the general-purpose compressor.
+    OpaqueDictionary,
+    /// Ranges of every 256 positions.
+    RangeIndex,
+    /// A role that this reader does not know.
+    Other(i32),
+}
+
+impl BufferKind {
+    /// The kind with that number.
+    pub fn from_i32(value: i32) -> Self {
+        match value {
+            0 => Self::Data,
+            1 => Self::Presence,
+            2 => Self::Offsets,
+            3 => Self::ValueDictionary,
+            4 => Self::OpaqueDictionary,
+            5 => Self::RangeIndex,
+            other => Self::Other(other),
+        }
+    }
+
+    /// The number of the kind.
+    pub fn to_i32(self) -> i32 {
+        match self {
+            Self::Data => 0,
+            Self::Presence => 1,
+            Self::Offsets => 2,
+            Self::ValueDictionary => 3,
+            Self::OpaqueDictionary => 4,
+            Self::RangeIndex => 5,
+            Self::Other(other) => other,
+        }
+    }
+}
+
+/// One encoded buffer.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct EncodedBuffer {
+    /// Its role.
+    pub kind: BufferKind,
+    /// All of its bytes, the block map included; absent for members of a packed group.
+    pub buffer: Option<DataRef>,
+    /// Its block map, the tail of `buffer`; absent for buffers that are not made of blocks.
+    pub block_map: Option<DataRef>,
+    /// Number of blocks.
+    pub block_count: Option<u64>,
+    /// Whether every block ends with a checksum.
+    pub block_checksums: bool,
+    /// Whether blocks carry the presence of their values.
+    pub embedded_presence: bool,
+    /// Whether blocks carry the offsets of their values.
+    pub embedded_offsets: bool,
+    /// Number by which blocks refer to this buffer.
+    pub buffer_id: Option<u32>,
+    /// Ordinal of the member in its packed group.
+    pub packed_group_index: Option<u32>,
+}
+
+impl EncodedBuffer {
+    /// A buffer without blocks.
+    pub fn new(kind: BufferKind, buffer: DataRef) -> Self {
+        Self {
+            kind,
+            buffer: Some(buffer),
+            block_map: None,
+            block_count: None,
+            block_checksums: false,
+            embedded_presence: false,
+            embedded_offsets: false,
+            buffer_id: None,
+            packed_group_index: None,
+        }
+    }
+}
+
+/// Column chunks of one Parquet file.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct ParquetFileColumnRef {
+    /// The file.
+    pub file_ref: Option<DataRef>,
+    /// Its chunks.
+    pub column_chunks: Vec<ParquetColumnChunkRef>,
+}
+
+/// One column chunk of a Parquet file.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct ParquetColumnChunkRef {
+    /// Physical type: 0 BOOLEAN, 1 INT32, 2 INT64, 3 INT96, 4 FLOAT, 5 DOUBLE, 6 BYTE_ARRAY,
+    /// 7 FIXED_LEN_BYTE_ARRAY.
+    pub storage_type: i32,
+    /// Ordinal in `FileMetaData.schema`.
+    pub schema_element_id: u32,
+    /// Ordinal in `FileMetaData.row_groups`.
+    pub row_group_id: u32,
+    /// Ordinal in `RowGroup.columns`.
+    pub column_chunk_id: u32,
+    /// The file, if it is not the one of the [`ParquetFileColumnRef`].
+    pub file_url: Option<String>,
+    /// All data pages.
+    pub data_pages_range: Option<ByteRange>,
+    /// Number of data pages.
+    pub data_page_count: u64,
+    /// All dictionary pages.
+    pub dictionary_range: Option<ByteRange>,
+    /// A block map over the pages.
+    pub data_page_map: Option<DataRef>,
+}

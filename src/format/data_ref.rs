@@ -1,0 +1,62 @@
+//! Spec: Chapter 6, "DataRef" and "DataRefArray".
+
+use crate::io::ByteRange;
+
+/// A reference to bytes of this or another artifact of the shard.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Default)]
+pub struct DataRef {
+    /// Where the bytes are: relative to the folder of the directory file, or empty for the
+    /// artifact that holds the reference.
+    pub url: String,
+    /// Position of the bytes in that artifact.
+    pub range: ByteRange,
+}
+
+impl DataRef {
+    /// A reference into the artifact that holds it.
+    pub fn this(range: ByteRange) -> Self {
+        Self {
+            url: String::new(),
+            range,
+        }
+    }
+}
+
+/// Many references, column by column; an empty reference stands for an absent element.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct DataRefArray {
+    /// One URL per element, see [`DataRef::url`].
+    pub urls: Vec<String>,
+    /// One range per element; an empty one means that the element is absent.
+    pub ranges: Vec<ByteRange>,
+}
+
+impl DataRefArray {
+    /// Number of elements, absent ones included.
+    pub fn len(&self) -> usize {
+        self.ranges.len()
+    }
+
+    /// Whether there are no elements.
+    pub fn is_empty(&self) -> bool {
+        self.ranges.is_empty()
+    }
+
+    /// Element `i`, or `None` if it is absent or past the end.
+    pub fn get(&self, i: usize) -> Option<DataRef> {
+        let range = *self.ranges.get(i)?;
+        if range.is_empty() {
+            return None;
+        }
+        Some(DataRef {
+            url: self.urls.get(i).cloned().unwrap_or_default(),
+            range,
+        })
+    }
+
+    /// Appends an element.
+    pub fn push(&mut self, element: DataRef) {
+        self.urls.push(element.url);
+        self.ranges.push(element.range);
+    }
+}

@@ -1,0 +1,43 @@
+//! The metadata elements of the format, one file each, as plain data.
+
+mod any_value;
+mod checksum;
+mod data_encoding;
+mod data_ref;
+mod directory;
+mod field;
+pub(crate) mod flat;
+mod frame;
+mod generated;
+mod header;
+mod index;
+mod schema;
+mod schema_reader;
+mod schema_writer;
+mod tail;
+mod wire;
+
+pub use any_value::{AnyValue, NameValuePair, ValueKind, find_property};
+pub use checksum::checksum;
+pub use data_encoding::{
+    BufferKind, DataEncoding, EncodedBuffer, NativeDataEncoding, ParquetColumnChunkRef,
+    ParquetFileColumnRef,
+};
+pub use data_ref::{DataRef, DataRefArray};
+pub use directory::{
+    ShardDirectory, ShardProperties, StripeDirectory, StripeList, StripeProperties, UrlList,
+};
+pub use field::{
+    CardinalityInfo, FieldDescriptor, HllSketch, LengthStats, RangeStats, SignStats, Sketch,
+    SplitBlockBloomFilter, StripeFieldDescriptor, TypeStats,
+};
+pub use frame::{FRAME_OVERHEAD, open, seal};
+pub use header::{FormatVersion, HEADER, HEADER_LEN, MAGIC};
+pub use index::{IndexArtifact, IndexCollection, IndexDescriptor};
+pub use schema::{
+    BasicType, DELETED_RECORD, DataType, ExtendedType, Field, INGESTION_TIMESTAMP, PropertyValue,
+    RECORD_IDENTITY, Schema,
+};
+pub use schema_reader::SchemaReader;
+pub use tail::DirectoryTail;
+pub use wire::{Capabilities, Message, Wire};

@@ -1,0 +1,190 @@
+//! Spec: Chapter 6, "Shard Directory" (the end of a directory file).
+//!
+//! ```text
+//! ┌───────────────────────────────────────────────┬────────────┬────────┐
+//! │ frame of the ShardDirectory                   │ length u32 │ footer │
+//! │ (length u32, ShardDirectory, checksum u32)    │ once again │ 8 B    │
+//! └───────────────────────────────────────────────┴────────────┴────────┘
+//! ```
+
+use super::frame::FRAME_OVERHEAD;
+use super::header::{FormatVersion, HEADER_LEN, MAGIC};
+use crate::error::{Error, ErrorKind, Result};
+use crate::io::ByteRange;
+use crate::limits::Limits;
+
+/// Bytes of the smallest directory file: header, empty frame, length and footer.
+const MIN_FILE_LEN: u64 = 28;
+
+/// The end of a directory file, behind the frame of the `ShardDirectory`.
+#[derive(Debug, Clone, Copy)]
+pub struct DirectoryTail;
+
+impl DirectoryTail {
+    /// Bytes of the tail: the repeated length and the footer.
+    pub const LEN: usize = 4 + HEADER_LEN;
+
+    /// Where the frame of the `ShardDirectory` is in a file of `file_size` bytes that ends with
+    /// `last_bytes`, which must be at least [`LEN`](Self::LEN) bytes if the file is not shorter.
+    /// The frame may begin before them: then the caller has to read it.
+    ///
+    /// # Errors
+    /// [`NotAShard`](ErrorKind::NotAShard) if the file is too short or has no footer,
+    /// [`UnsupportedVersion`](ErrorKind::UnsupportedVersion) by the footer,
+    /// [`Corrupt`](ErrorKind::Corrupt) if the file was cut or its two lengths disagree, and
+    /// [`LimitExceeded`](ErrorKind::LimitExceeded).
+    pub fn locate(last_bytes: &[u8], file_size: u64, limits: &Limits) -> Result<ByteRange> {
+        if file_size < MIN_FILE_LEN {
+            return Err(Error::new(
+                ErrorKind::NotAShard,
+                format!(
+                    "a file of {file_size} bytes is shorter than the {MIN_FILE_LEN} bytes of the smallest shard"
+                ),
+            ));
+        }
+        let given = u64::try_from(last_bytes.len()).unwrap_or(u64::MAX);
+        let parts = last_bytes
+            .split_last_chunk::<HEADER_LEN>()
+            .and_then(|(rest, footer)| Some((rest.split_last_chunk::<4>()?, footer)));
+        let Some(((frame, len), footer)) = parts.filter(|_| given <= file_size) else {
+            return Err(Error::invalid(format!(
+                "{given} bytes cannot be the last ones of a file of {file_size} bytes, of which at least {} are needed",
+                Self::LEN
+            )));
+        };
+        if !footer.starts_with(&MAGIC) {
+            return Err(no_footer(*footer, last_bytes, given == file_size));
+        }
+        FormatVersion::parse(footer, "footer")?;
+
+        let len = u64::from(u32::from_le_bytes(*len));
+        if len > file_size - MIN_FILE_LEN {
+            return Err(Error::corrupt(format!(
+                "the file ends with a directory length of {len} bytes, but has only {file_size} bytes in all: \
+                 it was cut, or is no directory file (data files of stripes have the same footer)"
+            )));
+        }
+        if len > limits.max_message_bytes() {
+            return Err(Error::new(
+                ErrorKind::LimitExceeded,
+                format!(
+                    "the shard directory has {len} bytes, and the limit is {}",
+                    limits.max_message_bytes()
+                ),
+            ));
+        }
+        // file_size >= MIN_FILE_LEN + len, so that neither difference wraps.
+        let end = file_size - 12;
+        let range = ByteRange::try_new(end - len - 8, end)?;
+        if let Some(leading) = leading_len(frame, range.len())
+            && u64::from(leading) != len
+        {
+            return Err(Error::corrupt(format!(
+                "the directory's leading length is {leading} bytes, and its trailing one {len}: the file was damaged, or is no directory file"
+            )));
+        }
+        Ok(range)
+    }
+}
+
+/// The length word at the start of the frame of `frame_len` bytes that `bytes` ends with, if it is
+/// in there.
+fn leading_len(bytes: &[u8], frame_len: u64) -> Option<u32> {
+    let frame_len = usize::try_from(frame_len).ok()?;
+    debug_assert!(frame_len >= FRAME_OVERHEAD);
+    let start = bytes.len().checked_sub(frame_len)?;
+    let first = bytes.get(start..)?.first_chunk::<4>()?;
+    Some(u32::from_le_bytes(*first))
+}
+
+fn no_footer(footer: [u8; HEADER_LEN], last_bytes: &[u8], whole_file: bool) -> Error {
+    if whole_file && last_bytes.starts_with(&MAGIC) {
+        return Error::corrupt(format!(
+            "the file begins as a shard, but ends with {footer:02x?} instead of a footer: it was cut, or never finished"
+        ));
+    }
+    Error::new(
+        ErrorKind::NotAShard,
+        format!(
+            "the file ends with {footer:02x?} instead of a footer that begins with {MAGIC:02x?} (\"amud\"): \
+             it is no shard, or one that was cut"
+        ),
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::format::{HEADER, open, seal};
+
+    fn file(payload: &[u8]) -> Vec<u8> {
+        let mut file = HEADER.to_vec();
+        file.extend_from_slice(&[0; 56]);
+        file.extend_from_slice(&seal(payload).unwrap());
+        file.extend_from_slice(&u32::try_from(payload.len()).unwrap().to_le_bytes());
+        file.extend_from_slice(&HEADER);
+        file
+    }
+
+    fn locate(file: &[u8], window: usize) -> Result<ByteRange> {
+        let size = file.len() as u64;
+        DirectoryTail::locate(&file[file.len() - window..], size, &Limits::default())
+    }
+
+    #[test]
+    fn the_frame_is_found_with_any_number_of_last_bytes() {
+        let file = file(b"directory");
+        for window in DirectoryTail::LEN..=file.len() {
+            let range = locate(&file, window).unwrap().to_usize().unwrap();
+            assert_eq!(open(&file[range]).unwrap(), b"directory");
+        }
+        assert_eq!(
+            locate(&file, 11).unwrap_err().kind(),
+            ErrorKind::InvalidArgument
+        );
+    }
+
+    #[test]
+    fn the_smallest_file_has_28_bytes() {
+        let mut smallest = HEADER.to_vec();
+        smallest.extend_from_slice(&seal(b"").unwrap());
+        smallest.extend_from_slice(&[0; 4]);
+        smallest.extend_from_slice(&HEADER);
+        assert_eq!(locate(&smallest, 28).unwrap().start(), 8);
+        let short = locate(&smallest[..27], 27).unwrap_err();
+        assert_eq!(short.kind(), ErrorKind::NotAShard);
+        assert!(short.message().contains("27 bytes"), "{short}");
+    }
+
+    #[test]
+    fn a_cut_file_is_told_from_a_foreign_one() {
+        let file = file(b"directory");
+        for len in 28..file.len() {
+            let error = locate(&file[..len], len).unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::Corrupt, "{len}: {error}");
+        }
+        let error = locate(&[b'x'; 100], 100).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::NotAShard);
+    }
+
+    #[test]
+    fn lengths_that_disagree_are_corrupt() {
+        let mut bad = file(b"directory");
+        let trailing = bad.len() - 12;
+        bad[trailing] -= 1;
+        let error = locate(&bad, bad.len()).unwrap_err();
+        assert!(error.message().contains("leading length"), "{error}");
+        bad[trailing + 3] = 1;
+        let error = locate(&bad, bad.len()).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Corrupt);
+        assert!(error.message().contains("in all"), "{error}");
+    }
+
+    #[test]
+    fn a_directory_above_the_limit_is_refused() {
+        let file = file(b"directory");
+        let limits = Limits::default().with_max_message_bytes(8);
+        let error = DirectoryTail::locate(&file, file.len() as u64, &limits).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::LimitExceeded);
+    }
+}

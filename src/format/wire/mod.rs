@@ -1,0 +1,185 @@
+//! Spec: docs/format.md, "Two wires, one model".
+//!
+//! The metadata messages as bytes. Chapter 6 and the reference implementation number some fields
+//! differently; the types of [`format`](super) know nothing of that.
+
+mod artifact;
+mod capabilities;
+mod convert;
+mod convert_field;
+mod filter;
+mod raw;
+mod sketch;
+
+use super::{
+    AnyValue, DataRefArray, FieldDescriptor, IndexCollection, ShardDirectory, ShardProperties,
+    StripeFieldDescriptor, StripeList, StripeProperties, UrlList,
+};
+use crate::error::{Error, ErrorKind, Result, Within};
+use crate::limits::Limits;
+use convert::{Cx, FromWire, ToWire};
+use prost::Message as _;
+use raw::{Raw, RawFields};
+
+pub use capabilities::Capabilities;
+
+use super::generated::{reference_messages as reference, spec_messages as spec};
+
+/// A way to write the metadata of a shard.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Wire {
+    /// Chapter 6 to the letter.
+    Spec,
+    /// As the reference implementation reads and writes it.
+    Reference,
+}
+
+/// A metadata message: a protobuf payload, which a frame surrounds in a file.
+pub trait Message: Sized {
+    /// The payload.
+    ///
+    /// # Errors
+    /// [`Unsupported`](ErrorKind::Unsupported) if the wire has no place for some content,
+    /// [`InvalidArgument`](ErrorKind::InvalidArgument) if the content contradicts itself, so that no
+    /// reader would take it.
+    fn encode(&self, wire: Wire) -> Result<Vec<u8>>;
+
+    /// Reads a payload. `wire` decides where the payload itself does not tell.
+    ///
+    /// # Errors
+    /// [`Corrupt`](ErrorKind::Corrupt), or [`LimitExceeded`](ErrorKind::LimitExceeded).
+    fn decode(bytes: &[u8], wire: Wire, limits: &Limits) -> Result<Self>;
+}
+
+macro_rules! messages {
+    ($($ty:ident),*) => {
+        $(impl Message for $ty {
+            fn encode(&self, wire: Wire) -> Result<Vec<u8>> {
+                let limits = Limits::default();
+                let cx = Cx::new(&limits);
+                match wire {
+                    Wire::Spec => ToWire::<spec::$ty>::to_wire(self, cx).map(|m| m.encode_to_vec()),
+                    Wire::Reference => ToWire::<reference::$ty>::to_wire(self, cx).map(|m| m.encode_to_vec()),
+                }
+                .within(|| stringify!($ty).to_owned())
+                .map_err(as_argument)
+            }
+
+            fn decode(bytes: &[u8], wire: Wire, limits: &Limits) -> Result<Self> {
+                let cx = Cx::new(limits);
+                check_size(bytes, limits)
+                    .and_then(|()| match wire {
+                        Wire::Spec => Self::from_wire(parse::<spec::$ty>(bytes)?, cx),
+                        Wire::Reference => Self::from_wire(parse::<reference::$ty>(bytes)?, cx),
+                    })
+                    .within(|| stringify!($ty).to_owned())
+            }
+        })*
+    };
+}
+
+messages!(
+    AnyValue,
+    DataRefArray,
+    FieldDescriptor,
+    IndexCollection,
+    ShardDirectory,
+    ShardProperties,
+    StripeFieldDescriptor,
+    StripeList,
+    StripeProperties,
+    UrlList
+);
+
+/// What would be corrupt in a file is a mistake of the caller who writes it.
+fn as_argument(error: Error) -> Error {
+    match error.kind() {
+        ErrorKind::Corrupt => Error::invalid(error.message())
+            .within(error.element())
+            .caused_by(error),
+        _ => error,
+    }
+}
+
+fn check_size(bytes: &[u8], limits: &Limits) -> Result<()> {
+    let len = u64::try_from(bytes.len()).unwrap_or(u64::MAX);
+    if len > limits.max_message_bytes() {
+        return Err(Error::new(
+            ErrorKind::LimitExceeded,
+            format!(
+                "the message has {len} bytes, and the limit is {}",
+                limits.max_message_bytes()
+            ),
+        ));
+    }
+    Ok(())
+}
+
+/// Decodes protobuf; prost bounds its recursion to 100 messages.
+fn parse<P: prost::Message + Default>(bytes: &[u8]) -> Result<P> {
+    P::decode(bytes).map_err(|e| {
+        let message = e.to_string();
+        // The text is all that prost lets us see of the kind of an error.
+        let kind = if message.contains("recursion limit") {
+            ErrorKind::LimitExceeded
+        } else {
+            ErrorKind::Corrupt
+        };
+        Error::new(kind, message).caused_by(e)
+    })
+}
+
+impl ShardDirectory {
+    /// The wire that a directory's payload, and with it the whole shard, is written in.
+    ///
+    /// # Errors
+    /// [`Corrupt`](ErrorKind::Corrupt) if the reference to the schema fits neither wire.
+    pub fn detect_wire(payload: &[u8]) -> Result<Wire> {
+        let schema_ref = match RawFields::last(payload, 1) {
+            Ok(Some(Raw::Len(data_ref))) => data_ref_wire(data_ref),
+            Ok(_) => Err(Error::corrupt("there is no reference to a schema")),
+            Err(e) => Err(e),
+        };
+        schema_ref.within(|| "ShardDirectory, schema_ref".to_owned())
+    }
+}
+
+/// The wire of one `DataRef`: url 2 and range 3, or url 1 and range 2.
+fn data_ref_wire(data_ref: &[u8]) -> Result<Wire> {
+    let (mut first, mut second, mut third) = (None, None, None);
+    for field in RawFields::new(data_ref) {
+        match field? {
+            (1, Raw::Len(value)) => first = Some(value),
+            (2, Raw::Len(value)) => second = Some(value),
+            (3, Raw::Len(value)) => third = Some(value),
+            _ => {}
+        }
+    }
+    match (first, second, third) {
+        (Some(_), _, None) => Ok(Wire::Reference),
+        (None, _, Some(_)) => Ok(Wire::Spec),
+        (None, Some(value), None) if is_range(value) => Ok(Wire::Reference),
+        (None, Some(_), None) => Ok(Wire::Spec),
+        _ => Err(Error::corrupt(format!(
+            "a DataRef with {} fits neither the specification (fields 2 and 3) nor the reference (1 and 2)",
+            if first.is_some() {
+                "fields 1 and 3"
+            } else {
+                "none of the fields 1 to 3"
+            }
+        ))),
+    }
+}
+
+/// Whether these bytes can be a `UInt64Range`.
+fn is_range(bytes: &[u8]) -> bool {
+    match bytes.len() {
+        0 => true,
+        9 => matches!(bytes.first(), Some(0x09 | 0x11)),
+        18 => bytes.first() == Some(&0x09) && bytes.get(9) == Some(&0x11),
+        _ => false,
+    }
+}
+
+#[cfg(test)]
+mod tests;

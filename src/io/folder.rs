@@ -1,0 +1,153 @@
+//! The artifacts of a shard of several files: found by reference, created by name.
+
+use super::read_at::ReadAt;
+use super::sink::{Sink, State};
+use super::url::RelativeUrl;
+use crate::error::{Error, ErrorKind, Result, Within};
+use bytes::Bytes;
+use std::collections::BTreeMap;
+use std::fmt::{self, Debug};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+/// Where the references of a shard lead: the folder that holds its directory file, or what stands
+/// for one.
+pub trait Container: Send + Sync + Debug {
+    /// Opens the artifact at `url`.
+    ///
+    /// # Errors
+    /// [`ForbiddenUrl`](ErrorKind::ForbiddenUrl) if it lies outside of the container,
+    /// [`NotFound`](ErrorKind::NotFound) if there is none, else those of the store.
+    fn open(&self, url: &RelativeUrl) -> Result<Arc<dyn ReadAt>>;
+}
+
+/// Creates the artifacts of a shard of several files, all in one folder.
+///
+/// A writer commits the directory file after all others, so that whoever finds it finds them too.
+pub trait SinkFactory: Send {
+    /// A sink for the new artifact `name`, a file name without folders.
+    ///
+    /// # Errors
+    /// [`InvalidArgument`](ErrorKind::InvalidArgument) if `name` is no file name that a shard can
+    /// refer to, [`AlreadyExists`](ErrorKind::AlreadyExists) if there is one of that name, else
+    /// those of the store.
+    fn create(&mut self, name: &str) -> Result<Box<dyn Sink>>;
+}
+
+/// No container: for shards of which only one file is at hand.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct NoContainer;
+
+impl Container for NoContainer {
+    fn open(&self, url: &RelativeUrl) -> Result<Arc<dyn ReadAt>> {
+        Err(Error::new(
+            ErrorKind::ForbiddenUrl,
+            format!(
+                "the shard refers to another file, `{url}`, but only its directory file is open; \
+                 open it by its path, or pass the container of its files"
+            ),
+        ))
+    }
+}
+
+/// A folder in memory; clones share their content.
+#[derive(Clone, Default)]
+pub struct MemoryFolder {
+    files: Arc<Mutex<BTreeMap<String, Bytes>>>,
+}
+
+impl MemoryFolder {
+    /// An empty folder.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Puts a file there, in place of one of the same name. `/` in `name` stands for folders.
+    pub fn insert(&self, name: impl Into<String>, content: impl Into<Bytes>) {
+        self.lock().insert(name.into(), content.into());
+    }
+
+    /// The content of a file.
+    pub fn get(&self, name: &str) -> Option<Bytes> {
+        self.lock().get(name).cloned()
+    }
+
+    /// The names of all files, in ascending order.
+    pub fn names(&self) -> Vec<String> {
+        self.lock().keys().cloned().collect()
+    }
+
+    fn lock(&self) -> MutexGuard<'_, BTreeMap<String, Bytes>> {
+        // The map is never left half changed, so another thread's panic does it no harm.
+        self.files.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn check_free(files: &BTreeMap<String, Bytes>, name: &str) -> Result<()> {
+        if files.contains_key(name) {
+            return Err(Error::new(
+                ErrorKind::AlreadyExists,
+                "the file exists; choose another name",
+            ));
+        }
+        Ok(())
+    }
+}
+
+impl Debug for MemoryFolder {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let files = self.lock();
+        let sizes = files.iter().map(|(name, content)| (name, content.len()));
+        f.debug_map().entries(sizes).finish()
+    }
+}
+
+impl Container for MemoryFolder {
+    fn open(&self, url: &RelativeUrl) -> Result<Arc<dyn ReadAt>> {
+        match self.get(url.path()) {
+            Some(content) => Ok(Arc::new(content)),
+            None => Err(Error::new(
+                ErrorKind::NotFound,
+                format!("no file `{url}` in the folder in memory"),
+            )),
+        }
+    }
+}
+
+impl SinkFactory for MemoryFolder {
+    fn create(&mut self, name: &str) -> Result<Box<dyn Sink>> {
+        RelativeUrl::from_file_name(name)?;
+        Self::check_free(&self.lock(), name).within(|| format!("file `{name}`"))?;
+        Ok(Box::new(MemorySink {
+            folder: self.clone(),
+            name: name.to_owned(),
+            state: State::Open(Vec::new()),
+        }))
+    }
+}
+
+/// A file of a [`MemoryFolder`] that appears with its commit.
+struct MemorySink {
+    folder: MemoryFolder,
+    name: String,
+    state: State<Vec<u8>>,
+}
+
+impl Sink for MemorySink {
+    fn write_all(&mut self, bytes: &[u8]) -> Result<()> {
+        self.state
+            .write(|content| content.write_all(bytes))
+            .within(|| format!("file `{}`", self.name))
+    }
+
+    fn commit(&mut self) -> Result<()> {
+        let (folder, name) = (&self.folder, &self.name);
+        let publish = |content: Vec<u8>| {
+            let mut files = folder.lock();
+            MemoryFolder::check_free(&files, name)?;
+            files.insert(name.clone(), content.into());
+            Ok(())
+        };
+        self.state
+            .commit(publish)
+            .within(|| format!("file `{name}`"))
+    }
+}

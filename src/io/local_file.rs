@@ -1,0 +1,136 @@
+//! Local files, read at positions.
+
+use super::ByteRange;
+use super::read_at::ReadAt;
+use crate::error::{Error, ErrorKind, Result, Within, to_usize};
+use bytes::Bytes;
+use std::fs::File;
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// Alignment, in bytes, that a read keeps between file and memory: that of Arrow buffers, and of
+/// encoded buffers in a shard.
+const ALIGNMENT: usize = 64;
+
+/// A local file, read with positioned reads: no shared cursor, no lock.
+#[derive(Debug)]
+pub struct LocalFile {
+    file: File,
+    path: PathBuf,
+    size: u64,
+}
+
+impl LocalFile {
+    /// Opens the regular file at `path` for reading.
+    ///
+    /// # Errors
+    /// [`NotFound`](ErrorKind::NotFound) if there is none,
+    /// [`InvalidArgument`](ErrorKind::InvalidArgument) for folders, pipes and devices, else those
+    /// of the operating system.
+    pub fn open(path: impl AsRef<Path>) -> Result<Self> {
+        let path = path.as_ref();
+        let (file, size) = open_regular(path).within(|| describe(path))?;
+        Ok(Self {
+            file,
+            path: path.to_path_buf(),
+            size,
+        })
+    }
+
+    /// Where the file was opened.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    fn read(&self, range: ByteRange) -> Result<Bytes> {
+        let range = range.within_size(self.size)?;
+        let len = to_usize(range.len())?;
+        let (mut bytes, lead) = aligned_zeros(range.start(), len)?;
+        if let Some(target) = bytes.get_mut(lead..) {
+            read_exact_at(&self.file, target, range.start()).map_err(|e| {
+                Error::new(ErrorKind::Io, format!("cannot read bytes {range}: {e}")).caused_by(e)
+            })?;
+        }
+        Ok(Bytes::from(bytes).slice(lead..))
+    }
+}
+
+impl ReadAt for LocalFile {
+    fn size(&self) -> Result<u64> {
+        Ok(self.size)
+    }
+
+    fn read_at(&self, range: ByteRange) -> Result<Bytes> {
+        self.read(range).within(|| describe(&self.path))
+    }
+}
+
+/// How errors name a file.
+pub(super) fn describe(path: &Path) -> String {
+    format!("file `{}`", path.display())
+}
+
+/// Opens a regular file and tells its size. The kind is asked for first, because opening a pipe
+/// may wait for ever.
+pub(super) fn open_regular(path: &Path) -> Result<(File, u64)> {
+    let regular = |metadata: &std::fs::Metadata| {
+        if metadata.is_file() {
+            return Ok(());
+        }
+        let found = if metadata.is_dir() {
+            "a folder"
+        } else {
+            "neither file nor folder"
+        };
+        Err(Error::invalid(format!(
+            "expected a regular file, found {found}"
+        )))
+    };
+    regular(&std::fs::metadata(path)?)?;
+    let file = File::open(path)?;
+    let metadata = file.metadata()?;
+    regular(&metadata)?;
+    Ok((file, metadata.len()))
+}
+
+/// Memory for the `len` bytes at position `start` of a file, after a lead of the returned length
+/// that gives them an address with the same remainder by [`ALIGNMENT`] as `start`.
+fn aligned_zeros(start: u64, len: usize) -> Result<(Vec<u8>, usize)> {
+    let out_of_memory = || {
+        Error::new(
+            ErrorKind::LimitExceeded,
+            format!("cannot allocate {len} bytes"),
+        )
+    };
+    let capacity = len.checked_add(ALIGNMENT - 1).ok_or_else(out_of_memory)?;
+    let mut bytes: Vec<u8> = Vec::new();
+    bytes
+        .try_reserve_exact(capacity)
+        .map_err(|e| out_of_memory().caused_by(e))?;
+    let position = to_usize(start % ALIGNMENT as u64)?;
+    let address = bytes.as_ptr().addr() % ALIGNMENT;
+    let lead = (position + ALIGNMENT - address) % ALIGNMENT;
+    bytes.resize(lead + len, 0);
+    Ok((bytes, lead))
+}
+
+#[cfg(unix)]
+fn read_exact_at(file: &File, target: &mut [u8], position: u64) -> io::Result<()> {
+    std::os::unix::fs::FileExt::read_exact_at(file, target, position)
+}
+
+#[cfg(windows)]
+fn read_exact_at(file: &File, mut target: &mut [u8], mut position: u64) -> io::Result<()> {
+    while !target.is_empty() {
+        match std::os::windows::fs::FileExt::seek_read(file, target, position) {
+            Ok(0) => return Err(io::ErrorKind::UnexpectedEof.into()),
+            Ok(n) => {
+                target = target.get_mut(n..).unwrap_or_default();
+                position += n as u64;
+            }
+            Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
+            Err(e) => return Err(e),
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,96 @@
+//! A local folder as the container of a shard's files.
+
+use super::folder::{Container, SinkFactory};
+use super::local_file::LocalFile;
+use super::local_sink::{LocalSink, folder_of};
+use super::read_at::ReadAt;
+use super::sink::Sink;
+use super::url::RelativeUrl;
+use crate::error::{Error, ErrorKind, Result, Within};
+use std::path::{Component, Path, PathBuf};
+use std::sync::Arc;
+
+/// A local folder. Symbolic links inside are followed, but never out of it.
+#[derive(Debug, Clone)]
+pub struct LocalFolder {
+    /// Absolute and free of symbolic links.
+    path: PathBuf,
+}
+
+impl LocalFolder {
+    /// The existing folder `path`.
+    ///
+    /// # Errors
+    /// [`NotFound`](ErrorKind::NotFound) if there is none,
+    /// [`InvalidArgument`](ErrorKind::InvalidArgument) if it is a file.
+    pub fn open(path: impl AsRef<Path>) -> Result<Self> {
+        let path = path.as_ref();
+        let resolved = || {
+            let resolved = path.canonicalize()?;
+            if !resolved.is_dir() {
+                return Err(Error::invalid("expected a folder, found a file"));
+            }
+            Ok(resolved)
+        };
+        let path = resolved().within(|| format!("folder `{}`", path.display()))?;
+        Ok(Self { path })
+    }
+
+    /// The folder that holds the directory file `path`, which need not exist yet.
+    ///
+    /// # Errors
+    /// Those of [`open`](Self::open).
+    pub fn of_file(path: impl AsRef<Path>) -> Result<Self> {
+        Self::open(folder_of(path.as_ref()))
+    }
+
+    /// The folder, absolute and free of symbolic links.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Where `url` leads in this folder, links not yet resolved.
+    fn locate(&self, url: &RelativeUrl) -> Result<PathBuf> {
+        let mut path = self.path.clone();
+        for segment in url.segments() {
+            // What is a plain name in a URL may be a drive or more than one step on this host.
+            let mut components = Path::new(segment).components();
+            match (components.next(), components.next()) {
+                (Some(Component::Normal(name)), None) if name == segment => path.push(name),
+                _ => return Err(forbidden(url, "is no file name on this system")),
+            }
+        }
+        Ok(path)
+    }
+}
+
+fn forbidden(url: &RelativeUrl, why: &str) -> Error {
+    Error::new(
+        ErrorKind::ForbiddenUrl,
+        format!("the reference `{url}` {why}"),
+    )
+}
+
+impl Container for LocalFolder {
+    fn open(&self, url: &RelativeUrl) -> Result<Arc<dyn ReadAt>> {
+        let path = self.locate(url)?;
+        let resolved = path
+            .canonicalize()
+            .map_err(Error::from)
+            .within(|| super::local_file::describe(&path))?;
+        if !resolved.starts_with(&self.path) {
+            return Err(forbidden(
+                url,
+                "leads through a symbolic link out of the shard's folder",
+            ));
+        }
+        Ok(Arc::new(LocalFile::open(resolved)?))
+    }
+}
+
+impl SinkFactory for LocalFolder {
+    fn create(&mut self, name: &str) -> Result<Box<dyn Sink>> {
+        let path = self.locate(&RelativeUrl::from_file_name(name)?)?;
+        Ok(Box::new(LocalSink::create(path)?))
+    }
+}

@@ -1,0 +1,293 @@
+//! Spec: Chapter 6, "DataRef"; docs/format.md, "URLs and safety".
+//!
+//! What a reference of a shard may look like. Inside a shard, everything is found relative to the
+//! folder that holds the directory file:
+//!
+//! ```text
+//! ""                          the artifact that holds the reference
+//! "9f9c71b5.amudai.stripe"    a file in the folder
+//! "index/part%200.shard"      a file in a folder inside, percent-encoded
+//! "file:///data/s/x.stripe"   absolute: only if it lies in the folder, here /data/s
+//! ```
+
+use crate::error::{Error, ErrorKind, Result};
+use std::fmt::{self, Write};
+use std::str::FromStr;
+
+#[cfg(test)]
+mod tests;
+
+/// Where a reference leads.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub enum Reference {
+    /// The artifact that holds the reference.
+    This,
+    /// Another artifact of the shard, or the holder by its name.
+    Relative(RelativeUrl),
+}
+
+/// The place of an artifact below the folder of its shard: one or more names, none of which is
+/// empty, `.` or `..`, or holds a slash, a backslash or a NUL; and the whole starts with neither
+/// a drive nor a scheme. Two spellings of one place are equal.
+///
+/// [`Display`](fmt::Display) gives the percent-encoded URL, [`FromStr`] reads it.
+///
+/// ```
+/// use arrow_shard::io::RelativeUrl;
+/// let url: RelativeUrl = "parts/a%20b.stripe".parse()?;
+/// assert_eq!(url.path(), "parts/a b.stripe");
+/// assert_eq!(url.to_string(), "parts/a%20b.stripe");
+/// assert!("../a.stripe".parse::<RelativeUrl>().is_err());
+/// # Ok::<(), arrow_shard::Error>(())
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct RelativeUrl {
+    /// Decoded; `/` separates the names.
+    path: String,
+}
+
+impl RelativeUrl {
+    /// The URL of the file `name`, taken literally, in the folder of the shard.
+    ///
+    /// # Errors
+    /// [`InvalidArgument`](ErrorKind::InvalidArgument) if a shard cannot refer to such a name.
+    pub fn from_file_name(name: &str) -> Result<Self> {
+        match check_segment(name).and_then(|()| check_start(name)) {
+            Ok(()) => Ok(Self {
+                path: name.to_owned(),
+            }),
+            Err(why) => Err(Error::invalid(format!(
+                "no shard can refer to a file named `{}`: {why}",
+                name.escape_debug()
+            ))),
+        }
+    }
+
+    /// The decoded path: names separated by `/`.
+    pub fn path(&self) -> &str {
+        &self.path
+    }
+
+    /// The decoded names, from the folder of the shard down.
+    pub fn segments(&self) -> impl Iterator<Item = &str> {
+        self.path.split('/')
+    }
+
+    fn parse(text: &str) -> Result<Self, &'static str> {
+        // URL parsers drop or convert these, so that others might see another path than we do.
+        if text.bytes().any(|b| b.is_ascii_control() || b == b'\\') {
+            return Err("it holds a control character or a backslash");
+        }
+        if text.starts_with(' ') || text.ends_with(' ') {
+            return Err("it starts or ends with a space");
+        }
+        if text.contains(['?', '#']) {
+            return Err("it has a query or a fragment");
+        }
+        let segments = text
+            .split('/')
+            .map(|segment| {
+                let segment = decode(segment)?;
+                check_segment(&segment)?;
+                Ok(segment)
+            })
+            .collect::<Result<Vec<_>, &'static str>>()?;
+        let path = segments.join("/");
+        check_start(&path)?;
+        Ok(Self { path })
+    }
+}
+
+impl FromStr for RelativeUrl {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Self> {
+        Self::parse(text).map_err(|why| forbidden(text, why))
+    }
+}
+
+impl fmt::Display for RelativeUrl {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for byte in self.path.bytes() {
+            // What every URL parser leaves alone in a path (RFC 3986 `pchar`, and the separator).
+            if byte.is_ascii_alphanumeric() || b"-._~!$&'()*+,;=@:/".contains(&byte) {
+                f.write_char(char::from(byte))?;
+            } else {
+                write!(f, "%{byte:02X}")?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Where `reference`, the URL of a `DataRef`, leads. `base` is the folder of the shard's directory
+/// file as an absolute URL or an absolute path, if it is known.
+///
+/// # Errors
+/// [`ForbiddenUrl`](ErrorKind::ForbiddenUrl) if it leads out of that folder, or might.
+///
+/// ```
+/// use arrow_shard::io::{Reference, resolve};
+/// let base = Some("/data/s");
+/// assert_eq!(resolve("", base)?, Reference::This);
+/// assert_eq!(resolve("x.stripe", base)?, resolve("file:///data/s/x.stripe", base)?);
+/// assert!(resolve("file:///etc/passwd", base).is_err());
+/// # Ok::<(), arrow_shard::Error>(())
+/// ```
+pub fn resolve(reference: &str, base: Option<&str>) -> Result<Reference> {
+    if reference.is_empty() {
+        return Ok(Reference::This);
+    }
+    let relative = match Absolute::parse(reference) {
+        None => RelativeUrl::parse(reference),
+        Some(url) => match base.map(Absolute::container) {
+            Some(Some(base)) => url.below(&base),
+            _ => Err("it is absolute, and where the shard lies is not known"),
+        },
+    };
+    match relative {
+        Ok(url) => Ok(Reference::Relative(url)),
+        Err(why) => Err(forbidden(reference, why)),
+    }
+}
+
+/// The usual name of a stripe data file; a writer draws `random` anew for each file.
+pub fn stripe_file_name(random: u64) -> String {
+    format!("{random:x}.amudai.stripe")
+}
+
+/// An absolute URL, taken apart: `scheme://authority/path`, its path still encoded.
+struct Absolute<'a> {
+    scheme: String,
+    authority: &'a str,
+    path: &'a str,
+}
+
+impl<'a> Absolute<'a> {
+    /// `None` if `text` does not start like `scheme://`.
+    fn parse(text: &'a str) -> Option<Self> {
+        let (scheme, rest) = text.split_once("://")?;
+        if !is_scheme(scheme) {
+            return None;
+        }
+        let (authority, path) = rest.split_at(rest.find('/').unwrap_or(rest.len()));
+        let scheme = scheme.to_ascii_lowercase();
+        let local = scheme == "file" && authority.eq_ignore_ascii_case("localhost");
+        Some(Self {
+            scheme,
+            authority: if local { "" } else { authority },
+            path,
+        })
+    }
+
+    /// Scheme, authority and decoded names of a folder; `None` if `base` is neither an absolute
+    /// URL nor an absolute path.
+    fn container(base: &'a str) -> Option<(String, String, Vec<String>)> {
+        let folder = |path: &str, decode: fn(&str) -> Result<String, &'static str>| {
+            path.split('/')
+                .filter(|name| !name.is_empty())
+                .map(|name| decode(name).ok())
+                .collect::<Option<Vec<_>>>()
+        };
+        if let Some(url) = Self::parse(base) {
+            let names = folder(url.path, decode)?;
+            return Some((url.scheme, url.authority.to_owned(), names));
+        }
+        // `\\?\` marks a path as literal on Windows, where both slashes separate.
+        let path = base.strip_prefix(r"\\?\").unwrap_or(base);
+        let windows = has_drive(path);
+        if !windows && !path.starts_with('/') {
+            return None;
+        }
+        let path = if windows {
+            path.replace('\\', "/")
+        } else {
+            path.to_owned()
+        };
+        let names = folder(&path, |name| Ok(name.to_owned()))?;
+        Some(("file".to_owned(), String::new(), names))
+    }
+
+    /// The place of this URL below a container.
+    fn below(
+        &self,
+        (scheme, authority, names): &(String, String, Vec<String>),
+    ) -> Result<RelativeUrl, &'static str> {
+        const OUTSIDE: &str = "it is absolute and leads out of the shard's folder";
+        if self.authority.contains('@') {
+            return Err("it holds a user name or a password");
+        }
+        if self.scheme != *scheme || !self.authority.eq_ignore_ascii_case(authority) {
+            return Err(OUTSIDE);
+        }
+        let mut rest = self.path.strip_prefix('/').ok_or(OUTSIDE)?;
+        for name in names {
+            let (first, other) = rest.split_once('/').ok_or(OUTSIDE)?;
+            if decode(first)? != *name {
+                return Err(OUTSIDE);
+            }
+            rest = other;
+        }
+        RelativeUrl::parse(rest)
+    }
+}
+
+fn forbidden(reference: &str, why: &str) -> Error {
+    Error::new(
+        ErrorKind::ForbiddenUrl,
+        format!(
+            "the reference `{}` is refused: {why}",
+            reference.escape_debug()
+        ),
+    )
+}
+
+/// What holds for every decoded name.
+fn check_segment(segment: &str) -> Result<(), &'static str> {
+    match segment {
+        "" => Err("it has an empty segment, or starts or ends with a slash"),
+        "." | ".." => Err("it navigates with `.` or `..`"),
+        _ if segment.contains(['/', '\\']) => Err("it holds a slash or backslash inside a name"),
+        _ if segment.contains('\0') => Err("it holds a NUL"),
+        _ if has_drive(segment) => Err("it names a drive"),
+        _ => Ok(()),
+    }
+}
+
+/// What holds for the start of a whole decoded path.
+fn check_start(path: &str) -> Result<(), &'static str> {
+    match path.split_once(':') {
+        Some((scheme, _)) if is_scheme(scheme) => Err("it has a scheme"),
+        _ => Ok(()),
+    }
+}
+
+/// `ALPHA *(ALNUM / "+" / "-" / ".")`
+fn is_scheme(text: &str) -> bool {
+    text.starts_with(|c: char| c.is_ascii_alphabetic())
+        && text
+            .bytes()
+            .all(|b| b.is_ascii_alphanumeric() || b"+-.".contains(&b))
+}
+
+fn has_drive(text: &str) -> bool {
+    matches!(text.as_bytes(), [letter, b':', ..] if letter.is_ascii_alphabetic())
+}
+
+/// Percent-decodes one segment.
+fn decode(segment: &str) -> Result<String, &'static str> {
+    let mut bytes = Vec::with_capacity(segment.len());
+    let mut rest = segment.bytes();
+    while let Some(byte) = rest.next() {
+        if byte != b'%' {
+            bytes.push(byte);
+            continue;
+        }
+        let digit = |b: Option<u8>| char::from(b?).to_digit(16);
+        let value = digit(rest.next())
+            .zip(digit(rest.next()))
+            .and_then(|(high, low)| u8::try_from(high * 16 + low).ok());
+        bytes.push(value.ok_or("a `%` is not followed by two hexadecimal digits")?);
+    }
+    String::from_utf8(bytes).map_err(|_| "its percent-encoding is no UTF-8")
+}

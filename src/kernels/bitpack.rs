@@ -1,0 +1,227 @@
+//! Spec: Chapter 7, "FLBitPack" and "FFOR": the FastLanes order of 1024 values.
+//!
+//! A chunk holds 1024 values of `width` bits in `BITS` rows of `LANES` lanes. Each lane is a
+//! little-endian bit stream of its values in row order, and word k of lane l stands at index
+//! `LANES * k + l`, so that a loop over lanes is one over neighbouring words.
+
+use super::{Word, dispatch};
+
+/// Values of a chunk.
+pub(crate) const CHUNK: usize = 1024;
+
+const ORDER: [usize; 8] = [0, 4, 2, 6, 1, 5, 3, 7];
+
+/// Bytes of a chunk of values of `width` bits.
+pub(crate) fn chunk_bytes(width: u32) -> usize {
+    CHUNK / 8 * width as usize
+}
+
+/// The mask of the low `width` bits, 1 to `BITS`.
+#[inline(always)]
+fn mask<W: Word>(width: u32) -> W {
+    W::MAX >> (W::BITS - width)
+}
+
+/// First input index of a row; its lanes follow one another.
+#[inline(always)]
+fn row_start(row: usize) -> usize {
+    16 * ORDER[row / 8] + 128 * (row % 8)
+}
+
+#[inline(always)]
+fn unpack_body<W: Word>(packed: &[u8], width: u32, reference: W, dst: &mut [W; CHUNK]) {
+    let packed = &packed[..chunk_bytes(width)];
+    let words = W::chunks(packed);
+    let mask = mask::<W>(width);
+    for row in 0..W::BITS {
+        let start = row_start(row as usize);
+        let dst = &mut dst[start..start + W::LANES];
+        let bit = row * width;
+        let (word, shift) = ((bit / W::BITS) as usize, bit % W::BITS);
+        let low = &words[W::LANES * word..W::LANES * (word + 1)];
+        if shift + width <= W::BITS {
+            for (d, &l) in dst.iter_mut().zip(low) {
+                *d = ((W::from_le(l) >> shift) & mask).plus(reference);
+            }
+        } else {
+            let high = &words[W::LANES * (word + 1)..W::LANES * (word + 2)];
+            let up = W::BITS - shift;
+            for ((d, &l), &h) in dst.iter_mut().zip(low).zip(high) {
+                *d = (((W::from_le(l) >> shift) | (W::from_le(h) << up)) & mask).plus(reference);
+            }
+        }
+    }
+}
+
+#[inline(always)]
+fn pack_body<W: Word>(values: &[W; CHUNK], width: u32, reference: W, packed: &mut [u8]) {
+    let mut words = [W::ZERO; CHUNK];
+    let mask = mask::<W>(width);
+    for row in 0..W::BITS {
+        let start = row_start(row as usize);
+        let src = &values[start..start + W::LANES];
+        let bit = row * width;
+        let (word, shift) = ((bit / W::BITS) as usize, bit % W::BITS);
+        for (w, &v) in words[W::LANES * word..W::LANES * (word + 1)]
+            .iter_mut()
+            .zip(src)
+        {
+            *w = *w | ((v.minus(reference) & mask) << shift);
+        }
+        if shift + width > W::BITS {
+            let down = W::BITS - shift;
+            let high = &mut words[W::LANES * (word + 1)..W::LANES * (word + 2)];
+            for (w, &v) in high.iter_mut().zip(src) {
+                *w = *w | ((v.minus(reference) & mask) >> down);
+            }
+        }
+    }
+    for (bytes, w) in W::chunks_mut(packed).iter_mut().zip(words) {
+        *bytes = w.to_le();
+    }
+}
+
+#[inline(always)]
+fn unpack_all_body<W: Word>(packed: &[u8], width: u32, reference: W, dst: &mut [W]) {
+    let (chunks, rest) = dst.as_chunks_mut::<CHUNK>();
+    let size = chunk_bytes(width);
+    let mut packed = packed.chunks_exact(size);
+    for (chunk, bytes) in chunks.iter_mut().zip(&mut packed) {
+        unpack_body(bytes, width, reference, chunk);
+    }
+    if !rest.is_empty()
+        && let Some(bytes) = packed.next()
+    {
+        let mut last = [W::ZERO; CHUNK];
+        unpack_body(bytes, width, reference, &mut last);
+        rest.copy_from_slice(&last[..rest.len()]);
+    }
+}
+
+#[inline(always)]
+fn pack_all_body<W: Word>(values: &[W], width: u32, reference: W, packed: &mut [u8]) {
+    let (chunks, rest) = values.as_chunks::<CHUNK>();
+    let mut packed = packed.chunks_exact_mut(chunk_bytes(width));
+    for (chunk, bytes) in chunks.iter().zip(&mut packed) {
+        pack_body(chunk, width, reference, bytes);
+    }
+    if !rest.is_empty()
+        && let Some(bytes) = packed.next()
+    {
+        let mut last = [W::ZERO; CHUNK];
+        last[..rest.len()].copy_from_slice(rest);
+        pack_body(&last, width, reference, bytes);
+    }
+}
+
+dispatch! {
+    /// Unpacks `dst.len()` values from whole chunks and adds `reference` to each. `packed` holds
+    /// the chunks of that many values, and `width` is 1 to `BITS`: the caller has checked both.
+    pub(crate) fn unpack<W: Word>(packed: &[u8], width: u32, reference: W, dst: &mut [W]) = unpack_all_body;
+}
+
+dispatch! {
+    /// Packs `values` less `reference` into `packed`, which has the size of their chunks. The last
+    /// chunk is filled up with the value 0.
+    pub(crate) fn pack<W: Word>(values: &[W], width: u32, reference: W, packed: &mut [u8]) = pack_all_body;
+}
+
+/// Value `index` of one chunk, without a reference.
+pub(crate) fn unpack_single<W: Word>(packed: &[u8], width: u32, index: usize) -> W {
+    let words = W::chunks(packed);
+    let lane = index % W::LANES;
+    let group = ORDER[(index % 128 - lane) / 16];
+    let row = 8 * group + index / 128;
+    let bit = row * width as usize;
+    let (word, shift) = (bit / (8 * W::BYTES), bit % (8 * W::BYTES));
+    #[expect(clippy::cast_possible_truncation, reason = "a shift is below 64")]
+    let shift = shift as u32;
+    let low = W::from_le(words[W::LANES * word + lane]) >> shift;
+    let value = if shift + width > W::BITS {
+        low | (W::from_le(words[W::LANES * (word + 1) + lane]) << (W::BITS - shift))
+    } else {
+        low
+    };
+    value & mask::<W>(width)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The closed formulas of the format, bit by bit.
+    fn pack_slowly<W: Word>(values: &[W; CHUNK], width: u32) -> Vec<u8> {
+        let mut words = vec![0u64; W::LANES * width as usize];
+        for row in 0..W::BITS as usize {
+            for lane in 0..W::LANES {
+                let value = values[16 * ORDER[row / 8] + 128 * (row % 8) + lane].to_u64();
+                for b in 0..width as usize {
+                    let q = row * width as usize + b;
+                    let at = W::LANES * (q / W::BITS as usize) + lane;
+                    words[at] |= ((value >> b) & 1) << (q % W::BITS as usize);
+                }
+            }
+        }
+        words
+            .iter()
+            .flat_map(|&w| W::truncate(w).to_le().as_ref().to_vec())
+            .collect()
+    }
+
+    fn random<W: Word>(seed: u64) -> [W; CHUNK] {
+        let mut x = seed | 1;
+        std::array::from_fn(|_| {
+            x ^= x << 13;
+            x ^= x >> 7;
+            x ^= x << 17;
+            W::truncate(x >> 3)
+        })
+    }
+
+    fn agrees_with_the_formulas<W: Word>() {
+        for width in 1..=W::BITS {
+            let values = random::<W>(u64::from(width)).map(|v| v & mask::<W>(width));
+            let mut packed = vec![0; chunk_bytes(width)];
+            pack(&values, width, W::ZERO, &mut packed);
+            assert_eq!(packed, pack_slowly(&values, width), "width {width}");
+            let mut portable = vec![0; chunk_bytes(width)];
+            pack_body(&values, width, W::ZERO, &mut portable);
+            assert_eq!(packed, portable);
+
+            // An odd address shows that nothing relies on alignment.
+            let mut shifted = vec![0u8];
+            shifted.extend_from_slice(&packed);
+            let mut back = [W::ZERO; CHUNK];
+            unpack(&shifted[1..], width, W::ONE, &mut back);
+            assert_eq!(back, values.map(|v| v.plus(W::ONE)));
+            unpack_body(&packed, width, W::ZERO, &mut back);
+            assert_eq!(back, values);
+            for i in (0..CHUNK).step_by(7) {
+                assert_eq!(unpack_single::<W>(&packed, width, i), values[i]);
+            }
+        }
+    }
+
+    #[test]
+    fn every_width_of_every_word_agrees_with_the_formulas() {
+        agrees_with_the_formulas::<u8>();
+        agrees_with_the_formulas::<u16>();
+        agrees_with_the_formulas::<u32>();
+        agrees_with_the_formulas::<u64>();
+    }
+
+    #[test]
+    fn the_check_values_of_the_format_hold() {
+        let values: [u32; CHUNK] = std::array::from_fn(|i| u32::try_from(i % 8).unwrap());
+        let mut packed = vec![0; chunk_bytes(3)];
+        pack(&values, 3, 0, &mut packed);
+        assert_eq!(packed[..8], [0, 0, 0, 0, 0x49, 0x92, 0x24, 0x49]);
+        for (index, word) in [(128, 2u32), (32, 0x0001_0000)] {
+            let mut values = [0u32; CHUNK];
+            values[index] = 1;
+            let mut packed = vec![0; chunk_bytes(1)];
+            pack(&values, 1, 0, &mut packed);
+            assert_eq!(packed[..4], word.to_le_bytes());
+        }
+    }
+}

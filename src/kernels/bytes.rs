@@ -1,0 +1,185 @@
+//! Loops over byte strings: offsets, gathering, views.
+
+use arrow_buffer::ArrowNativeType;
+use std::ops::Range;
+
+/// An offset of one of Arrow's layouts.
+pub(crate) trait Offset: ArrowNativeType {
+    /// The largest offset.
+    const LARGEST: u64;
+    /// `value`, which is at most `LARGEST`.
+    fn of(value: u64) -> Self;
+}
+
+impl Offset for i32 {
+    const LARGEST: u64 = i32::MAX.unsigned_abs() as u64;
+    #[inline(always)]
+    #[expect(
+        clippy::cast_possible_truncation,
+        reason = "the caller has checked the largest offset"
+    )]
+    fn of(value: u64) -> Self {
+        value as i32
+    }
+}
+
+impl Offset for i64 {
+    const LARGEST: u64 = i64::MAX.unsigned_abs();
+    #[inline(always)]
+    fn of(value: u64) -> Self {
+        value.cast_signed()
+    }
+}
+
+/// Whether no offset is below its predecessor.
+#[must_use]
+pub(crate) fn is_ascending(offsets: &[u64]) -> bool {
+    // Counting instead of stopping lets the loop run on vectors.
+    offsets.windows(2).filter(|w| w[0] > w[1]).count() == 0
+}
+
+/// Appends the ends of the values of `range`, moved so that the first one starts at `base`. The
+/// caller has checked that the offsets ascend and that the last end is at most `O::LARGEST`.
+pub(crate) fn rebase_offsets<O: Offset>(
+    offsets: &[u64],
+    range: Range<usize>,
+    base: u64,
+    out: &mut Vec<O>,
+) {
+    let Some(ends) = offsets.get(range.start..=range.end) else {
+        return;
+    };
+    let Some((&first, ends)) = ends.split_first() else {
+        return;
+    };
+    let shift = base.wrapping_sub(first);
+    out.extend(ends.iter().map(|end| O::of(end.wrapping_add(shift))));
+}
+
+/// Copies `entries[table[c]..table[c + 1]]` for each code one after the other into `dst`.
+///
+/// `table` ascends and ends within `entries`, codes are below `table.len() - 1`, and `dst` has
+/// room for the values and `GATHER_SLACK` bytes more, which get overwritten.
+pub(crate) fn gather_bytes(codes: &[u32], table: &[u64], entries: &[u8], dst: &mut [u8]) {
+    let mut at = 0;
+    for &code in codes {
+        let code = code as usize;
+        let (start, end) = (table[code].as_usize(), table[code + 1].as_usize());
+        let len = end - start;
+        // One store of fixed size beats a call of memcpy; what it writes too much is overwritten.
+        if len <= GATHER_SLACK
+            && let Some(src) = entries.get(start..start + GATHER_SLACK)
+            && let Some(dst) = dst.get_mut(at..at + GATHER_SLACK)
+        {
+            dst.copy_from_slice(src);
+        } else {
+            dst[at..at + len].copy_from_slice(&entries[start..end]);
+        }
+        at += len;
+    }
+}
+
+/// Room that [`gather_bytes`] likes to have behind the entries and the values.
+pub(crate) const GATHER_SLACK: usize = 32;
+
+/// Longest value that a view holds itself.
+const INLINE: usize = 12;
+
+/// Appends one view per value of `range`; long values stand in buffer `buffer`, whose content is
+/// `data`. Offsets ascend, end within `data`, and are at most `i32::MAX`.
+pub(crate) fn make_views(
+    offsets: &[u64],
+    range: Range<usize>,
+    data: &[u8],
+    buffer: u32,
+    out: &mut Vec<u128>,
+) {
+    let Some(offsets) = offsets.get(range.start..=range.end) else {
+        return;
+    };
+    out.extend(offsets.windows(2).map(|w| {
+        let (start, end) = (w[0].as_usize(), w[1].as_usize());
+        view(data, start, end - start, buffer)
+    }));
+}
+
+/// The view of `len` bytes at `start` of `data`.
+#[inline(always)]
+fn view(data: &[u8], start: usize, len: usize, buffer: u32) -> u128 {
+    let head = match data.get(start..).and_then(<[u8]>::first_chunk::<16>) {
+        Some(sixteen) => u128::from_le_bytes(*sixteen),
+        None => {
+            let mut sixteen = [0; 16];
+            let rest = data.get(start..).unwrap_or_default();
+            sixteen[..rest.len()].copy_from_slice(rest);
+            u128::from_le_bytes(sixteen)
+        }
+    };
+    if len <= INLINE {
+        let kept = head & ((1u128 << (8 * len)) - 1);
+        (kept << 32) | len as u128
+    } else {
+        let prefix = head & u128::from(u32::MAX);
+        len as u128 | (prefix << 32) | (u128::from(buffer) << 64) | ((start as u128) << 96)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use arrow_array::{Array, BinaryViewArray};
+    use arrow_buffer::{Buffer, ScalarBuffer};
+
+    const WORDS: &[&[u8]] = &[
+        b"",
+        b"a",
+        b"twelve bytes",
+        b"thirteen byte",
+        b"",
+        b"something a good deal longer",
+        b"z",
+    ];
+
+    fn parts() -> (Vec<u64>, Vec<u8>) {
+        let mut offsets = vec![0];
+        let mut data = Vec::new();
+        for word in WORDS {
+            data.extend_from_slice(word);
+            offsets.push(data.len() as u64);
+        }
+        (offsets, data)
+    }
+
+    #[test]
+    fn views_are_what_arrow_expects() {
+        let (offsets, data) = parts();
+        let mut views = Vec::new();
+        make_views(&offsets, 0..WORDS.len(), &data, 0, &mut views);
+        let views = ScalarBuffer::from(views);
+        let array = BinaryViewArray::try_new(views, vec![Buffer::from_vec(data)], None).unwrap();
+        assert_eq!(array.len(), WORDS.len());
+        assert!(array.iter().zip(WORDS).all(|(a, b)| a == Some(*b)));
+    }
+
+    #[test]
+    fn gathered_bytes_follow_the_codes() {
+        let (table, entries) = parts();
+        let codes = [5, 1, 0, 3, 6, 6, 2, 4, 5];
+        let want: Vec<u8> = codes
+            .iter()
+            .flat_map(|&c| WORDS[c as usize].to_vec())
+            .collect();
+        let mut dst = vec![0; want.len() + GATHER_SLACK];
+        gather_bytes(&codes, &table, &entries, &mut dst);
+        assert_eq!(dst[..want.len()], want);
+    }
+
+    #[test]
+    fn rebased_offsets_start_at_the_base() {
+        let mut out = vec![100i32];
+        rebase_offsets(&[0, 3, 3, 10, 12], 1..4, 100, &mut out);
+        assert_eq!(out, [100, 100, 107, 109]);
+        assert!(is_ascending(&[0, 0, 5]));
+        assert!(!is_ascending(&[0, 5, 4]));
+    }
+}

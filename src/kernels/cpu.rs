@@ -1,0 +1,70 @@
+//! Which of the CPU's vector instructions a loop is compiled for, chosen at run time.
+
+/// Instruction sets that loops are compiled for, beside the one of the build.
+#[cfg(target_arch = "x86_64")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Level {
+    /// What the build was made for.
+    Portable,
+    /// 256-bit vectors.
+    Avx2,
+    /// 512-bit vectors.
+    Avx512,
+}
+
+/// The best level of this CPU, found out once.
+#[cfg(target_arch = "x86_64")]
+#[inline]
+pub(crate) fn level() -> Level {
+    use std::sync::OnceLock;
+    static LEVEL: OnceLock<Level> = OnceLock::new();
+    *LEVEL.get_or_init(|| {
+        let avx2 = is_x86_feature_detected!("avx2")
+            && is_x86_feature_detected!("bmi1")
+            && is_x86_feature_detected!("bmi2")
+            && is_x86_feature_detected!("lzcnt")
+            && is_x86_feature_detected!("popcnt");
+        let avx512 = avx2
+            && is_x86_feature_detected!("avx512f")
+            && is_x86_feature_detected!("avx512bw")
+            && is_x86_feature_detected!("avx512dq")
+            && is_x86_feature_detected!("avx512vl");
+        if avx512 {
+            Level::Avx512
+        } else if avx2 {
+            Level::Avx2
+        } else {
+            Level::Portable
+        }
+    })
+}
+
+/// Defines a function whose body, an `#[inline(always)]` function of the same signature, is
+/// compiled once per instruction set.
+macro_rules! dispatch {
+    ($(#[$meta:meta])* $vis:vis fn $name:ident<W: Word>($($arg:ident: $ty:ty),* $(,)?) $(-> $ret:ty)? = $body:ident;) => {
+        $(#[$meta])*
+        $vis fn $name<W: Word>($($arg: $ty),*) $(-> $ret)? {
+            #[cfg(target_arch = "x86_64")]
+            {
+                #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
+                fn avx2<W: Word>($($arg: $ty),*) $(-> $ret)? {
+                    $body($($arg),*)
+                }
+                #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,bmi1,bmi2,lzcnt,popcnt")]
+                fn avx512<W: Word>($($arg: $ty),*) $(-> $ret)? {
+                    $body($($arg),*)
+                }
+                match $crate::kernels::cpu::level() {
+                    // SAFETY: this level is given only to CPUs that have these features.
+                    $crate::kernels::cpu::Level::Avx512 => return unsafe { avx512($($arg),*) },
+                    // SAFETY: as above.
+                    $crate::kernels::cpu::Level::Avx2 => return unsafe { avx2($($arg),*) },
+                    $crate::kernels::cpu::Level::Portable => {}
+                }
+            }
+            $body($($arg),*)
+        }
+    };
+}
+pub(crate) use dispatch;

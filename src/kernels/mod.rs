@@ -1,0 +1,27 @@
+//! The hot loops, chosen by CPU at run time.
+//!
+//! The only module with `unsafe` code, beside the memory map. Functions here trust what their
+//! documentation asks of the caller for correct results, never for memory safety.
+
+#![expect(unsafe_code, reason = "the room for it")]
+
+mod bitpack;
+mod bytes;
+mod cpu;
+mod utf8;
+mod word;
+mod words;
+
+pub(crate) use bitpack::{CHUNK, chunk_bytes, pack, unpack, unpack_single};
+pub(crate) use bytes::{
+    GATHER_SLACK, Offset, gather_bytes, is_ascending, make_views, rebase_offsets,
+};
+use cpu::dispatch;
+pub(crate) use utf8::{utf8_array, utf8_view_array};
+pub(crate) use word::Pools;
+pub use word::{NumberKind, Word};
+pub(crate) use word::{as_bytes, as_bytes_mut};
+pub(crate) use words::{
+    add, bits_of_bytes, codes_below, count_runs, expand_runs, gather, key_range, prefix_sum,
+    sign_extend, un_zig_zag,
+};

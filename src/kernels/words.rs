@@ -1,0 +1,208 @@
+//! Loops over words: extremes, runs, gathering, expansion, presence bits.
+
+use super::{NumberKind, Word, dispatch};
+
+#[inline(always)]
+fn key_range_body<W: Word>(values: &[W], kind: NumberKind) -> (W, W) {
+    let (mut min, mut max) = (W::MAX, W::ZERO);
+    match kind {
+        NumberKind::Unsigned => {
+            for &v in values {
+                min = min.min(v);
+                max = max.max(v);
+            }
+        }
+        NumberKind::Signed => {
+            for &v in values {
+                let key = v.order_key(NumberKind::Signed);
+                min = min.min(key);
+                max = max.max(key);
+            }
+        }
+        NumberKind::Float => {
+            for &v in values {
+                let key = v.order_key(NumberKind::Float);
+                min = min.min(key);
+                max = max.max(key);
+            }
+        }
+    }
+    (min, max)
+}
+
+#[inline(always)]
+fn count_runs_body<W: Word>(values: &[W]) -> usize {
+    let boundaries = values.windows(2).filter(|w| w[0] != w[1]).count();
+    boundaries + usize::from(!values.is_empty())
+}
+
+#[inline(always)]
+fn add_body<W: Word>(values: &mut [W], reference: W) {
+    for v in values {
+        *v = v.plus(reference);
+    }
+}
+
+#[inline(always)]
+fn un_zig_zag_body<W: Word>(values: &mut [W]) {
+    for v in values {
+        *v = (*v >> 1) ^ W::ZERO.minus(*v & W::ONE);
+    }
+}
+
+dispatch! {
+    /// Smallest and largest [`order_key`](Word::order_key); `(MAX, 0)` for no values.
+    pub(crate) fn key_range<W: Word>(values: &[W], kind: NumberKind) -> (W, W) = key_range_body;
+}
+
+dispatch! {
+    /// Number of maximal stretches of equal neighbours.
+    pub(crate) fn count_runs<W: Word>(values: &[W]) -> usize = count_runs_body;
+}
+
+dispatch! {
+    /// Adds `reference` to every value, modulo 2^`BITS`.
+    pub(crate) fn add<W: Word>(values: &mut [W], reference: W) = add_body;
+}
+
+dispatch! {
+    /// Undoes ZigZag in place.
+    pub(crate) fn un_zig_zag<W: Word>(values: &mut [W]) = un_zig_zag_body;
+}
+
+/// Running sums modulo 2^`BITS`, in place.
+pub(crate) fn prefix_sum<W: Word>(values: &mut [W]) {
+    let mut sum = W::ZERO;
+    for v in values {
+        sum = sum.plus(*v);
+        *v = sum;
+    }
+}
+
+#[inline(always)]
+fn sign_extend_body<W: Word, U: Word>(narrow: &[U], dst: &mut [W]) {
+    let up = W::BITS - U::BITS;
+    let sign = W::SIGN >> up;
+    for (d, &v) in dst.iter_mut().zip(narrow) {
+        *d = (W::truncate(v.to_u64()) ^ sign).minus(sign);
+    }
+}
+
+/// Widens values in two's complement.
+pub(crate) fn sign_extend<W: Word, U: Word>(narrow: &[U], dst: &mut [W]) {
+    sign_extend_body(narrow, dst);
+}
+
+/// `dst[i] = entries[codes[i]]`; false, and nothing written, if a code has no entry.
+#[must_use]
+pub(crate) fn gather<W: Word>(codes: &[u32], entries: &[W], dst: &mut [W]) -> bool {
+    if !codes_below(codes, entries.len()) || codes.len() != dst.len() {
+        return false;
+    }
+    for (d, &code) in dst.iter_mut().zip(codes) {
+        // SAFETY: every code was just found to be below the number of entries.
+        *d = unsafe { *entries.get_unchecked(code as usize) };
+    }
+    true
+}
+
+/// Whether every code is below `len`.
+#[must_use]
+pub(crate) fn codes_below(codes: &[u32], len: usize) -> bool {
+    codes.is_empty() || (key_range(codes, NumberKind::Unsigned).1 as usize) < len
+}
+
+/// Writes each value as often as its length says; false if the lengths do not sum up to the number
+/// of values of `dst`, or one is 0.
+#[must_use]
+pub(crate) fn expand_runs<W: Word>(values: &[W], lengths: &[u32], dst: &mut [W]) -> bool {
+    /// Runs up to this length are written with one fixed-size store.
+    const SHORT: usize = 16;
+    let mut at = 0usize;
+    for (&value, &length) in values.iter().zip(lengths) {
+        let length = length as usize;
+        if length == 0 || length > dst.len() - at {
+            return false;
+        }
+        let rest = &mut dst[at..];
+        match rest.first_chunk_mut::<SHORT>() {
+            // What is written too much belongs to the runs that follow.
+            Some(short) if length <= SHORT => *short = [value; SHORT],
+            _ => rest[..length].fill(value),
+        }
+        at += length;
+    }
+    at == dst.len()
+}
+
+/// Calls `word` with 64 presence bits at a time and their number; a byte that is not 0 is a 1.
+pub(crate) fn bits_of_bytes(bytes: &[u8], mut word: impl FnMut(u64, usize)) {
+    /// The bit of each byte of `x`, byte 0 lowest.
+    #[inline(always)]
+    fn bits(x: u64) -> u64 {
+        const LOW7: u64 = 0x7f7f_7f7f_7f7f_7f7f;
+        const GATHER: u64 = 0x0102_0408_1020_4080;
+        let ones = ((((x & LOW7) + LOW7) | x) & !LOW7) >> 7;
+        ones.wrapping_mul(GATHER) >> 56
+    }
+    let (blocks, rest) = bytes.as_chunks::<64>();
+    for block in blocks {
+        let mut all = 0;
+        for (i, eight) in block.as_chunks::<8>().0.iter().enumerate() {
+            all |= bits(u64::from_le_bytes(*eight)) << (8 * i);
+        }
+        word(all, 64);
+    }
+    if !rest.is_empty() {
+        let all = rest
+            .iter()
+            .enumerate()
+            .fold(0, |all, (i, &b)| all | (u64::from(b != 0) << i));
+        word(all, rest.len());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn gather_refuses_codes_without_entry() {
+        let mut dst = [0u16; 20];
+        let mut codes = [1u32; 20];
+        assert!(gather(&codes, &[5, 6], &mut dst));
+        assert_eq!(dst, [6; 20]);
+        codes[19] = 2;
+        assert!(!gather(&codes, &[5, 6], &mut dst));
+    }
+
+    #[test]
+    fn runs_must_fill_the_destination_exactly() {
+        let mut dst = [0u32; 40];
+        assert!(expand_runs(&[1, 2, 3, 4], &[1, 20, 2, 17], &mut dst));
+        assert_eq!(
+            dst[..24],
+            [[1; 1].as_slice(), &[2; 20], &[3; 2], &[4; 1]].concat()
+        );
+        assert_eq!(dst[23..], [4; 17]);
+        assert!(!expand_runs(&[1, 2], &[20, 19], &mut dst));
+        assert!(!expand_runs(&[1, 2], &[20, 21], &mut dst));
+        assert!(!expand_runs(&[1, 2, 3], &[20, 0, 20], &mut dst));
+    }
+
+    #[test]
+    fn any_byte_but_zero_is_a_one() {
+        let bytes: Vec<u8> = (0..200u8).map(|i| if i % 3 == 0 { 0 } else { i }).collect();
+        let mut got = Vec::new();
+        bits_of_bytes(&bytes, |w, n| got.extend((0..n).map(|i| (w >> i) & 1 == 1)));
+        let want: Vec<bool> = bytes.iter().map(|&b| b != 0).collect();
+        assert_eq!(got, want);
+    }
+
+    #[test]
+    fn sign_extension_keeps_the_number() {
+        let mut dst = [0u32; 3];
+        sign_extend(&[0xffu8, 0x7f, 0x80], &mut dst);
+        assert_eq!(dst.map(u32::cast_signed), [-1, 127, -128]);
+    }
+}

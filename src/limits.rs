@@ -1,0 +1,61 @@
+//! How much a reader allows a file to ask for.
+
+use crate::settings::settings;
+
+/// Upper bounds that a reader enforces on every input, so that a damaged or hostile file costs an
+/// error and not the machine. The defaults are far above what any sound shard needs.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Limits {
+    max_message_bytes: u64,
+    max_schema_nodes: u32,
+    max_schema_depth: u32,
+    max_value_depth: u32,
+    max_encoding_depth: u32,
+    max_stripes: u64,
+    max_block_values: u32,
+    max_block_bytes: u64,
+    max_dictionary_bytes: u64,
+    max_batch_bytes: u64,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            max_message_bytes: 1 << 30,
+            max_schema_nodes: 4_000_000,
+            max_schema_depth: 64,
+            max_value_depth: 32,
+            max_encoding_depth: 8,
+            max_stripes: 1 << 22,
+            max_block_values: 1 << 26,
+            max_block_bytes: 1 << 32,
+            max_dictionary_bytes: 1 << 32,
+            max_batch_bytes: 1 << 33,
+        }
+    }
+}
+
+settings! {
+    Limits {
+        /// Largest metadata message, in bytes.
+        max_message_bytes, with_max_message_bytes: u64;
+        /// Most schema nodes, nested ones included.
+        max_schema_nodes, with_max_schema_nodes: u32;
+        /// Deepest nesting of schema nodes, in levels.
+        max_schema_depth, with_max_schema_depth: u32;
+        /// Deepest nesting of a dynamically typed property value, in levels.
+        max_value_depth, with_max_value_depth: u32;
+        /// Deepest nesting of block encodings, in levels.
+        max_encoding_depth, with_max_encoding_depth: u32;
+        /// Most stripes of a shard.
+        max_stripes, with_max_stripes: u64;
+        /// Most values of one block.
+        max_block_values, with_max_block_values: u32;
+        /// Most decoded bytes of one block.
+        max_block_bytes, with_max_block_bytes: u64;
+        /// Largest value dictionary, in bytes.
+        max_dictionary_bytes, with_max_dictionary_bytes: u64;
+        /// Most bytes of Arrow data in one batch that encoded data may expand to.
+        max_batch_bytes, with_max_batch_bytes: u64;
+    }
+}

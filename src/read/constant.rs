@@ -1,0 +1,113 @@
+//! Constant fields: the value that a descriptor holds instead of buffers.
+
+use crate::error::{Error, Result};
+use crate::format::{AnyValue, BasicType, DataType, ValueKind};
+
+/// The bytes of a constant, as a raw buffer would hold them.
+///
+/// # Errors
+/// [`Corrupt`](crate::ErrorKind::Corrupt) if the value is not one of the node's type.
+pub(super) fn constant_bytes(value: &AnyValue, node: &DataType) -> Result<Vec<u8>> {
+    use BasicType as T;
+    let misfit = || {
+        Error::corrupt(format!(
+            "the constant {:?} is no {:?} value",
+            value.kind, node.basic_type
+        ))
+    };
+    let kind = value.kind.as_ref().ok_or_else(misfit)?;
+    let bytes = match (node.basic_type, kind) {
+        (T::Int8 | T::Int16 | T::Int32 | T::Int64, ValueKind::I64(v)) if node.signed => {
+            integer(node.basic_type, *v)
+        }
+        (T::Int64, ValueKind::TimeSpan(ticks)) if node.signed => Some(ticks.to_le_bytes().to_vec()),
+        (T::Int8 | T::Int16 | T::Int32 | T::Int64 | T::DateTime, ValueKind::U64(v))
+            if !node.signed =>
+        {
+            unsigned(node.basic_type, *v)
+        }
+        (T::DateTime, ValueKind::DateTime(ticks)) => Some(ticks.to_le_bytes().to_vec()),
+        (T::Float64, ValueKind::Double(v)) => Some(v.to_le_bytes().to_vec()),
+        (T::Float32, ValueKind::Double(v)) => {
+            #[expect(
+                clippy::cast_possible_truncation,
+                reason = "compared with the double below"
+            )]
+            let narrow = *v as f32;
+            let exact = f64::from(narrow).to_bits() == v.to_bits();
+            exact.then(|| narrow.to_le_bytes().to_vec())
+        }
+        (T::String, ValueKind::String(text)) => Some(text.as_bytes().to_vec()),
+        (T::Binary | T::String, ValueKind::Bytes(bytes)) => Some(bytes.clone()),
+        (T::FixedSizeBinary | T::Guid, ValueKind::Bytes(bytes))
+            if bytes.len() as u64
+                == node
+                    .fixed_size
+                    .max(if node.basic_type == T::Guid { 16 } else { 0 }) =>
+        {
+            Some(bytes.clone())
+        }
+        (T::FixedSizeBinary, ValueKind::Decimal(bytes)) if node.fixed_size == 16 => {
+            Some(bytes.to_vec())
+        }
+        _ => None,
+    };
+    bytes.ok_or_else(misfit)
+}
+
+fn integer(basic_type: BasicType, v: i64) -> Option<Vec<u8>> {
+    match basic_type {
+        BasicType::Int8 => Some(i8::try_from(v).ok()?.to_le_bytes().to_vec()),
+        BasicType::Int16 => Some(i16::try_from(v).ok()?.to_le_bytes().to_vec()),
+        BasicType::Int32 => Some(i32::try_from(v).ok()?.to_le_bytes().to_vec()),
+        _ => Some(v.to_le_bytes().to_vec()),
+    }
+}
+
+fn unsigned(basic_type: BasicType, v: u64) -> Option<Vec<u8>> {
+    match basic_type {
+        BasicType::Int8 => Some(u8::try_from(v).ok()?.to_le_bytes().to_vec()),
+        BasicType::Int16 => Some(u16::try_from(v).ok()?.to_le_bytes().to_vec()),
+        BasicType::Int32 => Some(u32::try_from(v).ok()?.to_le_bytes().to_vec()),
+        _ => Some(v.to_le_bytes().to_vec()),
+    }
+}
+
+/// The truth value of a constant.
+///
+/// # Errors
+/// [`Corrupt`](crate::ErrorKind::Corrupt) if it is none.
+pub(super) fn constant_bool(value: &AnyValue) -> Result<bool> {
+    match value.kind {
+        Some(ValueKind::Bool(v)) => Ok(v),
+        _ => Err(Error::corrupt(format!(
+            "the constant {:?} is no Boolean value",
+            value.kind
+        ))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_constant_has_the_bytes_of_its_type_or_is_an_error() {
+        let mut node = DataType::new(BasicType::Int16, "a");
+        node.signed = true;
+        assert_eq!(
+            constant_bytes(&AnyValue::from(-2i64), &node).unwrap(),
+            [0xfe, 0xff]
+        );
+        assert!(constant_bytes(&AnyValue::from(70_000i64), &node).is_err());
+        assert!(constant_bytes(&AnyValue::from(2u64), &node).is_err());
+        let float = DataType::new(BasicType::Float32, "f");
+        let minus_zero = constant_bytes(&AnyValue::from(-0.0), &float).unwrap();
+        assert_eq!(minus_zero, (-0.0f32).to_le_bytes());
+        assert!(
+            constant_bytes(&AnyValue::from(0.1), &float).is_err(),
+            "not a float32"
+        );
+        assert!(constant_bool(&AnyValue::from(1u64)).is_err());
+    }
+}

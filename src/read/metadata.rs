@@ -1,0 +1,417 @@
+//! The parsed metadata of an open shard, each element read when it is first needed.
+
+use super::artifacts::Artifacts;
+use super::fetch::Bench;
+use crate::buffer::{Body, FieldLayout, Place, Storage, ValueDictionary};
+use crate::column::{ArraySlot, ArrowSchemaHint, DictionaryEntries};
+use crate::error::{Error, ErrorKind, Result, Within};
+use crate::format::{
+    DataRef, DataRefArray, DataType, FieldDescriptor, IndexCollection, Message, SchemaReader,
+    ShardDirectory, ShardProperties, StripeDirectory, StripeFieldDescriptor, StripeList,
+    StripeProperties, ValueKind, Wire, find_property,
+};
+use crate::io::ByteRange;
+use std::collections::HashMap;
+use std::hash::Hash;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+
+/// A field of a stripe: the ordinal of the stripe and the schema id.
+pub(super) type FieldKey = (u64, u32);
+
+/// Most parsed elements of a kind that are kept.
+const MAX_KEPT: usize = 1 << 18;
+/// Positions of a window of kept arrays.
+pub(super) const WINDOW: u64 = 65_536;
+
+/// Gives the value of an `Option` inside a `Result`, or leaves the step: bytes are missing.
+macro_rules! ready {
+    ($step:expr) => {
+        match $step? {
+            Some(value) => value,
+            None => return Ok(None),
+        }
+    };
+}
+pub(super) use ready;
+
+/// Parsed elements by key, shared by all clones of a shard.
+#[derive(Debug)]
+pub(super) struct Cache<K, V>(Mutex<HashMap<K, Arc<V>>>);
+
+impl<K, V> Default for Cache<K, V> {
+    fn default() -> Self {
+        Self(Mutex::default())
+    }
+}
+
+impl<K: Eq + Hash, V> Cache<K, V> {
+    pub(super) fn get(&self, key: &K) -> Option<Arc<V>> {
+        let map = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        map.get(key).cloned()
+    }
+
+    /// Keeps a value, unless another thread was faster; gives the one that is kept.
+    pub(super) fn insert(&self, key: K, value: V) -> Arc<V> {
+        let mut map = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if map.len() >= MAX_KEPT {
+            map.clear();
+        }
+        map.entry(key).or_insert_with(|| Arc::new(value)).clone()
+    }
+}
+
+/// References to the field descriptors of a stripe, and the artifact that holds them.
+#[derive(Debug)]
+pub(super) struct FieldList {
+    artifact: u32,
+    refs: DataRefArray,
+}
+
+/// What is known of an open shard.
+#[derive(Debug)]
+pub(super) struct Metadata {
+    pub(super) artifacts: Artifacts,
+    pub(super) wire: Wire,
+    pub(super) directory: ShardDirectory,
+    schema: OnceLock<SchemaReader>,
+    hint: OnceLock<Option<ArrowSchemaHint>>,
+    properties: OnceLock<ShardProperties>,
+    stripes: OnceLock<(u32, Vec<StripeDirectory>)>,
+    field_lists: Cache<u64, FieldList>,
+    shard_field_list: OnceLock<FieldList>,
+    layouts: Cache<FieldKey, FieldLayout>,
+    pub(super) dictionaries: Cache<FieldKey, DictionaryEntries>,
+    /// Arrays of raw values, by window of positions.
+    pub(super) windows: Cache<(FieldKey, u64), ArraySlot>,
+}
+
+impl Metadata {
+    pub(super) fn new(artifacts: Artifacts, wire: Wire, directory: ShardDirectory) -> Self {
+        Self {
+            artifacts,
+            wire,
+            directory,
+            schema: OnceLock::new(),
+            hint: OnceLock::new(),
+            properties: OnceLock::new(),
+            stripes: OnceLock::new(),
+            field_lists: Cache::default(),
+            shard_field_list: OnceLock::new(),
+            layouts: Cache::default(),
+            dictionaries: Cache::default(),
+            windows: Cache::default(),
+        }
+    }
+
+    fn decode<M: Message>(&self, payload: &[u8]) -> Result<M> {
+        M::decode(payload, self.wire, self.artifacts.limits())
+    }
+
+    /// A message of the directory; one that is not there has its default.
+    fn element<M: Message + Default>(
+        &self,
+        bench: &Bench<'_>,
+        reference: Option<&DataRef>,
+        name: &str,
+    ) -> Result<Option<M>> {
+        let Some(reference) = reference else {
+            return Ok(Some(M::default()));
+        };
+        let payload = ready!(bench.frame(0, reference).within(|| name.to_owned()));
+        self.decode(&payload).map(Some)
+    }
+
+    pub(super) fn schema(&self, bench: &Bench<'_>) -> Result<Option<&SchemaReader>> {
+        if self.schema.get().is_none() {
+            let reference = required(self.directory.schema_ref.as_ref(), "schema")?;
+            let payload = ready!(bench.frame(0, reference).within(|| "schema".to_owned()));
+            let schema = SchemaReader::try_new(payload, self.artifacts.limits())
+                .within(|| "schema".to_owned())?;
+            if schema.wire() != self.wire {
+                return Err(Error::corrupt(format!(
+                    "the directory is written for the {:?} wire, the schema for {:?}",
+                    self.wire,
+                    schema.wire()
+                ))
+                .within("schema"));
+            }
+            self.schema.get_or_init(|| schema);
+        }
+        Ok(self.schema.get())
+    }
+
+    pub(super) fn properties(&self, bench: &Bench<'_>) -> Result<Option<&ShardProperties>> {
+        if self.properties.get().is_none() {
+            let reference = self.directory.properties_ref.as_ref();
+            let properties = ready!(self.element(bench, reference, "shard properties"));
+            self.properties.get_or_init(|| properties);
+        }
+        Ok(self.properties.get())
+    }
+
+    /// The indexes over the whole shard.
+    pub(super) fn indexes(&self, bench: &Bench<'_>) -> Result<Option<IndexCollection>> {
+        self.element(bench, self.directory.indexes_ref.as_ref(), "indexes")
+    }
+
+    /// The properties, once they have been read.
+    pub(super) fn loaded_properties(&self) -> Option<&ShardProperties> {
+        self.properties.get()
+    }
+
+    /// The Arrow schema that the writer was given, if the shard says. What is no such schema is
+    /// ignored, because it is but a hint.
+    pub(super) fn hint(&self, bench: &Bench<'_>) -> Result<Option<Option<&ArrowSchemaHint>>> {
+        if self.hint.get().is_none() {
+            let properties = ready!(self.properties(bench));
+            let stored = find_property(&properties.custom_properties, "ARROW:schema");
+            let hint = match stored.and_then(|value| value.kind.as_ref()) {
+                Some(ValueKind::Bytes(bytes)) => {
+                    ArrowSchemaHint::try_new(bytes.clone().into(), self.artifacts.limits()).ok()
+                }
+                _ => None,
+            };
+            self.hint.get_or_init(|| hint);
+        }
+        Ok(self.hint.get().map(Option::as_ref))
+    }
+
+    pub(super) fn stripes(&self, bench: &Bench<'_>) -> Result<Option<&[StripeDirectory]>> {
+        if self.stripes.get().is_none() {
+            let name = || "stripe list".to_owned();
+            let reference = required(self.directory.stripe_list_ref.as_ref(), "stripe list")?;
+            let artifact = self.artifacts.resolve(&reference.url, 0).within(name)?;
+            let payload = ready!(bench.frame(0, reference).within(name));
+            let StripeList(stripes) = self.decode(&payload)?;
+            self.check_stripes(&stripes).within(name)?;
+            self.stripes.get_or_init(|| (artifact, stripes));
+        }
+        Ok(self.stripes.get().map(|(_, stripes)| stripes.as_slice()))
+    }
+
+    fn check_stripes(&self, stripes: &[StripeDirectory]) -> Result<()> {
+        if stripes.len() as u64 != self.directory.stripe_count {
+            return Err(Error::corrupt(format!(
+                "{} stripes, the directory promises {}",
+                stripes.len(),
+                self.directory.stripe_count
+            )));
+        }
+        let mut records = 0u64;
+        for (i, stripe) in stripes.iter().enumerate() {
+            if stripe.record_offset != records {
+                return Err(Error::corrupt(format!(
+                    "stripe {i} starts at record {}, the stripes before it hold {records}",
+                    stripe.record_offset
+                )));
+            }
+            records = records
+                .checked_add(stripe.total_record_count)
+                .ok_or_else(|| Error::corrupt("the records exceed 64 bits"))?;
+            if stripe.deleted_record_count > 0 {
+                return Err(Error::unsupported(format!(
+                    "stripe {i} has deleted records"
+                )));
+            }
+        }
+        if records != self.directory.total_record_count {
+            return Err(Error::corrupt(format!(
+                "the stripes hold {records} records, the directory promises {}",
+                self.directory.total_record_count
+            )));
+        }
+        Ok(())
+    }
+
+    pub(super) fn stripe_properties(
+        &self,
+        bench: &Bench<'_>,
+        stripe: u64,
+    ) -> Result<Option<StripeProperties>> {
+        let (artifact, directory) = ready!(self.stripe(bench, stripe));
+        let Some(reference) = &directory.properties_ref else {
+            return Ok(Some(StripeProperties::default()));
+        };
+        let payload = ready!(bench.frame(artifact, reference));
+        self.decode(&payload).map(Some)
+    }
+
+    fn stripe(&self, bench: &Bench<'_>, stripe: u64) -> Result<Option<(u32, &StripeDirectory)>> {
+        ready!(self.stripes(bench));
+        let found = self.stripes.get().and_then(|(artifact, stripes)| {
+            Some((*artifact, stripes.get(usize::try_from(stripe).ok()?)?))
+        });
+        match found {
+            Some(found) => Ok(Some(found)),
+            None => Err(Error::new(
+                ErrorKind::RowOutOfRange,
+                format!("the shard has no stripe {stripe}"),
+            )),
+        }
+    }
+
+    pub(super) fn field_list(
+        &self,
+        bench: &Bench<'_>,
+        stripe: u64,
+    ) -> Result<Option<Arc<FieldList>>> {
+        if let Some(list) = self.field_lists.get(&stripe) {
+            return Ok(Some(list));
+        }
+        let (artifact, directory) = ready!(self.stripe(bench, stripe));
+        let reference = required(directory.field_list_ref.as_ref(), "field list")?;
+        let list = ready!(self.read_field_list(bench, artifact, reference));
+        Ok(Some(self.field_lists.insert(stripe, list)))
+    }
+
+    fn read_field_list(
+        &self,
+        bench: &Bench<'_>,
+        artifact: u32,
+        reference: &DataRef,
+    ) -> Result<Option<FieldList>> {
+        let name = || "field list".to_owned();
+        let payload = ready!(bench.frame(artifact, reference).within(name));
+        Ok(Some(FieldList {
+            artifact: self.artifacts.resolve(&reference.url, artifact)?,
+            refs: self.decode(&payload)?,
+        }))
+    }
+
+    /// The descriptor of a stripe field, and the artifact that holds it; the inner `None` if the
+    /// stripe has no such field.
+    pub(super) fn descriptor(
+        &self,
+        bench: &Bench<'_>,
+        (stripe, id): FieldKey,
+    ) -> Result<Option<Option<(u32, StripeFieldDescriptor)>>> {
+        let list = ready!(self.field_list(bench, stripe));
+        let Some(reference) = list.refs.get(id as usize) else {
+            return Ok(Some(None));
+        };
+        let payload = ready!(
+            bench
+                .frame(list.artifact, &reference)
+                .within(|| "field descriptor".to_owned())
+        );
+        let artifact = self.artifacts.resolve(&reference.url, list.artifact)?;
+        Ok(Some(Some((artifact, self.decode(&payload)?))))
+    }
+
+    /// Whether the list of the shard-level descriptors has been read.
+    pub(super) fn has_shard_field_list(&self) -> bool {
+        self.shard_field_list.get().is_some()
+    }
+
+    /// The shard-level descriptor of a field; the inner `None` if no stripe has it.
+    pub(super) fn shard_descriptor(
+        &self,
+        bench: &Bench<'_>,
+        id: u32,
+    ) -> Result<Option<Option<FieldDescriptor>>> {
+        if self.shard_field_list.get().is_none() {
+            let reference = required(self.directory.field_list_ref.as_ref(), "shard field list")?;
+            let list = ready!(self.read_field_list(bench, 0, reference));
+            self.shard_field_list.get_or_init(|| list);
+        }
+        let list = required(self.shard_field_list.get(), "shard field list")?;
+        let Some(mut reference) = list.refs.get(id as usize) else {
+            return Ok(Some(None));
+        };
+        // The reference implementation leaves the absolute URL of where the shard was written in
+        // these entries, which is wrong once the shard has moved: the bytes are in this file.
+        if self.wire == Wire::Reference {
+            reference.url.clear();
+        }
+        let payload = ready!(bench.frame(list.artifact, &reference));
+        self.decode(&payload)
+            .map(|descriptor| Some(Some(descriptor)))
+    }
+
+    /// Where the values of a stripe field are, its block maps and dictionary loaded.
+    pub(super) fn layout(
+        &self,
+        bench: &Bench<'_>,
+        key: FieldKey,
+        node: &DataType,
+    ) -> Result<Option<Arc<FieldLayout>>> {
+        let layout = match self.layouts.get(&key) {
+            Some(layout) => layout,
+            None => {
+                let layout = match ready!(self.descriptor(bench, key)) {
+                    None => FieldLayout::absent(node, u64::MAX)?,
+                    Some((artifact, descriptor)) => {
+                        FieldLayout::try_new(node, &descriptor, &mut |url| {
+                            self.artifacts.resolve(url, artifact)
+                        })?
+                    }
+                };
+                self.layouts.insert(key, layout)
+            }
+        };
+        let Storage::Buffers(buffers) = &layout.storage else {
+            return Ok(Some(layout));
+        };
+        let verify = self.artifacts.options().verify_checksums();
+        let mut complete = true;
+        for buffer in buffers.streams() {
+            if let Body::Blocks(blocks) = &buffer.body
+                && blocks.map().is_none()
+            {
+                let place = Place {
+                    artifact: buffer.place.artifact,
+                    range: blocks.map_range,
+                };
+                self.check_message(place.range)?;
+                match bench.get(place)? {
+                    Some(bytes) => blocks
+                        .load_map(buffer.place.range, &bytes, verify)
+                        .within(|| format!("{:?} buffer", buffer.kind))?,
+                    None => complete = false,
+                }
+            }
+        }
+        if let Some(place) = buffers.dictionary
+            && self.dictionaries.get(&key).is_none()
+        {
+            let limit = self.artifacts.limits().max_dictionary_bytes();
+            if place.range.len() > limit {
+                return Err(Error::new(
+                    ErrorKind::LimitExceeded,
+                    format!(
+                        "a value dictionary of {} bytes exceeds Limits::max_dictionary_bytes ({limit})",
+                        place.range.len()
+                    ),
+                ));
+            }
+            match bench.get(place)? {
+                Some(bytes) => {
+                    let entries = ValueDictionary::parse(&bytes)
+                        .and_then(|d| super::dictionary::entries(d, node, &layout))
+                        .within(|| "value dictionary".to_owned())?;
+                    self.dictionaries.insert(key, entries);
+                }
+                None => complete = false,
+            }
+        }
+        Ok(complete.then_some(layout))
+    }
+
+    fn check_message(&self, range: ByteRange) -> Result<()> {
+        let limit = self.artifacts.limits().max_message_bytes();
+        if range.len() > limit {
+            return Err(Error::new(
+                ErrorKind::LimitExceeded,
+                format!(
+                    "a block map of {} bytes exceeds Limits::max_message_bytes ({limit})",
+                    range.len()
+                ),
+            ));
+        }
+        Ok(())
+    }
+}
+
+fn required<'a, T>(element: Option<&'a T>, name: &str) -> Result<&'a T> {
+    element.ok_or_else(|| Error::corrupt(format!("the shard has no {name}")))
+}

@@ -1,0 +1,306 @@
+//! Which bytes a step of a scan needs, and the rows that come of them.
+//!
+//! A plan goes in rounds: stripe list; field list; field descriptors; block maps and dictionaries;
+//! then, window of rows by window of rows, data, and once more for every level of lists.
+
+use super::columns::Column;
+use super::fetch::Bench;
+use super::metadata::Metadata;
+use super::source::{ReadState, Source, StripeFields};
+use crate::buffer::{FieldLayout, Physical, Place, Selection, Storage, offset_width};
+use crate::column::{NodeSource, OffsetWidth, assemble};
+use crate::error::{Error, ErrorKind, Result, Within};
+use crate::format::{BasicType, DataType, StripeDirectory, Wire};
+use arrow_array::{ArrayRef, RecordBatch, RecordBatchOptions};
+use arrow_schema::SchemaRef;
+use std::collections::HashMap;
+
+/// The stripe that holds a row, and its ordinal.
+pub(super) fn stripe_of(stripes: &[StripeDirectory], row: u64) -> Option<(u64, &StripeDirectory)> {
+    let after = stripes.partition_point(|stripe| stripe.record_offset <= row);
+    // Empty stripes share their offset with the one after them, which is the last of the run.
+    let ordinal = after.checked_sub(1)?;
+    let stripe = stripes.get(ordinal)?;
+    (row - stripe.record_offset < stripe.total_record_count).then_some((ordinal as u64, stripe))
+}
+
+/// Opens the fields of the columns in a stripe: descriptors, block maps, dictionaries.
+pub(super) fn open_fields(
+    metadata: &Metadata,
+    bench: &Bench<'_>,
+    stripe: u64,
+    rows: u64,
+    columns: &[Column],
+) -> Result<Option<StripeFields>> {
+    let mut layouts = HashMap::new();
+    let mut complete = true;
+    for column in columns {
+        let mut error = Ok(());
+        column.node.walk(&mut |node| {
+            if error.is_err() {
+                return;
+            }
+            match metadata.layout(bench, (stripe, node.schema_id), node) {
+                Ok(Some(layout)) => {
+                    layouts.insert(node.schema_id, layout);
+                }
+                Ok(None) => complete = false,
+                Err(e) => {
+                    let name = if node.name.is_empty() {
+                        &column.node.name
+                    } else {
+                        &node.name
+                    };
+                    error = Err(e.within(format!("stripe {stripe}, field `{name}`")));
+                }
+            }
+        });
+        error?;
+    }
+    if !complete {
+        return Ok(None);
+    }
+    let fields = StripeFields { stripe, layouts };
+    for column in columns {
+        check_positions(metadata.wire, &fields, &column.node, Some(rows))
+            .within(|| format!("stripe {stripe}, field `{}`", column.node.name))?;
+    }
+    Ok(Some(fields))
+}
+
+/// Positions of a field follow from those of its parent, except those of list items.
+fn check_positions(
+    wire: Wire,
+    fields: &StripeFields,
+    node: &DataType,
+    expected: Option<u64>,
+) -> Result<()> {
+    let Some(layout) = fields.layouts.get(&node.schema_id) else {
+        return Ok(());
+    };
+    let absent = layout.positions == u64::MAX;
+    if let Some(expected) = expected
+        && layout.positions != expected
+        && !absent
+        && !(wire == Wire::Reference && layout.positions < expected)
+    {
+        return Err(Error::corrupt(format!(
+            "{} positions, expected {expected}",
+            layout.positions
+        ))
+        .within(format!("schema node {}", node.schema_id)));
+    }
+    let below = match (node.basic_type, &layout.storage) {
+        (_, Storage::Null) if absent => None,
+        (BasicType::Struct, _) => Some(layout.positions),
+        (BasicType::FixedSizeList, _) => Some(layout.positions.saturating_mul(node.fixed_size)),
+        (BasicType::Union, Storage::Buffers(buffers)) if buffers.offsets.is_none() => {
+            Some(layout.positions)
+        }
+        _ => None,
+    };
+    for child in &node.children {
+        check_positions(wire, fields, child, below)?;
+    }
+    Ok(())
+}
+
+/// Reads rows of one stripe.
+pub(super) struct StripeReader<'a> {
+    pub(super) metadata: &'a Metadata,
+    pub(super) bench: &'a Bench<'a>,
+    pub(super) fields: &'a StripeFields,
+    pub(super) state: &'a mut ReadState,
+    pub(super) sequential: bool,
+}
+
+impl StripeReader<'_> {
+    /// Whether all bytes of the selected rows are at hand; if not, those that are known to be
+    /// missing are noted.
+    pub(super) fn fetch(&mut self, columns: &[Column], rows: &Selection) -> Result<bool> {
+        let mut complete = true;
+        for column in columns {
+            complete &= self.fetch_node(&column.node, rows).within(|| {
+                format!(
+                    "stripe {}, field `{}`",
+                    self.fields.stripe, column.node.name
+                )
+            })?;
+        }
+        Ok(complete)
+    }
+
+    fn fetch_node(&mut self, node: &DataType, rows: &Selection) -> Result<bool> {
+        let Some(layout) = self.fields.layouts.get(&node.schema_id).cloned() else {
+            return Err(Error::corrupt(format!(
+                "schema node {} is not open",
+                node.schema_id
+            )));
+        };
+        let rows = &clamp(rows, layout.positions, self.metadata.wire);
+        if !self.fetch_own(node, &layout, rows)? {
+            return Ok(false);
+        }
+        let mut complete = true;
+        match node.basic_type {
+            BasicType::Struct => {
+                for child in &node.children {
+                    complete &= self.fetch_node(child, rows)?;
+                }
+            }
+            BasicType::FixedSizeList => {
+                for child in &node.children {
+                    complete &= self.fetch_node(child, &rows.scale(node.fixed_size))?;
+                }
+            }
+            BasicType::List | BasicType::Map => {
+                let below = self
+                    .source()
+                    .lists(node, OffsetWidth::Bits64, rows)?
+                    .children;
+                for child in &node.children {
+                    complete &= self.fetch_node(child, &below)?;
+                }
+            }
+            BasicType::Union => {
+                let below = self.source().unions(node, rows)?.children;
+                for (child, rows) in node.children.iter().zip(&below) {
+                    complete &= self.fetch_node(child, rows)?;
+                }
+            }
+            _ => {}
+        }
+        Ok(complete)
+    }
+
+    /// The bytes of a field itself, without those of its children.
+    fn fetch_own(
+        &mut self,
+        node: &DataType,
+        layout: &FieldLayout,
+        rows: &Selection,
+    ) -> Result<bool> {
+        let Storage::Buffers(buffers) = &layout.storage else {
+            return Ok(true);
+        };
+        let mut places = Vec::new();
+        if let Some(presence) = &buffers.presence {
+            presence.places_of(&bytes_of_bits(rows), 1, &mut places)?;
+        }
+        if let Some(offsets) = &buffers.offsets {
+            let (elements, width) = match layout.physical {
+                // One offset per position, of 64 bits always.
+                Physical::Union => (rows.clone(), 8),
+                _ => (with_ends(rows), offset_width(offsets, layout.positions)),
+            };
+            offsets.places_of(&elements, width, &mut places)?;
+        }
+        if let Some(data) = &buffers.data {
+            let width = match layout.physical {
+                _ if buffers.dictionary.is_some() => 4,
+                Physical::Number(width) | Physical::Fixed(width) => width,
+                _ => 1,
+            };
+            match layout.physical {
+                Physical::Bits => data.places_of(&bytes_of_bits(rows), 1, &mut places)?,
+                Physical::Bytes if buffers.has_separate_offsets() => {
+                    if !self.at_hand(&places)? {
+                        return Ok(false);
+                    }
+                    let elements = self.source().value_bytes(node, rows)?;
+                    data.places_of(&elements, 1, &mut places)?;
+                }
+                _ => data.places_of(rows, width, &mut places)?,
+            }
+        }
+        self.at_hand(&places)
+    }
+
+    fn at_hand(&self, places: &[Place]) -> Result<bool> {
+        let mut complete = true;
+        for &place in places {
+            complete &= self.bench.get(place)?.is_some();
+        }
+        Ok(complete)
+    }
+
+    fn source(&mut self) -> Source<'_> {
+        Source {
+            metadata: self.metadata,
+            bench: self.bench,
+            fields: self.fields,
+            state: self.state,
+            sequential: self.sequential,
+        }
+    }
+
+    /// The columns' values at the selected rows.
+    pub(super) fn read(&mut self, columns: &[Column], rows: &Selection) -> Result<Vec<ArrayRef>> {
+        columns
+            .iter()
+            .map(|column| {
+                assemble(&column.field, &column.node, rows, &mut self.source())
+                    .within(|| format!("stripe {}", self.fields.stripe))
+            })
+            .collect()
+    }
+}
+
+/// What the reference implementation has stored of the rows.
+fn clamp(rows: &Selection, positions: u64, wire: Wire) -> Selection {
+    if wire != Wire::Reference || rows.end() <= positions {
+        return rows.clone();
+    }
+    let inside = rows
+        .ranges()
+        .iter()
+        .map(|r| r.start.min(positions)..r.end.min(positions));
+    inside.collect()
+}
+
+/// The bytes of a bitmap that hold the given bits.
+fn bytes_of_bits(rows: &Selection) -> Selection {
+    let mut bytes = Selection::default();
+    for range in rows.ranges() {
+        let start = (range.start / 8).max(bytes.end());
+        bytes.push(start..range.end.div_ceil(8).max(start));
+    }
+    bytes
+}
+
+/// The given elements and the one after each range.
+fn with_ends(rows: &Selection) -> Selection {
+    let mut elements = Selection::default();
+    for range in rows.ranges() {
+        elements.push(range.start.max(elements.end())..range.end + 1);
+    }
+    elements
+}
+
+/// A batch of columns; `rows` says how many rows there are where there is no column.
+pub(super) fn record_batch(
+    schema: &SchemaRef,
+    columns: Vec<ArrayRef>,
+    rows: usize,
+) -> Result<RecordBatch> {
+    for (field, column) in schema.fields().iter().zip(&columns) {
+        if !field.is_nullable() && column.logical_null_count() > 0 {
+            return Err(Error::new(
+                ErrorKind::SchemaMismatch,
+                format!(
+                    "column `{}` is declared without nulls, but has {}; ask for a nullable type",
+                    field.name(),
+                    column.logical_null_count()
+                ),
+            ));
+        }
+    }
+    let options = RecordBatchOptions::new().with_row_count(Some(rows));
+    RecordBatch::try_new_with_options(schema.clone(), columns, &options).map_err(|e| {
+        Error::new(
+            ErrorKind::SchemaMismatch,
+            format!("the columns do not fit the schema: {e}"),
+        )
+        .caused_by(e)
+    })
+}

@@ -1,0 +1,345 @@
+//! An open shard.
+
+use super::artifacts::Artifacts;
+use super::fetch::{Bench, Fetched, drive};
+use super::metadata::{Metadata, ready};
+use super::options::ShardOptions;
+use super::projection::Projection;
+use super::scan::ScanBuilder;
+use super::stripe::Stripe;
+use super::take::take;
+use crate::error::{Error, ErrorKind, Result, Within};
+use crate::format::{
+    AnyValue, DirectoryTail, FieldDescriptor, FormatVersion, HEADER_LEN, IndexDescriptor, Message,
+    Schema, ShardDirectory, ShardProperties, StripeFieldDescriptor, ValueKind, Wire, find_property,
+    open,
+};
+use crate::io::{ByteRange, Container, NoContainer, ReadAt};
+#[cfg(not(target_family = "wasm"))]
+use crate::io::{LocalFile, LocalFolder};
+use crate::sorting::{SORTING_COLUMNS_PROPERTY, SortingColumn};
+use arrow_array::RecordBatch;
+use arrow_schema::SchemaRef;
+use bytes::Bytes;
+#[cfg(not(target_family = "wasm"))]
+use std::path::Path;
+use std::sync::Arc;
+
+/// An open shard. Opening reads the tail of the directory file; everything else is read when it is
+/// first needed, and kept for all clones.
+///
+/// ```no_run
+/// use arrow_shard::Shard;
+/// let shard = Shard::open("flights.amudai.shard")?;
+/// println!("{} rows of {:?}", shard.num_rows(), shard.schema()?);
+/// for batch in shard.scan().with_projection(["origin", "delay"]).build()? {
+///     println!("{} rows", batch?.num_rows());
+/// }
+/// let rows = shard.take(&[7, 1_000, 1_001], ["origin"])?;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug, Clone)]
+pub struct Shard {
+    pub(super) inner: Arc<Metadata>,
+}
+
+impl Shard {
+    /// Opens the shard whose directory file is `path`; other files of the shard are looked for in
+    /// its folder.
+    ///
+    /// # Errors
+    /// [`NotFound`](ErrorKind::NotFound), [`NotAShard`](ErrorKind::NotAShard),
+    /// [`UnsupportedVersion`](ErrorKind::UnsupportedVersion), or what is wrong with the file.
+    #[cfg(not(target_family = "wasm"))]
+    pub fn open(path: impl AsRef<Path>) -> Result<Self> {
+        Self::open_with(path, ShardOptions::default())
+    }
+
+    /// As [`open`](Self::open), with options.
+    ///
+    /// # Errors
+    /// Those of [`open`](Self::open).
+    #[cfg(not(target_family = "wasm"))]
+    pub fn open_with(path: impl AsRef<Path>, options: ShardOptions) -> Result<Self> {
+        let file = LocalFile::open(&path)?;
+        Self::at_path(path.as_ref(), Arc::new(file), options)
+    }
+
+    /// As [`open_with`](Self::open_with), through a memory map of the directory file: buffers of
+    /// the profile `Plain` then become Arrow arrays without being copied.
+    ///
+    /// # Errors
+    /// Those of [`open`](Self::open).
+    ///
+    /// # Safety
+    /// Nobody may truncate or change the file while the shard, or an array read from it, lives.
+    #[cfg(all(feature = "mmap", not(target_family = "wasm")))]
+    #[expect(
+        unsafe_code,
+        reason = "a memory map is only as safe as the file is left alone"
+    )]
+    pub unsafe fn open_mmap(path: impl AsRef<Path>, options: ShardOptions) -> Result<Self> {
+        // SAFETY: the caller promises what the map needs.
+        let file = unsafe { crate::io::MappedFile::open(&path)? };
+        Self::at_path(path.as_ref(), Arc::new(file), options)
+    }
+
+    #[cfg(not(target_family = "wasm"))]
+    fn at_path(path: &Path, reader: Arc<dyn ReadAt>, options: ShardOptions) -> Result<Self> {
+        let folder = LocalFolder::of_file(path)?;
+        let base = folder.path().to_str().map(str::to_owned);
+        let name = path.display().to_string();
+        Self::build(name, reader, Arc::new(folder), base, options)
+    }
+
+    /// Opens a single-file shard in memory.
+    ///
+    /// # Errors
+    /// What is wrong with the bytes.
+    pub fn from_bytes(bytes: Bytes) -> Result<Self> {
+        Self::from_reader(
+            Arc::new(bytes),
+            Arc::new(NoContainer),
+            ShardOptions::default(),
+        )
+    }
+
+    /// Opens the shard whose directory file is behind `reader`, and whose other files are in
+    /// `container`.
+    ///
+    /// # Errors
+    /// Those of the reader, or what is wrong with the bytes.
+    pub fn from_reader(
+        reader: Arc<dyn ReadAt>,
+        container: Arc<dyn Container>,
+        options: ShardOptions,
+    ) -> Result<Self> {
+        Self::build("shard".to_owned(), reader, container, None, options)
+    }
+
+    fn build(
+        name: String,
+        reader: Arc<dyn ReadAt>,
+        container: Arc<dyn Container>,
+        base: Option<String>,
+        options: ShardOptions,
+    ) -> Result<Self> {
+        let place = || name.clone();
+        let size = reader.size().within(place)?;
+        let tail = read_tail(&*reader, size, &options).within(place)?;
+        let (wire, directory) = read_directory(&*reader, size, &tail, &options).within(place)?;
+        let artifacts = Artifacts::new(name, reader, size, tail, container, base, options);
+        Ok(Self {
+            inner: Arc::new(Metadata::new(artifacts, wire, directory)),
+        })
+    }
+
+    /// Runs a step of a plan to its end.
+    pub(super) fn drive<T>(&self, step: impl FnMut(&Bench<'_>) -> Result<Option<T>>) -> Result<T> {
+        drive(&self.inner.artifacts, &mut Fetched::default(), step)
+    }
+
+    /// Number of rows.
+    pub fn num_rows(&self) -> u64 {
+        self.inner.directory.total_record_count
+    }
+
+    /// Number of stripes.
+    pub fn num_stripes(&self) -> u64 {
+        self.inner.directory.stripe_count
+    }
+
+    /// How the metadata are written.
+    pub fn wire(&self) -> Wire {
+        self.inner.wire
+    }
+
+    /// The directory, as it is stored.
+    pub fn directory(&self) -> &ShardDirectory {
+        &self.inner.directory
+    }
+
+    /// The Arrow schema that a scan of all columns has.
+    ///
+    /// # Errors
+    /// What is wrong with the schema.
+    pub fn schema(&self) -> Result<SchemaRef> {
+        self.drive(|bench| self.inner.arrow_schema(bench))
+    }
+
+    /// The schema as it is stored, internal fields included.
+    ///
+    /// # Errors
+    /// What is wrong with the schema.
+    pub fn shard_schema(&self) -> Result<Schema> {
+        self.drive(|bench| {
+            let schema = ready!(self.inner.schema(bench));
+            let fields = (0..schema.len())
+                .map(|i| schema.field(i))
+                .collect::<Result<_>>()?;
+            Ok(Some(Schema { fields }))
+        })
+    }
+
+    /// The properties of the shard.
+    ///
+    /// # Errors
+    /// What is wrong with them.
+    pub fn properties(&self) -> Result<&ShardProperties> {
+        self.drive(|bench| {
+            ready!(self.inner.properties(bench));
+            Ok(Some(()))
+        })?;
+        self.inner
+            .loaded_properties()
+            .ok_or_else(|| Error::corrupt("shard properties are gone"))
+    }
+
+    /// The columns that the writer said the rows are sorted by.
+    ///
+    /// # Errors
+    /// What is wrong with the properties.
+    pub fn sorting_columns(&self) -> Result<Vec<SortingColumn>> {
+        let properties = &self.properties()?.custom_properties;
+        let Some(value) = find_property(properties, SORTING_COLUMNS_PROPERTY) else {
+            return Ok(Vec::new());
+        };
+        match &value.kind {
+            Some(ValueKind::List(columns)) => columns.iter().map(sorting_column).collect(),
+            _ => None,
+        }
+        .ok_or_else(|| {
+            Error::corrupt(format!("property {SORTING_COLUMNS_PROPERTY} is malformed"))
+                .within(self.inner.artifacts.name())
+        })
+    }
+
+    /// What is known of a field over the whole shard; `None` if no stripe has it.
+    ///
+    /// # Errors
+    /// What is wrong with the descriptor.
+    pub fn field_descriptor(&self, schema_id: u32) -> Result<Option<FieldDescriptor>> {
+        self.drive(|bench| self.inner.shard_descriptor(bench, schema_id))
+    }
+
+    /// What is known of a field of a stripe, and where it is stored; `None` if the stripe does
+    /// not have it.
+    ///
+    /// # Errors
+    /// What is wrong with the descriptor.
+    pub fn stripe_field_descriptor(
+        &self,
+        stripe: u64,
+        schema_id: u32,
+    ) -> Result<Option<StripeFieldDescriptor>> {
+        let found = self.drive(|bench| self.inner.descriptor(bench, (stripe, schema_id)))?;
+        Ok(found.map(|(_, descriptor)| descriptor))
+    }
+
+    /// The indexes over the whole shard, as they are stored.
+    ///
+    /// # Errors
+    /// What is wrong with them.
+    pub fn indexes(&self) -> Result<Vec<IndexDescriptor>> {
+        self.drive(|bench| {
+            let indexes = ready!(self.inner.indexes(bench));
+            Ok(Some(indexes.0))
+        })
+    }
+
+    /// All stripes, in order.
+    ///
+    /// # Errors
+    /// What is wrong with the stripe list.
+    pub fn stripes(&self) -> Result<Vec<Stripe>> {
+        let directories = self.drive(|bench| {
+            let stripes = ready!(self.inner.stripes(bench));
+            Ok(Some(stripes.to_vec()))
+        })?;
+        let stripes = (0..).zip(directories);
+        Ok(stripes
+            .map(|(ordinal, directory)| Stripe::new(self.clone(), ordinal, directory))
+            .collect())
+    }
+
+    /// A scan of the rows, in order.
+    pub fn scan(&self) -> ScanBuilder {
+        ScanBuilder::new(self.clone())
+    }
+
+    /// The rows with the given numbers, in the given order, which may name a row more than once.
+    ///
+    /// # Errors
+    /// [`RowOutOfRange`](ErrorKind::RowOutOfRange), an unknown column, or what is wrong with the
+    /// data.
+    pub fn take(&self, rows: &[u64], projection: impl Into<Projection>) -> Result<RecordBatch> {
+        take(self, rows, &projection.into())
+    }
+}
+
+fn read_tail(reader: &dyn ReadAt, size: u64, options: &ShardOptions) -> Result<Bytes> {
+    let len = options
+        .tail_bytes()
+        .max(DirectoryTail::LEN as u64)
+        .min(size);
+    let range = ByteRange::with_len(size - len, len)?;
+    match reader.resident() {
+        Some(bytes) if bytes.len() as u64 == size => Ok(bytes.slice(range.to_usize()?)),
+        _ => reader.read_at(range),
+    }
+}
+
+fn read_directory(
+    reader: &dyn ReadAt,
+    size: u64,
+    tail: &Bytes,
+    options: &ShardOptions,
+) -> Result<(Wire, ShardDirectory)> {
+    let range = DirectoryTail::locate(tail, size, options.limits())?;
+    let tail_start = size - tail.len() as u64;
+    if tail_start == 0
+        && let Some(header) = tail.get(..HEADER_LEN)
+    {
+        FormatVersion::parse(header, "header")?;
+    }
+    let frame = if range.start() >= tail_start {
+        let inside = ByteRange::try_new(range.start() - tail_start, range.end() - tail_start)?;
+        tail.slice(inside.within_size(tail.len() as u64)?.to_usize()?)
+    } else {
+        reader.read_at(range)?
+    };
+    let name = || "shard directory".to_owned();
+    let payload = open(&frame).within(name)?;
+    let wire = ShardDirectory::detect_wire(payload).within(name)?;
+    let directory = ShardDirectory::decode(payload, wire, options.limits()).within(name)?;
+    if directory.stripe_count > options.limits().max_stripes() {
+        return Err(Error::new(
+            ErrorKind::LimitExceeded,
+            format!(
+                "{} stripes exceed Limits::max_stripes ({})",
+                directory.stripe_count,
+                options.limits().max_stripes()
+            ),
+        ));
+    }
+    Ok((wire, directory))
+}
+
+fn sorting_column(value: &AnyValue) -> Option<SortingColumn> {
+    let Some(ValueKind::Struct(fields)) = &value.kind else {
+        return None;
+    };
+    let field = |name| find_property(fields, name)?.kind.as_ref();
+    let flag = |name| match field(name)? {
+        ValueKind::Bool(flag) => Some(*flag),
+        _ => None,
+    };
+    let Some(ValueKind::String(path)) = field("path") else {
+        return None;
+    };
+    Some(SortingColumn {
+        path: path.clone(),
+        descending: flag("descending")?,
+        nulls_first: flag("nulls_first")?,
+    })
+}

@@ -1,0 +1,308 @@
+//! The decoded values of one stripe, as [`NodeSource`] asks for them.
+
+mod leaf;
+mod nested;
+
+use super::fetch::Bench;
+use super::metadata::Metadata;
+use crate::buffer::{
+    BlockCache, FieldBuffers, FieldLayout, Numbers, ReadContext, Selection, Storage, StoredBuffer,
+    StringCache, read_bits, read_numbers, read_offsets, string_bytes,
+};
+use crate::column::{
+    ByteLayout, Chunk, DecodedBytes, DecodedDictionary, DecodedLists, DecodedUnions, NodeSource,
+    OffsetWidth,
+};
+use crate::encoding::{NumberKind, Scratch};
+use crate::error::{Error, Result, Within, to_usize};
+use crate::format::{DataType, Wire};
+use arrow_array::{Array, ArrayRef};
+use arrow_buffer::{BooleanBuffer, BooleanBufferBuilder, Buffer, NullBuffer};
+use arrow_schema::DataType as ArrowType;
+use std::collections::HashMap;
+use std::ops::Range;
+use std::sync::{Arc, PoisonError};
+
+/// The layouts of the fields of one stripe that a plan reads, by schema id.
+#[derive(Debug)]
+pub(super) struct StripeFields {
+    pub(super) stripe: u64,
+    pub(super) layouts: HashMap<u32, Arc<FieldLayout>>,
+}
+
+/// The blocks of a field that were decoded last.
+#[derive(Debug, Default)]
+pub(super) struct FieldState {
+    data: BlockCache<Numbers>,
+    strings: StringCache,
+    presence: BlockCache<Numbers>,
+    offsets: BlockCache<Numbers>,
+}
+
+/// What decoding keeps from batch to batch.
+#[derive(Debug, Default)]
+pub(super) struct ReadState {
+    fields: HashMap<u32, FieldState>,
+    scratch: Scratch,
+}
+
+impl ReadState {
+    /// Forgets the blocks of a stripe.
+    pub(super) fn clear(&mut self) {
+        self.fields.clear();
+    }
+}
+
+/// The decoded values of one stripe.
+pub(super) struct Source<'a> {
+    pub(super) metadata: &'a Metadata,
+    pub(super) bench: &'a Bench<'a>,
+    pub(super) fields: &'a StripeFields,
+    pub(super) state: &'a mut ReadState,
+    /// Whether rows are read one batch after the other.
+    pub(super) sequential: bool,
+}
+
+/// A field, its state, and what decoding needs.
+struct Opened<'a> {
+    layout: &'a FieldLayout,
+    state: &'a mut FieldState,
+    cx: ReadContext<'a>,
+}
+
+impl Source<'_> {
+    /// The field of a node, if the rows lie inside it.
+    fn open(&mut self, node: &DataType, rows: &Selection) -> Result<Opened<'_>> {
+        let layout =
+            self.fields.layouts.get(&node.schema_id).ok_or_else(|| {
+                Error::corrupt(format!("schema node {} is not open", node.schema_id))
+            })?;
+        if rows.end() > layout.positions {
+            return Err(Error::corrupt(format!(
+                "the field has {} positions, position {} was expected",
+                layout.positions,
+                rows.end() - 1
+            )));
+        }
+        Ok(Opened {
+            layout,
+            state: self.state.fields.entry(node.schema_id).or_default(),
+            cx: ReadContext {
+                source: self.bench,
+                limits: self.metadata.artifacts.limits(),
+                scratch: &mut self.state.scratch,
+                verify: self.metadata.artifacts.options().verify_checksums(),
+                sequential: self.sequential,
+            },
+        })
+    }
+
+    /// The part of `rows` that is stored, and the number of those that follow. The reference
+    /// implementation leaves out trailing items of fixed-size lists that are null.
+    fn stored(&self, node: &DataType, rows: &Selection) -> (Selection, u64) {
+        let positions = match self.fields.layouts.get(&node.schema_id) {
+            Some(layout) if self.metadata.wire == Wire::Reference => layout.positions,
+            _ => return (rows.clone(), 0),
+        };
+        let inside = rows
+            .ranges()
+            .iter()
+            .map(|r| r.start.min(positions)..r.end.min(positions));
+        let stored: Selection = inside.collect();
+        let missing = rows.len() - stored.len();
+        (stored, missing)
+    }
+
+    /// The error with the file that the field is stored in, unless it is the directory file.
+    fn placed(&self, error: Error, node: &DataType) -> Error {
+        let layout = self.fields.layouts.get(&node.schema_id);
+        let artifact = layout.and_then(|layout| match &layout.storage {
+            Storage::Buffers(buffers) => Some(buffers.streams().next()?.place.artifact),
+            _ => None,
+        });
+        match artifact {
+            Some(artifact) if artifact > 0 => {
+                error.within(self.metadata.artifacts.name_of(artifact))
+            }
+            _ => error,
+        }
+    }
+}
+
+impl Opened<'_> {
+    fn all_null(&self, rows: &Selection) -> Result<NullBuffer> {
+        self.cx.check_batch_bytes(rows.len().div_ceil(8), 1)?;
+        Ok(NullBuffer::new_null(to_usize(rows.len())?))
+    }
+
+    /// Presence apart from the values, if there is any.
+    fn presence(&mut self, buffers: &FieldBuffers, rows: &Selection) -> Result<Option<NullBuffer>> {
+        let Some(presence) = &buffers.presence else {
+            return Ok(None);
+        };
+        let bits = read_bits(presence, rows, &mut self.cx, &mut self.state.presence)
+            .within(|| "PRESENCE buffer".to_owned())?;
+        Ok(nulls(Some(bits)))
+    }
+
+    /// The presence of leaf values: what their blocks hold, if they do, else the buffer apart.
+    fn leaf_nulls(
+        &mut self,
+        buffers: &FieldBuffers,
+        embedded: Option<BooleanBuffer>,
+        rows: &Selection,
+    ) -> Result<Option<NullBuffer>> {
+        let embedded = nulls(embedded);
+        if buffers.embedded_presence {
+            return Ok(embedded);
+        }
+        // The codes of a dictionary in a block say what is null as well.
+        let apart = self.presence(buffers, rows)?;
+        Ok(NullBuffer::union(embedded.as_ref(), apart.as_ref()))
+    }
+
+    fn number(
+        &mut self,
+        buffer: &StoredBuffer,
+        width: usize,
+        kind: NumberKind,
+        embedded: bool,
+        rows: &Selection,
+    ) -> Result<Numbers> {
+        let (cx, cache) = (&mut self.cx, &mut self.state.data);
+        match width {
+            1 => read_numbers::<u8>(buffer, kind, embedded, rows, cx, cache),
+            2 => read_numbers::<u16>(buffer, kind, embedded, rows, cx, cache),
+            4 => read_numbers::<u32>(buffer, kind, embedded, rows, cx, cache),
+            _ => read_numbers::<u64>(buffer, kind, embedded, rows, cx, cache),
+        }
+    }
+
+    /// One more element than there are rows: where each begins and the last one ends, per range.
+    fn offsets(&mut self, buffer: &StoredBuffer, range: Range<u64>) -> Result<Vec<u64>> {
+        let elements = Selection::range(range.start..range.end + 1);
+        let (cx, cache) = (&mut self.cx, &mut self.state.offsets);
+        read_offsets(buffer, self.layout.positions, &elements, cx, cache)
+    }
+}
+
+/// A null buffer of bits, unless they are all set.
+fn nulls(bits: Option<BooleanBuffer>) -> Option<NullBuffer> {
+    bits.map(NullBuffer::new)
+        .filter(|nulls| nulls.null_count() > 0)
+}
+
+fn required<'a>(buffer: Option<&'a StoredBuffer>, name: &str) -> Result<&'a StoredBuffer> {
+    buffer.ok_or_else(|| Error::corrupt(format!("the field has no {name} buffer")))
+}
+
+impl Source<'_> {
+    /// Which bytes of DATA the values of the rows are, for strings whose OFFSETS are stored apart.
+    pub(super) fn value_bytes(&mut self, node: &DataType, rows: &Selection) -> Result<Selection> {
+        let mut field = self.open(node, rows)?;
+        let Storage::Buffers(buffers) = &field.layout.storage else {
+            return Ok(Selection::default());
+        };
+        let positions = field.layout.positions;
+        string_bytes(
+            buffers,
+            positions,
+            rows,
+            &mut field.cx,
+            &mut field.state.strings,
+        )
+    }
+}
+
+/// How the bits of a node's numbers are read.
+pub(super) fn number_kind(node: &DataType) -> NumberKind {
+    use crate::format::BasicType::{Float32, Float64};
+    match node.basic_type {
+        Float32 | Float64 => NumberKind::Float,
+        _ if node.signed => NumberKind::Signed,
+        _ => NumberKind::Unsigned,
+    }
+}
+
+impl NodeSource for Source<'_> {
+    fn bits(&mut self, node: &DataType, rows: &Selection) -> Result<Chunk<BooleanBuffer>> {
+        let read = self.read_padded_bits(node, rows);
+        read.map_err(|e| self.placed(e, node))
+    }
+
+    fn fixed(&mut self, node: &DataType, width: usize, rows: &Selection) -> Result<Chunk<Buffer>> {
+        let read = self.read_padded_fixed(node, width, rows);
+        read.map_err(|e| self.placed(e, node))
+    }
+
+    fn kept(
+        &mut self,
+        node: &DataType,
+        wanted: &ArrowType,
+        rows: &Selection,
+    ) -> Result<Option<ArrayRef>> {
+        let window = match ByteLayout::of(wanted) {
+            Some(layout) => self.string_window(node, layout, rows)?,
+            None => None,
+        };
+        let Some((positions, slot)) = window else {
+            return Ok(None);
+        };
+        let kept = slot.lock().unwrap_or_else(PoisonError::into_inner);
+        let Some((_, whole)) = kept.iter().find(|(data_type, _)| data_type == wanted) else {
+            return Ok(None);
+        };
+        let start = to_usize(rows.ranges()[0].start - positions.start)?;
+        Ok(Some(whole.slice(start, to_usize(rows.len())?)))
+    }
+
+    fn bytes(
+        &mut self,
+        node: &DataType,
+        layout: ByteLayout,
+        rows: &Selection,
+    ) -> Result<DecodedBytes> {
+        let read = self.read_bytes(node, layout, rows);
+        read.map_err(|e| self.placed(e, node))
+    }
+
+    fn dictionary(
+        &mut self,
+        node: &DataType,
+        rows: &Selection,
+    ) -> Result<Option<DecodedDictionary>> {
+        let read = self.read_dictionary(node, rows);
+        read.map_err(|e| self.placed(e, node))
+    }
+
+    fn presence(&mut self, node: &DataType, rows: &Selection) -> Result<Option<NullBuffer>> {
+        let read = self.read_presence(node, rows);
+        read.map_err(|e| self.placed(e, node))
+    }
+
+    fn lists(
+        &mut self,
+        node: &DataType,
+        width: OffsetWidth,
+        rows: &Selection,
+    ) -> Result<DecodedLists> {
+        let read = self.read_lists(node, width, rows);
+        read.map_err(|e| self.placed(e, node))
+    }
+
+    fn unions(&mut self, node: &DataType, rows: &Selection) -> Result<DecodedUnions> {
+        let read = self.read_unions(node, rows);
+        read.map_err(|e| self.placed(e, node))
+    }
+}
+
+/// The presence of `len` values, and of `missing` ones after them that are null.
+fn pad_nulls(nulls: Option<&NullBuffer>, len: usize, missing: usize) -> NullBuffer {
+    let mut bits = BooleanBufferBuilder::new(len + missing);
+    match nulls {
+        Some(nulls) => bits.append_buffer(nulls.inner()),
+        None => bits.append_n(len, true),
+    }
+    bits.append_n(missing, false);
+    NullBuffer::new(bits.finish())
+}

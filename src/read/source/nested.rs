@@ -1,0 +1,244 @@
+//! Presence, lists and unions.
+
+use super::{Opened, Source, pad_nulls, required};
+use crate::buffer::{Body, Selection, Storage, StoredBuffer, offset_width, read_numbers, words};
+use crate::column::{DecodedLists, DecodedUnions, ListOffsets, OffsetWidth};
+use crate::encoding::NumberKind;
+use crate::error::{Error, ErrorKind, Result, Within, to_usize};
+use crate::format::DataType;
+use arrow_buffer::{NullBuffer, OffsetBuffer, ScalarBuffer};
+
+impl Source<'_> {
+    pub(super) fn read_presence(
+        &mut self,
+        node: &DataType,
+        rows: &Selection,
+    ) -> Result<Option<NullBuffer>> {
+        let (stored, missing) = self.stored(node, rows);
+        let mut field = self.open(node, &stored)?;
+        let present = match &field.layout.storage {
+            Storage::Buffers(buffers) => field.presence(buffers, &stored)?,
+            _ => Some(field.all_null(&stored)?),
+        };
+        if missing == 0 {
+            return Ok(present);
+        }
+        let (len, missing) = (to_usize(stored.len())?, to_usize(missing)?);
+        Ok(Some(pad_nulls(present.as_ref(), len, missing)))
+    }
+
+    pub(super) fn read_lists(
+        &mut self,
+        node: &DataType,
+        width: OffsetWidth,
+        rows: &Selection,
+    ) -> Result<DecodedLists> {
+        let mut field = self.open(node, rows)?;
+        let buffers = match &field.layout.storage {
+            Storage::Buffers(buffers) => buffers,
+            _ => {
+                field.cx.check_batch_bytes(rows.len(), 8)?;
+                let len = to_usize(rows.len())?;
+                return Ok(DecodedLists {
+                    offsets: match width {
+                        OffsetWidth::Bits32 => ListOffsets::Bits32(OffsetBuffer::new_zeroed(len)),
+                        OffsetWidth::Bits64 => ListOffsets::Bits64(OffsetBuffer::new_zeroed(len)),
+                    },
+                    nulls: Some(field.all_null(rows)?),
+                    children: Selection::default(),
+                });
+            }
+        };
+        if let Some(offsets) = &buffers.offsets
+            && let Some((offsets, children)) = field.offsets_in_place(offsets, width, rows)?
+        {
+            let nulls = field.presence(buffers, rows)?;
+            return Ok(DecodedLists {
+                offsets,
+                nulls,
+                children,
+            });
+        }
+        let mut builder = OffsetsBuilder::default();
+        if let Some(offsets) = &buffers.offsets {
+            for range in rows.ranges() {
+                builder.push(&field.offsets(offsets, range.clone())?)?;
+            }
+        }
+        Ok(DecodedLists {
+            offsets: builder.finish(width)?,
+            children: builder.children,
+            nulls: field.presence(buffers, rows)?,
+        })
+    }
+
+    pub(super) fn read_unions(
+        &mut self,
+        node: &DataType,
+        rows: &Selection,
+    ) -> Result<DecodedUnions> {
+        let mut field = self.open(node, rows)?;
+        let len = to_usize(rows.len())?;
+        let children = node.children.len();
+        let sparse = |ordinals| DecodedUnions {
+            ordinals,
+            offsets: None,
+            children: vec![rows.clone(); children],
+        };
+        let Storage::Buffers(buffers) = &field.layout.storage else {
+            field.cx.check_batch_bytes(rows.len(), 1)?;
+            return Ok(sparse(vec![0; len]));
+        };
+        let data = required(buffers.data.as_ref(), "DATA")?;
+        let ordinals = field
+            .number(data, 1, NumberKind::Unsigned, false, rows)
+            .within(|| "DATA buffer".to_owned())?
+            .data
+            .to_vec();
+        if let Some(&wrong) = ordinals.iter().find(|&&o| usize::from(o) >= children) {
+            return Err(Error::corrupt(format!(
+                "union variant {wrong} of {children}"
+            )));
+        }
+        let Some(slots) = &buffers.offsets else {
+            return Ok(sparse(ordinals));
+        };
+        let (cx, cache) = (&mut field.cx, &mut field.state.offsets);
+        let slots = read_numbers::<u64>(slots, NumberKind::Unsigned, false, rows, cx, cache)
+            .within(|| "OFFSETS buffer".to_owned())?;
+        let slots = words::<u64>(&slots.data);
+        let mut offsets = Vec::with_capacity(len);
+        let mut selected = vec![Selection::default(); children];
+        for (&ordinal, &slot) in ordinals.iter().zip(slots.iter()) {
+            let child = &mut selected[usize::from(ordinal)];
+            if slot < child.end() || slot == u64::MAX {
+                return Err(Error::corrupt(format!(
+                    "position {slot} of union variant {ordinal} does not ascend"
+                )));
+            }
+            let offset = i32::try_from(child.len()).map_err(|_| {
+                Error::new(
+                    ErrorKind::OffsetOverflow,
+                    "a union variant exceeds 2^31 positions",
+                )
+            })?;
+            offsets.push(offset);
+            child.push(slot..slot + 1);
+        }
+        Ok(DecodedUnions {
+            ordinals,
+            offsets: Some(offsets),
+            children: selected,
+        })
+    }
+}
+
+impl Opened<'_> {
+    /// Raw offsets of the width that is wanted, if those of the rows begin with 0: they are Arrow's
+    /// as they are.
+    fn offsets_in_place(
+        &mut self,
+        buffer: &StoredBuffer,
+        width: OffsetWidth,
+        rows: &Selection,
+    ) -> Result<Option<(ListOffsets, Selection)>> {
+        let bytes = match width {
+            OffsetWidth::Bits32 => 4,
+            OffsetWidth::Bits64 => 8,
+        };
+        let (Some(range), Body::Raw(_)) = (rows.as_range(), &buffer.body) else {
+            return Ok(None);
+        };
+        if offset_width(buffer, self.layout.positions) != bytes || range.start > 0 {
+            return Ok(None);
+        }
+        let elements = Selection::range(range.start..range.end + 1);
+        let (cx, cache) = (&mut self.cx, &mut self.state.offsets);
+        let kind = NumberKind::Unsigned;
+        let (first, last, ascending, offsets) = match width {
+            OffsetWidth::Bits32 => {
+                let data = read_numbers::<u32>(buffer, kind, false, &elements, cx, cache)?.data;
+                let raw = words::<i32>(&data);
+                let (first, last, ascending) = ends(&raw);
+                let offsets = ascending.then(|| ListOffsets::Bits32(OffsetBuffer::new(raw)));
+                (first, last, ascending, offsets)
+            }
+            OffsetWidth::Bits64 => {
+                let data = read_numbers::<u64>(buffer, kind, false, &elements, cx, cache)?.data;
+                let raw = words::<i64>(&data);
+                let (first, last, ascending) = ends(&raw);
+                let offsets = ascending.then(|| ListOffsets::Bits64(OffsetBuffer::new(raw)));
+                (first, last, ascending, offsets)
+            }
+        };
+        match offsets {
+            Some(offsets) if ascending && first == 0 => {
+                Ok(Some((offsets, Selection::range(0..last))))
+            }
+            _ => Err(Error::corrupt("offsets do not ascend from 0").within("OFFSETS buffer")),
+        }
+    }
+}
+
+/// The first and the last offset, and whether they ascend and none is negative.
+fn ends<O: Copy + Ord + Default + TryInto<u64>>(offsets: &[O]) -> (u64, u64, bool) {
+    let of = |offset: Option<&O>| offset.and_then(|&o| o.try_into().ok()).unwrap_or(u64::MAX);
+    let ascending = offsets.first().is_some_and(|&o| o >= O::default())
+        && offsets
+            .windows(2)
+            .fold(true, |ok, pair| ok & (pair[0] <= pair[1]));
+    (of(offsets.first()), of(offsets.last()), ascending)
+}
+
+/// Collects the offsets of lists, rebased to 0.
+#[derive(Default)]
+struct OffsetsBuilder {
+    ends: Vec<u64>,
+    children: Selection,
+}
+
+impl OffsetsBuilder {
+    /// Appends the lists between consecutive offsets, which ascend. They may not begin before
+    /// those of earlier positions end.
+    fn push(&mut self, offsets: &[u64]) -> Result<()> {
+        let (Some(&first), Some(&last)) = (offsets.first(), offsets.last()) else {
+            return Ok(());
+        };
+        if first < self.children.end() {
+            return Err(Error::corrupt("offsets do not ascend").within("OFFSETS buffer"));
+        }
+        let base = self.children.len();
+        self.ends
+            .extend(offsets[1..].iter().map(|end| base + (end - first)));
+        self.children.push(first..last);
+        Ok(())
+    }
+
+    fn finish(&mut self, width: OffsetWidth) -> Result<ListOffsets> {
+        let overflow = || {
+            Error::new(
+                ErrorKind::OffsetOverflow,
+                format!("{} list items exceed 32-bit offsets", self.children.len()),
+            )
+        };
+        Ok(match width {
+            OffsetWidth::Bits32 => {
+                let last = self.ends.last().copied().unwrap_or(0);
+                i32::try_from(last).map_err(|_| overflow())?;
+                let narrow = |end: &u64| i32::try_from(*end).unwrap_or(i32::MAX);
+                let all: Vec<i32> = [0]
+                    .into_iter()
+                    .chain(self.ends.iter().map(narrow))
+                    .collect();
+                ListOffsets::Bits32(OffsetBuffer::new(ScalarBuffer::from(all)))
+            }
+            OffsetWidth::Bits64 => {
+                let last = self.ends.last().copied().unwrap_or(0);
+                i64::try_from(last).map_err(|_| overflow())?;
+                let wide = |end: &u64| i64::try_from(*end).unwrap_or(i64::MAX);
+                let all: Vec<i64> = [0].into_iter().chain(self.ends.iter().map(wide)).collect();
+                ListOffsets::Bits64(OffsetBuffer::new(ScalarBuffer::from(all)))
+            }
+        })
+    }
+}

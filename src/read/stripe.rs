@@ -1,0 +1,66 @@
+//! One stripe of an open shard.
+
+use super::scan::ScanBuilder;
+use super::shard::Shard;
+use crate::error::Result;
+use crate::format::{DataRef, StripeDirectory, StripeProperties};
+use std::ops::Range;
+
+/// A stripe: a horizontal slice of the shard, stored together.
+#[derive(Debug, Clone)]
+pub struct Stripe {
+    shard: Shard,
+    ordinal: u64,
+    directory: StripeDirectory,
+}
+
+impl Stripe {
+    pub(super) fn new(shard: Shard, ordinal: u64, directory: StripeDirectory) -> Self {
+        Self {
+            shard,
+            ordinal,
+            directory,
+        }
+    }
+
+    /// Ordinal of the stripe in its shard.
+    pub fn ordinal(&self) -> u64 {
+        self.ordinal
+    }
+
+    /// Number of rows.
+    pub fn num_rows(&self) -> u64 {
+        self.directory.total_record_count
+    }
+
+    /// Numbers of the stripe's rows in the shard.
+    pub fn row_range(&self) -> Range<u64> {
+        let start = self.directory.record_offset;
+        start..start + self.directory.total_record_count
+    }
+
+    /// Bytes of the data before encoding, if they are known.
+    pub fn raw_data_size(&self) -> Option<u64> {
+        self.directory.raw_data_size
+    }
+
+    /// The properties of the stripe.
+    ///
+    /// # Errors
+    /// What is wrong with them.
+    pub fn properties(&self) -> Result<StripeProperties> {
+        let inner = &self.shard.inner;
+        self.shard
+            .drive(|bench| inner.stripe_properties(bench, self.ordinal))
+    }
+
+    /// Where the indexes of the stripe are.
+    pub(super) fn indexes_ref(&self) -> Option<&DataRef> {
+        self.directory.indexes_ref.as_ref()
+    }
+
+    /// A scan of the stripe's rows, in order.
+    pub fn scan(&self) -> ScanBuilder {
+        self.shard.scan().with_row_range(self.row_range())
+    }
+}

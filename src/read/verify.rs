@@ -1,0 +1,328 @@
+//! Checking all of a shard: every checksum, every block, every column.
+
+mod data;
+mod report;
+#[cfg(test)]
+mod tests;
+
+pub use report::{Problem, VerifyProgress, VerifyReport};
+
+use super::columns::Column;
+use super::inspect::child_name;
+use super::metadata::ready;
+use super::projection::Projection;
+use super::shard::Shard;
+use super::stripe::Stripe;
+use crate::buffer::Place;
+use crate::encoding::Scratch;
+use crate::error::{Error, Result, Within};
+use crate::format::{
+    DataRef, DataType, DirectoryTail, Field, FormatVersion, HEADER_LEN, IndexCollection, Message,
+    Schema, UrlList,
+};
+use crate::io::ByteRange;
+use arrow_schema::ArrowError;
+use report::At;
+
+/// Rows that are assembled at a time.
+const BATCH_ROWS: u32 = 8192;
+/// Batches of a column of a stripe that may fail before the others are left alone.
+const MAX_FAILED_BATCHES: u32 = 64;
+
+impl Shard {
+    /// Checks all of the shard: headers and footers, every message of the metadata, every checksum
+    /// of data, every block, and that every column can be read. Goes on after problems, so that the
+    /// report has them all; holds a few megabytes at a time. `progress` is called for every column
+    /// of every stripe.
+    ///
+    /// Checksums are compared whatever [`ShardOptions`](super::ShardOptions) say, and also those
+    /// that matched before. Of several encodings of a field, the one that is read is checked.
+    ///
+    /// # Errors
+    /// None that is about the shard: those are in the report.
+    pub fn verify(&self, progress: impl FnMut(VerifyProgress<'_>)) -> Result<VerifyReport> {
+        let mut verifier = Verifier {
+            shard: self,
+            report: VerifyReport::default(),
+            scratch: Scratch::default(),
+            progress,
+        };
+        verifier.run();
+        Ok(verifier.report)
+    }
+}
+
+struct Verifier<'a, F> {
+    shard: &'a Shard,
+    report: VerifyReport,
+    scratch: Scratch,
+    progress: F,
+}
+
+impl<F: FnMut(VerifyProgress<'_>)> Verifier<'_, F> {
+    fn run(&mut self) {
+        self.report.rows = self.shard.num_rows();
+        let schema = self.directory();
+        let stripes = self.shard.stripes();
+        if let (Some(schema), Some(stripes)) = (schema, self.note(self.root(), stripes)) {
+            let columns = self.columns();
+            let fields = schema.fields.len() as u64;
+            let total = fields.saturating_mul(stripes.len() as u64);
+            let mut done = 0;
+            for stripe in &stripes {
+                self.report.stripes += 1;
+                if !self.stripe_messages(stripe) {
+                    done += fields;
+                    continue;
+                }
+                for field in &schema.fields {
+                    (self.progress)(VerifyProgress {
+                        field: &field.data_type.name,
+                        done,
+                        total,
+                    });
+                    self.column(stripe, field, &columns);
+                    done += 1;
+                }
+            }
+        }
+        self.files();
+    }
+
+    /// The directory file as a place.
+    fn root(&self) -> At {
+        At::file(self.shard.inner.artifacts.name().to_owned())
+    }
+
+    /// The value, unless there is an error: that is noted.
+    fn note<T>(&mut self, at: At, result: Result<T>) -> Option<T> {
+        match result {
+            Ok(value) => Some(value),
+            Err(error) => {
+                self.report.add(at, &error);
+                None
+            }
+        }
+    }
+
+    /// Checks the messages of the directory; gives the schema if it is sound.
+    fn directory(&mut self) -> Option<Schema> {
+        let (shard, inner) = (self.shard, &self.shard.inner);
+        let directory = shard.directory();
+        let properties = shard.properties().map(|_| ());
+        self.note(self.root(), properties);
+        let urls = self.message::<UrlList>(directory.url_list_ref.as_ref(), "URL list");
+        self.note(self.root(), urls);
+        let indexes = self.message::<IndexCollection>(directory.indexes_ref.as_ref(), "indexes");
+        self.note(self.root(), indexes);
+        let schema = self.note(self.root(), shard.shard_schema())?;
+        let mut nodes = Vec::new();
+        for field in &schema.fields {
+            field.data_type.walk(&mut |node| nodes.push(node));
+        }
+        for node in nodes {
+            let id = node.schema_id;
+            let described = shard.drive(|bench| {
+                inner
+                    .shard_descriptor(bench, id)
+                    .within(|| format!("shard-level descriptor of schema node {id}"))
+            });
+            let failed = described.is_err();
+            self.note(self.root(), described);
+            // Without the list that all of them are found by, one error says it for all.
+            if failed && !inner.has_shard_field_list() {
+                break;
+            }
+        }
+        Some(schema)
+    }
+
+    fn message<M: Message>(&self, reference: Option<&DataRef>, name: &str) -> Result<()> {
+        let (Some(reference), inner) = (reference, &self.shard.inner) else {
+            return Ok(());
+        };
+        let payload = self.shard.drive(|bench| {
+            let payload = bench.frame(0, reference).within(|| name.to_owned());
+            Ok(Some(ready!(payload)))
+        })?;
+        M::decode(&payload, inner.wire, inner.artifacts.limits()).within(|| name.to_owned())?;
+        Ok(())
+    }
+
+    /// The columns that readers see, each by itself if there is something wrong with one.
+    fn columns(&mut self) -> Vec<Column> {
+        let (shard, inner) = (self.shard, &self.shard.inner);
+        let all = shard.drive(|bench| inner.columns(bench, &Projection::All));
+        if let Ok(columns) = all {
+            return columns;
+        }
+        let mut columns = Vec::new();
+        let most = shard.shard_schema().map_or(0, |schema| schema.fields.len());
+        for i in 0..most {
+            let one = Projection::Indices(vec![i]);
+            match shard.drive(|bench| inner.columns(bench, &one)) {
+                Ok(column) => columns.extend(column),
+                Err(error) if error.kind() == crate::ErrorKind::UnknownColumn => break,
+                Err(error) => self.report.add(self.root(), &error),
+            }
+        }
+        columns
+    }
+
+    /// Checks the messages of a stripe; false if its fields cannot be found.
+    fn stripe_messages(&mut self, stripe: &Stripe) -> bool {
+        let at = At {
+            stripe: Some(stripe.ordinal()),
+            ..self.root()
+        };
+        let properties = stripe.properties().map(|_| ());
+        self.note(at.clone(), properties);
+        let indexes = self.message::<IndexCollection>(stripe.indexes_ref(), "indexes");
+        self.note(at.clone(), indexes);
+        let inner = &self.shard.inner;
+        let list = self
+            .shard
+            .drive(|bench| inner.field_list(bench, stripe.ordinal()));
+        self.note(at, list).is_some()
+    }
+
+    /// Checks a column of a stripe: its buffers, and then what they give together.
+    fn column(&mut self, stripe: &Stripe, field: &Field, columns: &[Column]) {
+        let before = self.report.problems.len();
+        let node = &field.data_type;
+        let sound = self.fields(stripe, node, node.name.clone());
+        let id = node.schema_id;
+        if sound.readable
+            && let Some(ordinal) = columns
+                .iter()
+                .position(|column| column.node.schema_id == id)
+        {
+            self.assemble(stripe, node, ordinal, sound.stored, before);
+        }
+    }
+
+    /// Checks the buffers of a field and of everything below it.
+    fn fields(&mut self, stripe: &Stripe, node: &DataType, path: String) -> Checked {
+        self.report.fields += 1;
+        let at = At {
+            stripe: Some(stripe.ordinal()),
+            field: Some(path.clone()),
+            ..self.root()
+        };
+        let mut checked = self.field_data(stripe.ordinal(), node, &at);
+        for (ordinal, child) in node.children.iter().enumerate() {
+            let below = format!("{path}.{}", child_name(node, ordinal, child));
+            let child = self.fields(stripe, child, below);
+            checked.readable &= child.readable;
+            checked.stored |= child.stored;
+        }
+        checked
+    }
+
+    /// Reads a column of a stripe, batch by batch. What was found before, from problem `before` on,
+    /// is not said again.
+    fn assemble(
+        &mut self,
+        stripe: &Stripe,
+        node: &DataType,
+        ordinal: usize,
+        stored: bool,
+        before: usize,
+    ) {
+        let at = At {
+            stripe: Some(stripe.ordinal()),
+            field: Some(node.name.clone()),
+            ..self.root()
+        };
+        let mut rows = stripe.row_range();
+        if !stored {
+            // Rows that are all alike cost the file nothing, so there may be any number of them.
+            rows.end = rows.end.min(rows.start + u64::from(BATCH_ROWS));
+        }
+        let mut failures = 0;
+        while !rows.is_empty() && failures < MAX_FAILED_BATCHES {
+            let scan = self
+                .shard
+                .scan()
+                .with_projection([ordinal])
+                .with_row_range(rows.clone());
+            let mut reader = match scan.with_batch_size(BATCH_ROWS as usize).build() {
+                Ok(reader) => reader,
+                Err(error) => return self.report.add(at, &error),
+            };
+            let failed = loop {
+                let left = reader.remaining_rows();
+                match reader.next() {
+                    None => return,
+                    Some(Ok(_)) => {}
+                    Some(Err(error)) => break (rows.end - left, arrow_cause(error)),
+                }
+            };
+            let (row, error) = failed;
+            failures += 1;
+            let known = self.report.problems.get(before..).unwrap_or_default();
+            if !known
+                .iter()
+                .any(|problem| problem.message.contains(error.message()))
+            {
+                self.report.add(at.clone(), &error);
+            }
+            rows.start = row + u64::from(BATCH_ROWS).min(rows.end - row);
+        }
+    }
+
+    /// Checks headers and footers of all files that references have led to.
+    fn files(&mut self) {
+        let artifacts = &self.shard.inner.artifacts;
+        let count = artifacts.count();
+        for artifact in 0..count {
+            self.report.files += 1;
+            let at = At::file(artifacts.name_of(artifact));
+            let ends = self.ends(artifact);
+            self.note(at, ends);
+        }
+    }
+
+    fn ends(&self, artifact: u32) -> Result<()> {
+        let size = self.shard.inner.artifacts.size_of(artifact)?;
+        let bytes = |start: u64| {
+            self.shard.bytes_at(Place {
+                artifact,
+                range: ByteRange::with_len(start, HEADER_LEN as u64)?,
+            })
+        };
+        FormatVersion::parse(&bytes(0)?, "header")?;
+        let footer = size.checked_sub(HEADER_LEN as u64);
+        let footer = footer.ok_or_else(|| Error::corrupt("the file has no footer"))?;
+        FormatVersion::parse(&bytes(footer)?, "footer")?;
+        if artifact == 0 {
+            let tail = size.saturating_sub(DirectoryTail::LEN as u64);
+            let tail = self.shard.bytes_at(Place {
+                artifact,
+                range: ByteRange::try_new(tail, size)?,
+            })?;
+            DirectoryTail::locate(&tail, size, self.shard.inner.artifacts.limits())?;
+        }
+        Ok(())
+    }
+}
+
+/// What is known of a field after its buffers were checked.
+#[derive(Debug, Clone, Copy)]
+struct Checked {
+    /// Whether the buffers can be found at all.
+    readable: bool,
+    /// Whether there are any.
+    stored: bool,
+}
+
+/// The error of this crate that an Arrow error carries.
+fn arrow_cause(error: ArrowError) -> Error {
+    match error {
+        ArrowError::ExternalError(inner) => match inner.downcast::<Error>() {
+            Ok(error) => *error,
+            Err(other) => ArrowError::ExternalError(other).into(),
+        },
+        other => other.into(),
+    }
+}

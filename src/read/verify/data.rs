@@ -1,0 +1,360 @@
+//! The buffers of one stripe field: checksums, block maps, blocks, dictionaries, range indexes.
+
+use super::report::{At, VerifyProgress};
+use super::{Checked, Verifier};
+use crate::buffer::{
+    BlockCache, BlockRange, Blocks, Body, ByteSource, CHUNK_BYTES, Chunks, FieldBuffers,
+    FieldLayout, Place, ReadContext, Selection, Storage, StoredBuffer, StringCache,
+    ValueDictionary, read_fixed, read_numbers, read_strings,
+};
+use crate::encoding::bytes::BytesLayout;
+use crate::encoding::{Context, NumberKind, envelope, number};
+use crate::error::{Error, Result, Within, to_usize};
+use crate::format::{BufferKind, DataEncoding, DataType, EncodedBuffer, StripeFieldDescriptor};
+use crate::read::dictionary;
+use crate::read::inspect::{Elements, Part, block_groups};
+use bytes::Bytes;
+
+impl<F: FnMut(VerifyProgress<'_>)> Verifier<'_, F> {
+    /// Checks the buffers of a field of a stripe, not those below it.
+    pub(super) fn field_data(&mut self, stripe: u64, node: &DataType, at: &At) -> Checked {
+        let unreadable = Checked {
+            readable: false,
+            stored: false,
+        };
+        let key = (stripe, node.schema_id);
+        let inner = &self.shard.inner;
+        let found = self.shard.drive(|bench| inner.descriptor(bench, key));
+        let Some(found) = self.note(at.clone(), found) else {
+            return unreadable;
+        };
+        let Some((artifact, descriptor)) = found else {
+            return Checked {
+                readable: true,
+                stored: false,
+            };
+        };
+        // A layout of its own, because that of the shard remembers what was verified before.
+        let layout = FieldLayout::try_new(node, &descriptor, &mut |url| {
+            inner.artifacts.resolve(url, artifact)
+        });
+        let Some(layout) = self.note(at.clone(), layout) else {
+            return unreadable;
+        };
+        let Storage::Buffers(buffers) = &layout.storage else {
+            return Checked {
+                readable: true,
+                stored: false,
+            };
+        };
+        let mut readable = true;
+        for buffer in buffers.streams() {
+            let at = at.buffer(buffer.kind, inner.artifacts.name_of(buffer.place.artifact));
+            self.report.data_bytes += buffer.place.range.len();
+            match &buffer.body {
+                Body::Raw(None) => {}
+                Body::Raw(Some(chunks)) => self.raw(buffer, chunks, &at),
+                Body::Blocks(blocks) => {
+                    let part = Part {
+                        kind: buffer.kind,
+                        dictionary: buffers.dictionary.is_some(),
+                        embedded_offsets: buffers.embedded_offsets,
+                    };
+                    let loaded = self.load_map(buffer, blocks, &descriptor);
+                    readable &= self.note(at.clone(), loaded).is_some();
+                    let elements = Elements::of(node, layout.physical, part);
+                    self.blocks(&layout, buffers, buffer, blocks, elements, &at);
+                }
+            }
+        }
+        if let Some(place) = buffers.dictionary {
+            let file = inner.artifacts.name_of(place.artifact);
+            let checked = self.dictionary(place, node, &layout);
+            let at = at.buffer(BufferKind::ValueDictionary, file);
+            readable &= self.note(at, checked).is_some();
+        }
+        self.range_indexes(artifact, &descriptor, at);
+        Checked {
+            readable,
+            stored: true,
+        }
+    }
+
+    /// Compares the checksums of a raw buffer.
+    fn raw(&mut self, buffer: &StoredBuffer, chunks: &Chunks, at: &At) {
+        let len = buffer.place.range.len();
+        let mut next = 0;
+        while next < len {
+            let range = chunks.cover(next..(next + CHUNK_BYTES as u64).min(len));
+            next = range.end.max(next + 1);
+            let compared = buffer
+                .place
+                .range
+                .slice(range.start, range.end)
+                .and_then(|bytes| {
+                    let bytes = self.shard.bytes_at(Place {
+                        artifact: buffer.place.artifact,
+                        range: bytes,
+                    })?;
+                    chunks.verify(&range, &bytes)
+                });
+            self.note(at.clone(), compared);
+        }
+    }
+
+    fn load_map(
+        &self,
+        buffer: &StoredBuffer,
+        blocks: &Blocks,
+        descriptor: &StripeFieldDescriptor,
+    ) -> Result<()> {
+        let map = self.shard.bytes_at(Place {
+            artifact: buffer.place.artifact,
+            range: blocks.map_range,
+        })?;
+        blocks.load_map(buffer.place.range, &map, true)?;
+        let promised = native_buffers(descriptor)
+            .find(|native| {
+                native
+                    .buffer
+                    .as_ref()
+                    .is_some_and(|r| r.range == buffer.place.range)
+            })
+            .and_then(|native| native.block_count);
+        let found = blocks.map().map_or(0, |map| map.len() as u64);
+        match promised {
+            Some(promised) if promised != found => Err(Error::corrupt(format!(
+                "the block map lists {found} blocks, the descriptor promises {promised}"
+            ))),
+            _ => Ok(()),
+        }
+    }
+
+    /// Checks and decodes every block of a buffer.
+    fn blocks(
+        &mut self,
+        layout: &FieldLayout,
+        buffers: &FieldBuffers,
+        buffer: &StoredBuffer,
+        blocks: &Blocks,
+        elements: Option<Elements>,
+        at: &At,
+    ) {
+        let Some(map) = blocks.map() else { return };
+        for (group, members) in block_groups(map) {
+            let read = buffer
+                .place
+                .range
+                .slice(group.start, group.end)
+                .and_then(|range| {
+                    let place = Place {
+                        artifact: buffer.place.artifact,
+                        range,
+                    };
+                    let bytes = self.shard.bytes_at(place)?;
+                    Ok(Piece { place, bytes })
+                });
+            let Some(piece) = self.note(at.clone(), read) else {
+                continue;
+            };
+            for block in members {
+                self.report.blocks += 1;
+                let mut decoder = BlockDecoder {
+                    layout,
+                    buffers,
+                    buffer,
+                    cx: ReadContext {
+                        source: &piece,
+                        limits: self.shard.inner.artifacts.limits(),
+                        scratch: &mut self.scratch,
+                        verify: true,
+                        sequential: false,
+                    },
+                };
+                let decoded = decoder.decode(&block, elements);
+                self.note(at.block(block.ordinal), decoded);
+            }
+        }
+    }
+
+    fn dictionary(&mut self, place: Place, node: &DataType, layout: &FieldLayout) -> Result<()> {
+        let limit = self.shard.inner.artifacts.limits().max_dictionary_bytes();
+        if place.range.len() > limit {
+            return Err(Error::new(
+                crate::ErrorKind::LimitExceeded,
+                format!(
+                    "{} bytes exceed Limits::max_dictionary_bytes ({limit})",
+                    place.range.len()
+                ),
+            ));
+        }
+        self.report.data_bytes += place.range.len();
+        let bytes = self.shard.bytes_at(place)?;
+        ValueDictionary::verify_sorted_ids(&bytes)?;
+        dictionary::entries(ValueDictionary::parse(&bytes)?, node, layout)?;
+        Ok(())
+    }
+
+    /// Checks range indexes, which readers so far have no use for.
+    fn range_indexes(&mut self, artifact: u32, descriptor: &StripeFieldDescriptor, at: &At) {
+        let artifacts = &self.shard.inner.artifacts;
+        let indexes = native_buffers(descriptor).filter(|b| b.kind == BufferKind::RangeIndex);
+        for reference in indexes.filter_map(|index| index.buffer.as_ref()) {
+            let checked = artifacts
+                .resolve(&reference.url, artifact)
+                .and_then(|artifact| {
+                    let bytes = self.shard.bytes_at(Place {
+                        artifact,
+                        range: reference.range,
+                    })?;
+                    self.report.data_bytes += reference.range.len();
+                    let mut cx = Context::new(artifacts.limits(), &mut self.scratch);
+                    check_range_index(&bytes, &mut cx)
+                });
+            let file = artifacts.name_of(artifact);
+            self.note(at.buffer(BufferKind::RangeIndex, file), checked);
+        }
+    }
+}
+
+fn native_buffers(descriptor: &StripeFieldDescriptor) -> impl Iterator<Item = &EncodedBuffer> {
+    descriptor
+        .encodings
+        .iter()
+        .flat_map(|encoding| match encoding {
+            DataEncoding::Native(native) => native.buffers.as_slice(),
+            DataEncoding::Parquet(_) | DataEncoding::Unknown => &[],
+        })
+}
+
+/// Bytes that have been read.
+struct Piece {
+    place: Place,
+    bytes: Bytes,
+}
+
+impl ByteSource for Piece {
+    fn bytes(&self, place: Place) -> Result<Bytes> {
+        if place.artifact != self.place.artifact || !self.place.range.contains(place.range) {
+            return Err(Error::corrupt(format!(
+                "bytes {} have not been read",
+                place.range
+            )));
+        }
+        let from = to_usize(place.range.start() - self.place.range.start())?;
+        Ok(self.bytes.slice(from..from + to_usize(place.range.len())?))
+    }
+
+    fn resident(&self, _: Place) -> Result<Option<Bytes>> {
+        Ok(None)
+    }
+}
+
+/// Decodes single blocks of a buffer.
+struct BlockDecoder<'a> {
+    layout: &'a FieldLayout,
+    buffers: &'a FieldBuffers,
+    buffer: &'a StoredBuffer,
+    cx: ReadContext<'a>,
+}
+
+impl BlockDecoder<'_> {
+    fn decode(&mut self, block: &BlockRange, elements: Option<Elements>) -> Result<()> {
+        let values = Selection::range(block.values.clone());
+        match elements {
+            Some(Elements::Numbers(kind, width)) => self.numbers(&values, kind, width),
+            Some(Elements::Bytes(Some(width))) => {
+                let embedded = self.buffers.embedded_presence;
+                let cache = &mut StringCache::default();
+                read_fixed(self.buffer, width, embedded, &values, &mut self.cx, cache).map(|_| ())
+            }
+            Some(Elements::Bytes(None)) => {
+                let (positions, cache) = (self.layout.positions, &mut StringCache::default());
+                let (layout, cx) = (BytesLayout::Offsets64, &mut self.cx);
+                read_strings(self.buffers, positions, layout, &values, cx, cache).map(|_| ())
+            }
+            None => Err(Error::unsupported("blocks of an unknown kind")),
+        }
+    }
+
+    fn numbers(&mut self, values: &Selection, kind: NumberKind, width: usize) -> Result<()> {
+        let embedded = self.buffer.kind == BufferKind::Data && self.buffers.embedded_presence;
+        let (buffer, cx, cache) = (self.buffer, &mut self.cx, &mut BlockCache::default());
+        match width {
+            1 => read_numbers::<u8>(buffer, kind, embedded, values, cx, cache),
+            2 => read_numbers::<u16>(buffer, kind, embedded, values, cx, cache),
+            4 => read_numbers::<u32>(buffer, kind, embedded, values, cx, cache),
+            _ => read_numbers::<u64>(buffer, kind, embedded, values, cx, cache),
+        }
+        .map(|_| ())
+    }
+}
+
+/// Spec: docs/format.md, "Range indexes": the payloads of a range index and their checksums.
+fn check_range_index(bytes: &[u8], cx: &mut Context<'_>) -> Result<()> {
+    const HEADER: usize = 40;
+    let header = bytes.first_chunk::<HEADER>().ok_or_else(|| {
+        Error::corrupt(format!(
+            "a range index of {} bytes has no header",
+            bytes.len()
+        ))
+    })?;
+    let number = |at: usize, len: usize| {
+        let mut word = [0; 8];
+        word[..len].copy_from_slice(&header[at..at + len]);
+        u64::from_le_bytes(word)
+    };
+    if number(0, 2) != 1 {
+        return Err(Error::unsupported(format!(
+            "a range index of version {}",
+            number(0, 2)
+        )));
+    }
+    let (checksums, span, block) = (header[3] == 1, number(4, 8), number(36, 2));
+    if span == 0 || block == 0 {
+        return Err(Error::corrupt(format!(
+            "a range index over {span} positions in steps of {block}"
+        )));
+    }
+    let entries = span.div_ceil(block);
+    let mut rest = &bytes[HEADER..];
+    let mut payload = |size: u64| {
+        let size = to_usize(size)?;
+        let (payload, after) = rest.split_at_checked(size).ok_or_else(|| {
+            Error::corrupt(format!("a payload of {size} bytes in {}", rest.len()))
+        })?;
+        rest = after;
+        match checksums {
+            true => envelope::strip_checksum(payload, true),
+            false => Ok(payload),
+        }
+    };
+    for (name, at) in [("minimums", 12), ("maximums", 20), ("invalid counts", 28)] {
+        let size = number(at, 8);
+        if size == 0 && at == 28 {
+            continue;
+        }
+        let payload = payload(size).within(|| name.to_owned())?;
+        let values = envelope::open(payload).within(|| name.to_owned())?.values;
+        let width = match (at, header[2]) {
+            (28, _) | (_, 3) => 2,
+            (_, 2) => 1,
+            (_, 4 | 6) => 4,
+            (_, 9) => 16,
+            _ => 8,
+        };
+        // An index over more positions than it could have bytes for is refused before it costs any.
+        let len = entries.saturating_mul(width);
+        if len
+            > cx.limits
+                .max_block_bytes()
+                .min(u64::from(cx.limits.max_block_values()))
+        {
+            return Err(Error::corrupt(format!("{entries} entries")).within(name));
+        }
+        let mut decoded = vec![0u8; to_usize(len)?];
+        number::decode(values, NumberKind::Unsigned, cx, &mut decoded)
+            .within(|| name.to_owned())?;
+    }
+    Ok(())
+}

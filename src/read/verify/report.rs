@@ -1,0 +1,195 @@
+//! What a verification finds.
+
+use crate::error::{Error, ErrorKind};
+use crate::format::BufferKind;
+use std::fmt;
+
+/// Problems that are kept; of a shard that is all rubble, nobody reads more.
+const MAX_PROBLEMS: usize = 10_000;
+
+/// What [`Shard::verify`](crate::read::Shard::verify) found.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[non_exhaustive]
+pub struct VerifyReport {
+    /// Everything that is wrong, 10,000 problems at most.
+    pub problems: Vec<Problem>,
+    /// Problems beyond those.
+    pub omitted: u64,
+    /// Files of the shard.
+    pub files: u64,
+    /// Rows of the shard.
+    pub rows: u64,
+    /// Stripes that were walked.
+    pub stripes: u64,
+    /// Fields of stripes that were walked, nested ones included.
+    pub fields: u64,
+    /// Blocks that were decoded.
+    pub blocks: u64,
+    /// Bytes of encoded buffers that were read.
+    pub data_bytes: u64,
+}
+
+/// Something that is wrong, and where.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Problem {
+    /// Name of the file.
+    pub file: String,
+    /// Ordinal of the stripe.
+    pub stripe: Option<u64>,
+    /// Path of the field.
+    pub field: Option<String>,
+    /// Role of the buffer.
+    pub buffer: Option<BufferKind>,
+    /// Ordinal of the block.
+    pub block: Option<u64>,
+    /// What went wrong.
+    pub kind: ErrorKind,
+    /// What was expected and found.
+    pub message: String,
+}
+
+impl fmt::Display for Problem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.file)?;
+        if let Some(stripe) = self.stripe {
+            write!(f, ", stripe {stripe}")?;
+        }
+        if let Some(field) = &self.field {
+            write!(f, ", field `{field}`")?;
+        }
+        if let Some(buffer) = self.buffer {
+            write!(f, ", {buffer:?} buffer")?;
+        }
+        if let Some(block) = self.block {
+            write!(f, ", block {block}")?;
+        }
+        write!(f, ": {}: {}", self.kind, self.message)
+    }
+}
+
+/// How far a verification is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct VerifyProgress<'a> {
+    /// The column that is looked at now.
+    pub field: &'a str,
+    /// Columns of stripes that are done.
+    pub done: u64,
+    /// Columns of all stripes.
+    pub total: u64,
+}
+
+/// Where a problem is.
+#[derive(Debug, Clone, Default)]
+pub(super) struct At {
+    pub(super) file: String,
+    pub(super) stripe: Option<u64>,
+    pub(super) field: Option<String>,
+    pub(super) buffer: Option<BufferKind>,
+    pub(super) block: Option<u64>,
+}
+
+impl At {
+    /// A place in a file.
+    pub(super) fn file(file: String) -> Self {
+        Self {
+            file,
+            ..Self::default()
+        }
+    }
+
+    /// The buffer of that kind, in the file that holds it.
+    pub(super) fn buffer(&self, kind: BufferKind, file: String) -> Self {
+        Self {
+            file,
+            buffer: Some(kind),
+            ..self.clone()
+        }
+    }
+
+    /// The block of that ordinal.
+    pub(super) fn block(&self, ordinal: usize) -> Self {
+        Self {
+            block: Some(ordinal as u64),
+            ..self.clone()
+        }
+    }
+}
+
+impl VerifyReport {
+    /// Whether nothing is wrong.
+    pub fn is_sound(&self) -> bool {
+        self.problems.is_empty() && self.omitted == 0
+    }
+
+    /// Number of problems, those that were not kept included.
+    pub fn num_problems(&self) -> u64 {
+        self.problems.len() as u64 + self.omitted
+    }
+
+    /// Notes a problem.
+    pub(super) fn add(&mut self, at: At, error: &Error) {
+        let problem = at.problem(error);
+        if self.problems.len() < MAX_PROBLEMS {
+            self.problems.push(problem);
+        } else {
+            self.omitted += 1;
+        }
+    }
+}
+
+impl At {
+    fn problem(self, error: &Error) -> Problem {
+        // Places that the problem names anyway are left out of its text.
+        let known = |place: &str| {
+            let named = |name: Option<String>| name.is_some_and(|name| name == place);
+            place == self.file
+                || named(self.stripe.map(|n| format!("stripe {n}")))
+                || named(self.buffer.map(|kind| format!("{kind:?} buffer")))
+                || named(self.block.map(|n| format!("block {n}")))
+        };
+        let element = error.element();
+        let places: Vec<&str> = element
+            .split(", ")
+            .filter(|p| !p.is_empty() && !known(p))
+            .collect();
+        let message = match places.is_empty() {
+            true => error.message().to_owned(),
+            false => format!("{}: {}", places.join(", "), error.message()),
+        };
+        Problem {
+            file: self.file,
+            stripe: self.stripe,
+            field: self.field,
+            buffer: self.buffer,
+            block: self.block,
+            kind: error.kind(),
+            message,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_problem_names_each_place_once() {
+        let at = At {
+            stripe: Some(3),
+            field: Some("a.b".to_owned()),
+            ..At::file("x.shard".to_owned())
+        };
+        let at = at.buffer(BufferKind::Data, "y.stripe".to_owned()).block(7);
+        let error = Error::new(ErrorKind::Checksum, "expected 1, computed 2")
+            .within("block 7")
+            .within("Data buffer")
+            .within("header");
+        assert_eq!(
+            at.problem(&error).to_string(),
+            "y.stripe, stripe 3, field `a.b`, Data buffer, block 7: checksum mismatch: \
+             header: expected 1, computed 2"
+        );
+    }
+}

@@ -1,0 +1,15 @@
+//! Which columns the rows of a shard are sorted by, for planners.
+
+/// Name of the shard property that lists the sorting columns.
+pub const SORTING_COLUMNS_PROPERTY: &str = "arrow_shard.sorting_columns";
+
+/// A column that the rows of a shard are sorted by.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct SortingColumn {
+    /// Path of the column, its parts joined by `.`.
+    pub path: String,
+    /// Whether the values descend.
+    pub descending: bool,
+    /// Whether nulls come first.
+    pub nulls_first: bool,
+}

@@ -1,0 +1,523 @@
+//! One stripe field: from chunks to encoded buffers and a descriptor.
+
+use super::dictionary::DictionaryEncoder;
+use super::number::{NumberEncoder, Settings, finish_bits};
+use super::strings::{BytesEncoder, offsets_encoder, raw_offsets};
+use crate::buffer::{FinishedBuffer, Physical, words};
+use crate::column::{Chunk, Values};
+use crate::encoding::{NumberKind, Word};
+use crate::error::{Error, Result};
+use crate::format::{
+    AnyValue, BasicType, BufferKind, DataType, FieldDescriptor, RangeStats, TypeStats, ValueKind,
+};
+use crate::stats::{ByteStats, DecimalWidth, NumberDomain, NumberStats};
+use arrow_buffer::{BooleanBuffer, BooleanBufferBuilder, Buffer, NullBuffer};
+
+/// What the writer knows of a schema node.
+#[derive(Debug, Clone)]
+pub(super) struct FieldPlan {
+    pub(super) basic_type: BasicType,
+    pub(super) physical: Physical,
+    pub(super) domain: NumberDomain,
+    pub(super) decimals: Option<DecimalWidth>,
+    /// Most entries that the keys of the Arrow dictionary type can tell apart.
+    pub(super) max_entries: usize,
+    /// Whether the Arrow dictionary type keeps the order of its entries.
+    pub(super) ordered: bool,
+    /// Whether the Arrow type has 64-bit offsets, which raw offsets then have too.
+    pub(super) wide_offsets: bool,
+    pub(super) settings: Settings,
+}
+
+impl FieldPlan {
+    /// The plan for a node of the shard's schema.
+    pub(super) fn new(node: &DataType, settings: Settings) -> Result<Self> {
+        let physical = Physical::of(node)?;
+        let domain = match node.basic_type {
+            BasicType::Float32 | BasicType::Float64 => NumberDomain::Float,
+            _ if node.label() == "arrow.float16" => NumberDomain::Half,
+            _ if node.signed => NumberDomain::Signed,
+            _ => NumberDomain::Unsigned,
+        };
+        let decimals = match (node.label(), physical) {
+            ("arrow.decimal", Physical::Fixed(16)) => Some(DecimalWidth::Bits128),
+            ("arrow.decimal", Physical::Fixed(32)) => Some(DecimalWidth::Bits256),
+            _ => None,
+        };
+        let is_leaf = !matches!(
+            physical,
+            Physical::Presence | Physical::Lists | Physical::Bits | Physical::Union
+        );
+        Ok(Self {
+            basic_type: node.basic_type,
+            physical,
+            domain,
+            decimals,
+            max_entries: usize::MAX,
+            ordered: false,
+            wide_offsets: false,
+            settings: Settings {
+                // Only blocks have a place for presence, and only those of leaf values.
+                embedded_presence: settings.embedded_presence && is_leaf && !settings.is_raw(),
+                ..settings
+            },
+        })
+    }
+}
+
+/// A finished field: its buffers, and its descriptor without them.
+#[derive(Debug)]
+pub(super) struct EncodedField {
+    pub(super) descriptor: FieldDescriptor,
+    pub(super) buffers: Vec<FinishedBuffer>,
+}
+
+/// Encodes one stripe field.
+#[derive(Debug)]
+pub(super) struct FieldEncoder {
+    plan: FieldPlan,
+    positions: u64,
+    null_count: u64,
+    /// Presence of all positions, from the first null on.
+    presence: Option<BooleanBufferBuilder>,
+    values: ValueEncoder,
+}
+
+#[derive(Debug)]
+enum ValueEncoder {
+    /// No chunk has come yet.
+    Empty,
+    Presence,
+    Bits(BooleanBufferBuilder, BitCounts),
+    Number1(NumberField<u8>),
+    Number2(NumberField<u16>),
+    Number4(NumberField<u32>),
+    Number8(NumberField<u64>),
+    Bytes(BytesEncoder),
+    Dictionary(DictionaryEncoder),
+    Lists(ListEncoder),
+    Union(NumberEncoder<u8>, Option<NumberEncoder<u64>>, Vec<u64>),
+}
+
+#[derive(Debug, Default)]
+struct BitCounts {
+    trues: u64,
+    falses: u64,
+}
+
+#[derive(Debug)]
+struct NumberField<W> {
+    encoder: NumberEncoder<W>,
+    stats: NumberStats<W>,
+}
+
+#[derive(Debug)]
+enum ListEncoder {
+    Raw(Vec<u64>),
+    Blocks(NumberEncoder<u64>, u64),
+}
+
+impl<W: Word> NumberField<W> {
+    fn new(plan: &FieldPlan) -> Self {
+        Self {
+            encoder: NumberEncoder::new(plan.domain.kind(), plan.settings),
+            stats: NumberStats::new(plan.domain),
+        }
+    }
+
+    fn push(&mut self, data: &Buffer, len: usize, nulls: Option<&NullBuffer>) -> Result<()> {
+        let words = words::<W>(data).slice(0, len);
+        match nulls {
+            None => self.stats.update(&words),
+            Some(nulls) => {
+                for (start, end) in nulls.inner().set_slices() {
+                    self.stats.update(&words[start..end]);
+                }
+            }
+        }
+        self.encoder.push(&words, nulls)
+    }
+}
+
+impl FieldEncoder {
+    pub(super) fn new(plan: FieldPlan) -> Self {
+        Self {
+            plan,
+            positions: 0,
+            null_count: 0,
+            presence: None,
+            values: ValueEncoder::Empty,
+        }
+    }
+
+    /// Whether appending the chunk would overflow the keys of the Arrow dictionary type.
+    pub(super) fn would_overflow(&self, chunk: &Chunk<Values>) -> bool {
+        match (&self.values, &chunk.values) {
+            (ValueEncoder::Dictionary(dictionary), Values::Dictionary { codes, entries }) => {
+                let nulls = chunk.nulls.as_ref();
+                dictionary.would_overflow(codes, nulls, entries, self.plan.max_entries)
+            }
+            _ => false,
+        }
+    }
+
+    /// Appends a chunk.
+    pub(super) fn push(&mut self, chunk: &Chunk<Values>) -> Result<()> {
+        let nulls = chunk.nulls.as_ref().filter(|n| n.null_count() > 0);
+        self.push_presence(chunk.len, nulls);
+        if let ValueEncoder::Empty = self.values {
+            self.values = ValueEncoder::for_chunk(&self.plan, &chunk.values)?;
+        }
+        let (values, len) = (&chunk.values, chunk.len);
+        match (&mut self.values, values) {
+            (ValueEncoder::Presence, Values::None) => Ok(()),
+            (ValueEncoder::Bits(bits, counts), Values::Bits(chunk)) => {
+                push_bits(bits, counts, chunk, nulls);
+                Ok(())
+            }
+            (ValueEncoder::Number1(f), Values::Fixed { data, .. }) => f.push(data, len, nulls),
+            (ValueEncoder::Number2(f), Values::Fixed { data, .. }) => f.push(data, len, nulls),
+            (ValueEncoder::Number4(f), Values::Fixed { data, .. }) => f.push(data, len, nulls),
+            (ValueEncoder::Number8(f), Values::Fixed { data, .. }) => f.push(data, len, nulls),
+            (ValueEncoder::Bytes(f), Values::Fixed { data, .. }) => f.push_fixed(data, len, nulls),
+            (ValueEncoder::Bytes(f), Values::Bytes(bytes)) => f.push(bytes, len, nulls),
+            (ValueEncoder::Dictionary(f), Values::Dictionary { codes, entries }) => {
+                f.push(codes, nulls, entries)
+            }
+            (ValueEncoder::Lists(f), Values::Offsets(offsets)) => f.push(offsets),
+            (ValueEncoder::Union(kinds, slots, next), Values::Union { ordinals, offsets }) => {
+                push_union(kinds, slots, next, ordinals, offsets.as_deref())
+            }
+            _ => Err(Error::invalid("a chunk does not fit the field")),
+        }
+    }
+
+    fn push_presence(&mut self, len: usize, nulls: Option<&NullBuffer>) {
+        let positions = self.positions;
+        self.positions += len as u64;
+        if let Some(nulls) = nulls {
+            self.null_count += nulls.null_count() as u64;
+            let presence = self.presence.get_or_insert_with(|| {
+                #[expect(
+                    clippy::cast_possible_truncation,
+                    reason = "the positions of a stripe are in memory"
+                )]
+                let earlier = positions as usize;
+                let mut bits = BooleanBufferBuilder::new(earlier + len);
+                bits.append_n(earlier, true);
+                bits
+            });
+            presence.append_buffer(nulls.inner());
+        } else if let Some(presence) = &mut self.presence {
+            presence.append_n(len, true);
+        }
+    }
+
+    /// Bytes held in memory.
+    pub(super) fn memory_size(&self) -> usize {
+        let bits = |b: &BooleanBufferBuilder| b.len() / 8;
+        let values = match &self.values {
+            ValueEncoder::Empty | ValueEncoder::Presence => 0,
+            ValueEncoder::Bits(b, _) => bits(b),
+            ValueEncoder::Number1(f) => f.encoder.memory_size(),
+            ValueEncoder::Number2(f) => f.encoder.memory_size(),
+            ValueEncoder::Number4(f) => f.encoder.memory_size(),
+            ValueEncoder::Number8(f) => f.encoder.memory_size(),
+            ValueEncoder::Bytes(f) => f.memory_size(),
+            ValueEncoder::Dictionary(f) => f.memory_size(),
+            ValueEncoder::Lists(ListEncoder::Raw(offsets)) => offsets.capacity() * 8,
+            ValueEncoder::Lists(ListEncoder::Blocks(f, _)) => f.memory_size(),
+            ValueEncoder::Union(kinds, slots, _) => {
+                kinds.memory_size() + slots.as_ref().map_or(0, NumberEncoder::memory_size)
+            }
+        };
+        values + self.presence.as_ref().map_or(0, bits)
+    }
+
+    /// The buffers and the descriptor of the field.
+    pub(super) fn finish(self) -> Result<EncodedField> {
+        let nulls_embedded = self.plan.settings.embedded_presence
+            && !matches!(self.values, ValueEncoder::Dictionary(_));
+        let mut descriptor = FieldDescriptor {
+            position_count: self.positions,
+            null_count: Some(self.null_count),
+            ..FieldDescriptor::default()
+        };
+        let is_union = self.plan.physical == Physical::Union;
+        let all_null = self.positions > 0 && self.null_count == self.positions && !is_union;
+        let present = self.positions - self.null_count;
+        let finished = self.values.finish(&self.plan, present)?;
+        descriptor.raw_data_size = finished.raw_data_size;
+        descriptor.range_stats = finished.range;
+        descriptor.type_specific = finished.type_stats;
+        descriptor.constant_value = match finished.constant {
+            _ if all_null => Some(AnyValue::null()),
+            Some(constant) if self.null_count == 0 && self.positions > 0 => Some(constant),
+            _ => None,
+        };
+        let mut buffers = Vec::new();
+        if descriptor.constant_value.is_none() {
+            buffers = finished.buffers;
+            descriptor.dictionary_size = finished.dictionary_size;
+            if let Some(mut presence) = self.presence.filter(|_| !nulls_embedded) {
+                let bits = presence.finish();
+                buffers.push(finish_bits(
+                    &bits,
+                    self.plan.settings,
+                    BufferKind::Presence,
+                )?);
+            }
+        }
+        Ok(EncodedField {
+            descriptor,
+            buffers,
+        })
+    }
+}
+
+fn push_bits(
+    bits: &mut BooleanBufferBuilder,
+    counts: &mut BitCounts,
+    values: &BooleanBuffer,
+    nulls: Option<&NullBuffer>,
+) {
+    let (values, present) = match nulls {
+        // What stands under a null is written as false.
+        Some(nulls) => (values & nulls.inner(), values.len() - nulls.null_count()),
+        None => (values.clone(), values.len()),
+    };
+    let trues = values.count_set_bits();
+    counts.trues += trues as u64;
+    counts.falses += (present - trues) as u64;
+    bits.append_buffer(&values);
+}
+
+fn push_union(
+    kinds: &mut NumberEncoder<u8>,
+    slots: &mut Option<NumberEncoder<u64>>,
+    next: &mut Vec<u64>,
+    ordinals: &[u8],
+    offsets: Option<&[u64]>,
+) -> Result<()> {
+    kinds.push(ordinals, None)?;
+    let (Some(slots), Some(offsets)) = (slots, offsets) else {
+        return Ok(());
+    };
+    let mut counts: Vec<u64> = Vec::new();
+    let shifted: Vec<u64> = ordinals
+        .iter()
+        .zip(offsets)
+        .map(|(&ordinal, &offset)| {
+            let child = usize::from(ordinal);
+            let most = next.len().max(child + 1);
+            next.resize(most, 0);
+            counts.resize(most.max(counts.len()), 0);
+            counts[child] += 1;
+            next[child] + offset
+        })
+        .collect();
+    for (next, count) in next.iter_mut().zip(counts) {
+        *next += count;
+    }
+    slots.push(&shifted, None)
+}
+
+impl ListEncoder {
+    fn push(&mut self, offsets: &[u64]) -> Result<()> {
+        let ends = offsets.get(1..).unwrap_or_default();
+        match self {
+            Self::Raw(all) => {
+                let base = all.last().copied().unwrap_or(0);
+                all.extend(ends.iter().map(|end| base + end));
+                Ok(())
+            }
+            Self::Blocks(encoder, base) => {
+                let shifted: Vec<u64> = ends.iter().map(|end| *base + end).collect();
+                *base = shifted.last().copied().unwrap_or(*base);
+                encoder.push(&shifted, None)
+            }
+        }
+    }
+}
+
+/// What the values of a field come to.
+#[derive(Default)]
+struct FinishedValues {
+    buffers: Vec<FinishedBuffer>,
+    constant: Option<AnyValue>,
+    range: Option<RangeStats>,
+    type_stats: Option<TypeStats>,
+    dictionary_size: Option<u64>,
+    raw_data_size: Option<u64>,
+}
+
+impl ValueEncoder {
+    fn for_chunk(plan: &FieldPlan, values: &Values) -> Result<Self> {
+        if let Values::Dictionary { .. } = values {
+            return Ok(Self::Dictionary(DictionaryEncoder::new(
+                plan.basic_type,
+                plan.physical,
+                plan.ordered,
+                plan.settings,
+            )));
+        }
+        let stats = ByteStats::new(plan.decimals);
+        Ok(match plan.physical {
+            Physical::Presence => Self::Presence,
+            Physical::Bits => Self::Bits(BooleanBufferBuilder::new(0), BitCounts::default()),
+            Physical::Number(1) => Self::Number1(NumberField::new(plan)),
+            Physical::Number(2) => Self::Number2(NumberField::new(plan)),
+            Physical::Number(4) => Self::Number4(NumberField::new(plan)),
+            Physical::Number(_) => Self::Number8(NumberField::new(plan)),
+            Physical::Fixed(size) => {
+                Self::Bytes(BytesEncoder::new(plan.settings, Some(size), stats))
+            }
+            Physical::Bytes => Self::Bytes(BytesEncoder::new(plan.settings, None, stats)),
+            Physical::Lists if plan.settings.is_raw() => Self::Lists(ListEncoder::Raw(vec![0])),
+            Physical::Lists => {
+                let mut encoder = offsets_encoder(plan.settings);
+                encoder.push(&[0], None)?;
+                Self::Lists(ListEncoder::Blocks(encoder, 0))
+            }
+            Physical::Union => {
+                let dense = matches!(
+                    values,
+                    Values::Union {
+                        offsets: Some(_),
+                        ..
+                    }
+                );
+                Self::Union(
+                    NumberEncoder::new(NumberKind::Unsigned, plan.settings),
+                    dense.then(|| offsets_encoder(plan.settings)),
+                    Vec::new(),
+                )
+            }
+        })
+    }
+
+    fn finish(self, plan: &FieldPlan, present: u64) -> Result<FinishedValues> {
+        let width = plan.physical.width().unwrap_or(0) as u64;
+        Ok(match self {
+            Self::Empty | Self::Presence => FinishedValues::default(),
+            Self::Bits(mut bits, counts) => {
+                let constant = match (counts.trues, counts.falses) {
+                    (_, 0) => Some(AnyValue::from(true)),
+                    (0, _) => Some(AnyValue::from(false)),
+                    _ => None,
+                };
+                FinishedValues {
+                    buffers: vec![finish_bits(
+                        &bits.finish(),
+                        plan.settings,
+                        BufferKind::Data,
+                    )?],
+                    constant,
+                    type_stats: Some(TypeStats::Boolean {
+                        true_count: counts.trues,
+                        false_count: counts.falses,
+                    }),
+                    raw_data_size: Some(present),
+                    ..FinishedValues::default()
+                }
+            }
+            Self::Number1(field) => field.finish(present)?,
+            Self::Number2(field) => field.finish(present)?,
+            Self::Number4(field) => field.finish(present)?,
+            Self::Number8(field) => field.finish(present)?,
+            Self::Bytes(field) => {
+                let raw = match plan.physical {
+                    Physical::Fixed(_) => present * width,
+                    _ => field.total_bytes(),
+                };
+                FinishedValues {
+                    constant: field.stats().constant().map(|c| byte_constant(c, plan)),
+                    range: field.stats().range(),
+                    raw_data_size: Some(raw),
+                    buffers: field.finish(plan.wide_offsets)?,
+                    ..FinishedValues::default()
+                }
+            }
+            Self::Dictionary(field) => finish_dictionary(field, plan)?,
+            Self::Lists(ListEncoder::Raw(offsets)) => FinishedValues {
+                buffers: vec![raw_offsets(&offsets, plan.wide_offsets)],
+                ..FinishedValues::default()
+            },
+            Self::Lists(ListEncoder::Blocks(encoder, _)) => FinishedValues {
+                buffers: vec![encoder.finish(BufferKind::Offsets)?],
+                ..FinishedValues::default()
+            },
+            Self::Union(kinds, slots, _) => {
+                let mut buffers = vec![kinds.finish(BufferKind::Data)?];
+                if let Some(slots) = slots {
+                    buffers.push(slots.finish(BufferKind::Offsets)?);
+                }
+                FinishedValues {
+                    buffers,
+                    ..FinishedValues::default()
+                }
+            }
+        })
+    }
+}
+
+impl<W: Word> NumberField<W> {
+    fn finish(self, present: u64) -> Result<FinishedValues> {
+        Ok(FinishedValues {
+            constant: self.stats.constant(),
+            range: self.stats.range(),
+            raw_data_size: Some(present * W::BYTES as u64),
+            buffers: vec![self.encoder.finish(BufferKind::Data)?],
+            ..FinishedValues::default()
+        })
+    }
+}
+
+fn byte_constant(value: &[u8], plan: &FieldPlan) -> AnyValue {
+    match (plan.basic_type, std::str::from_utf8(value)) {
+        (BasicType::String, Ok(text)) => text.into(),
+        _ => ValueKind::Bytes(value.to_vec()).into(),
+    }
+}
+
+fn finish_dictionary(field: DictionaryEncoder, plan: &FieldPlan) -> Result<FinishedValues> {
+    let entries = field.entries();
+    let kind = matches!(plan.physical, Physical::Number(_)).then(|| plan.domain.kind());
+    let (constant, range) = match plan.physical {
+        Physical::Number(1) => number_entries::<u8>(&field, plan),
+        Physical::Number(2) => number_entries::<u16>(&field, plan),
+        Physical::Number(4) => number_entries::<u32>(&field, plan),
+        Physical::Number(_) => number_entries::<u64>(&field, plan),
+        _ => {
+            let mut stats = ByteStats::new(plan.decimals);
+            (0..entries).for_each(|code| stats.update(field.entry(code)));
+            let constant = stats.constant().map(|c| byte_constant(c, plan));
+            (constant, stats.range())
+        }
+    };
+    Ok(FinishedValues {
+        // Entries of an ordered dictionary may be unused, and then say nothing of the values.
+        constant: constant.filter(|_| !plan.ordered),
+        range: range.filter(|_| !plan.ordered),
+        dictionary_size: Some(entries as u64),
+        raw_data_size: Some(field.raw_bytes()),
+        buffers: field.finish(kind)?,
+        ..FinishedValues::default()
+    })
+}
+
+fn number_entries<W: Word>(
+    field: &DictionaryEncoder,
+    plan: &FieldPlan,
+) -> (Option<AnyValue>, Option<RangeStats>) {
+    let mut stats = NumberStats::<W>::new(plan.domain);
+    for code in 0..field.entries() {
+        stats.update(
+            &W::chunks(field.entry(code))
+                .iter()
+                .map(|&c| W::from_le(c))
+                .collect::<Vec<_>>(),
+        );
+    }
+    (stats.constant(), stats.range())
+}

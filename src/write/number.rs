@@ -1,0 +1,200 @@
+//! Numbers on their way into blocks or a raw buffer.
+
+use super::choose;
+use super::options::Profile;
+use crate::buffer::{BlockStreamWriter, FinishedBuffer};
+use crate::encoding::{NumberKind, Word};
+use crate::encoding::{number, presence};
+use crate::error::Result;
+use crate::format::BufferKind;
+use arrow_buffer::{BooleanBuffer, BooleanBufferBuilder, NullBuffer};
+
+/// Positions after which blocks end, and encodings are chosen anew. Scans that are split by
+/// record range, and parallel tasks, meet at these borders.
+pub(super) const WINDOW: usize = 65_536;
+
+/// How the buffers of a column are written.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Settings {
+    pub(super) profile: Profile,
+    /// Whether presence goes into the blocks of the values.
+    pub(super) embedded_presence: bool,
+    pub(super) block_values: usize,
+}
+
+impl Settings {
+    /// Whether buffers are raw.
+    pub(super) fn is_raw(&self) -> bool {
+        self.profile == Profile::Plain
+    }
+}
+
+/// Presence that is to go into the blocks of the staged values.
+#[derive(Debug, Default)]
+pub(super) struct StagedPresence(Option<BooleanBufferBuilder>);
+
+impl StagedPresence {
+    /// Appends the presence of `len` values to those of `staged` earlier ones.
+    pub(super) fn append(&mut self, staged: usize, len: usize, nulls: Option<&BooleanBuffer>) {
+        if nulls.is_none() && self.0.is_none() {
+            return;
+        }
+        let bits = self.0.get_or_insert_with(|| {
+            let mut bits = BooleanBufferBuilder::new(WINDOW);
+            bits.append_n(staged, true);
+            bits
+        });
+        match nulls {
+            Some(nulls) => bits.append_buffer(nulls),
+            None => bits.append_n(len, true),
+        }
+    }
+
+    /// Takes the presence of all staged values.
+    pub(super) fn take(&mut self) -> Option<BooleanBuffer> {
+        self.0.take().map(|mut bits| bits.finish())
+    }
+}
+
+/// Encodes the numbers of one stripe field.
+#[derive(Debug)]
+pub(super) struct NumberEncoder<W> {
+    kind: NumberKind,
+    settings: Settings,
+    /// The values of the current window; of the whole stripe if the buffer is raw.
+    staged: Vec<W>,
+    presence: StagedPresence,
+    blocks: BlockStreamWriter,
+    last: W,
+}
+
+impl<W: Word> NumberEncoder<W> {
+    pub(super) fn new(kind: NumberKind, settings: Settings) -> Self {
+        Self {
+            kind,
+            settings,
+            staged: Vec::new(),
+            presence: StagedPresence::default(),
+            blocks: BlockStreamWriter::default(),
+            last: W::ZERO,
+        }
+    }
+
+    /// Appends values. Null positions take the value before them, which encodes best and shows
+    /// nothing of what the array held there.
+    pub(super) fn push(&mut self, values: &[W], nulls: Option<&NullBuffer>) -> Result<()> {
+        let mut at = 0;
+        while at < values.len() {
+            let room = if self.settings.is_raw() {
+                values.len() - at
+            } else {
+                (WINDOW - self.staged.len()).min(values.len() - at)
+            };
+            let part = &values[at..at + room];
+            let nulls = nulls.map(|n| n.inner().slice(at, room));
+            if self.settings.embedded_presence {
+                self.presence
+                    .append(self.staged.len(), room, nulls.as_ref());
+            }
+            match &nulls {
+                None => self.staged.extend_from_slice(part),
+                Some(nulls) => self.extend_filled(part, nulls),
+            }
+            self.last = self.staged.last().copied().unwrap_or(self.last);
+            at += room;
+            if !self.settings.is_raw() && self.staged.len() == WINDOW {
+                self.flush()?;
+            }
+        }
+        Ok(())
+    }
+
+    fn extend_filled(&mut self, values: &[W], nulls: &BooleanBuffer) {
+        let mut done = 0;
+        for (start, end) in nulls.set_slices() {
+            let fill = if done == 0 && self.staged.is_empty() && self.blocks.size() == 0 {
+                values[start]
+            } else {
+                self.staged.last().copied().unwrap_or(self.last)
+            };
+            self.staged.extend(std::iter::repeat_n(fill, start - done));
+            self.staged.extend_from_slice(&values[start..end]);
+            done = end;
+        }
+        let fill = self.staged.last().copied().unwrap_or(self.last);
+        self.staged
+            .extend(std::iter::repeat_n(fill, values.len() - done));
+    }
+
+    fn flush(&mut self) -> Result<()> {
+        let nulls = self.presence.take();
+        let plan = choose::number_plan(&self.staged, self.kind, self.settings.profile);
+        for (i, values) in self.staged.chunks(self.settings.block_values).enumerate() {
+            let section = match &nulls {
+                Some(nulls) => {
+                    let start = i * self.settings.block_values;
+                    presence::encode(&nulls.slice(start, values.len()), false)?
+                }
+                None => Vec::new(),
+            };
+            self.blocks.push(values.len(), &section, |out| {
+                number::encode(values, self.kind, &plan, out)
+            })?;
+        }
+        self.last = self.staged.last().copied().unwrap_or(self.last);
+        self.staged.clear();
+        Ok(())
+    }
+
+    /// Bytes held in memory.
+    pub(super) fn memory_size(&self) -> usize {
+        self.staged.capacity() * W::BYTES + self.blocks.size()
+    }
+
+    /// The finished buffer.
+    pub(super) fn finish(mut self, buffer: BufferKind) -> Result<FinishedBuffer> {
+        if self.settings.is_raw() {
+            return Ok(FinishedBuffer::raw(buffer, to_le_bytes(&self.staged)));
+        }
+        if !self.staged.is_empty() {
+            self.flush()?;
+        }
+        let embedded = self.settings.embedded_presence;
+        Ok(self.blocks.finish(buffer)?.with_embedded(embedded, false))
+    }
+}
+
+/// The bytes of words, as they stand in a raw buffer.
+pub(super) fn to_le_bytes<W: Word>(words: &[W]) -> Vec<u8> {
+    let mut bytes = vec![0; words.len() * W::BYTES];
+    for (to, word) in W::chunks_mut(&mut bytes).iter_mut().zip(words) {
+        *to = word.to_le();
+    }
+    bytes
+}
+
+/// Encodes a bitmap: the values of a Boolean field, or presence.
+pub(super) fn finish_bits(
+    bits: &BooleanBuffer,
+    settings: Settings,
+    buffer: BufferKind,
+) -> Result<FinishedBuffer> {
+    let mut bytes = bits.sliced().as_slice()[..bits.len().div_ceil(8)].to_vec();
+    let spare = bytes.len() * 8 - bits.len();
+    if let Some(last) = bytes.last_mut() {
+        *last &= 0xff >> spare;
+    }
+    // Blocks of bits count bytes, and have to end at every window of positions.
+    let most = settings.block_values.min(WINDOW / 8);
+    let settings = Settings {
+        embedded_presence: false,
+        block_values: 1 << most.ilog2(),
+        ..settings
+    };
+    if settings.is_raw() {
+        return Ok(FinishedBuffer::raw(buffer, bytes));
+    }
+    let mut encoder = NumberEncoder::<u8>::new(NumberKind::Unsigned, settings);
+    encoder.push(&bytes, None)?;
+    encoder.finish(buffer)
+}

@@ -1,0 +1,256 @@
+//! What a writer may be told.
+
+use crate::column::TypeMapping;
+use crate::error::{Error, Result};
+use crate::format::NameValuePair;
+use crate::settings::settings;
+use crate::sorting::SortingColumn;
+use std::collections::HashMap;
+
+/// How hard a writer tries to make data small.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+#[non_exhaustive]
+pub enum Profile {
+    /// Arrow's own buffers, which a memory map gives back without copying.
+    Plain,
+    /// Lightweight encodings that are decoded at memory speed.
+    #[default]
+    Balanced,
+    /// Zstandard where it makes data smaller.
+    HighCompression,
+}
+
+/// Which files a shard is made of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub enum Layout {
+    /// One file holds the stripes and the directory.
+    #[default]
+    SingleFile,
+    /// A directory file, and one file per stripe beside it.
+    TwoLevel,
+}
+
+/// Where the presence of nullable leaf values is stored.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub enum PresenceLayout {
+    /// In a buffer of its own, one bit per position before encoding.
+    #[default]
+    Separate,
+    /// In the blocks of the values.
+    Embedded,
+}
+
+/// Options of one column, where they differ from those of the shard.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct ColumnOptions {
+    profile: Option<Profile>,
+    presence: Option<PresenceLayout>,
+    properties: Vec<NameValuePair>,
+}
+
+impl ColumnOptions {
+    /// Sets the column's own [`Profile`].
+    #[must_use]
+    pub fn with_profile(mut self, profile: Profile) -> Self {
+        self.profile = Some(profile);
+        self
+    }
+
+    /// The column's own profile, if it has one.
+    pub fn profile(&self) -> Option<Profile> {
+        self.profile
+    }
+
+    /// Sets the column's own [`PresenceLayout`].
+    #[must_use]
+    pub fn with_presence(mut self, presence: PresenceLayout) -> Self {
+        self.presence = Some(presence);
+        self
+    }
+
+    /// The column's own presence layout, if it has one.
+    pub fn presence(&self) -> Option<PresenceLayout> {
+        self.presence
+    }
+
+    /// Adds a property to the column's field descriptor of every stripe. Names that start with
+    /// `arrow_shard.` are reserved.
+    #[must_use]
+    pub fn with_property(mut self, property: NameValuePair) -> Self {
+        self.properties.push(property);
+        self
+    }
+
+    /// The column's properties.
+    pub fn properties(&self) -> &[NameValuePair] {
+        &self.properties
+    }
+}
+
+/// Options of a [`ShardWriter`](super::ShardWriter).
+///
+/// ```
+/// use arrow_shard::write::{ColumnOptions, Profile, WriterOptions};
+/// let options = WriterOptions::default()
+///     .with_profile(Profile::HighCompression)
+///     .with_stripe_rows(500_000)
+///     .with_column("id", ColumnOptions::default().with_profile(Profile::Plain));
+/// assert_eq!(options.stripe_rows(), 500_000);
+/// ```
+#[derive(Debug, Clone, PartialEq)]
+pub struct WriterOptions {
+    profile: Profile,
+    layout: Layout,
+    mapping: TypeMapping,
+    presence: PresenceLayout,
+    stripe_rows: u64,
+    stripe_bytes: u64,
+    memory_limit: u64,
+    block_values: usize,
+    creation_time: Option<u64>,
+    columns: HashMap<String, ColumnOptions>,
+    sorting_columns: Vec<SortingColumn>,
+    properties: Vec<NameValuePair>,
+    stripe_properties: Vec<NameValuePair>,
+    overwrite: bool,
+}
+
+impl Default for WriterOptions {
+    fn default() -> Self {
+        Self {
+            profile: Profile::default(),
+            layout: Layout::default(),
+            mapping: TypeMapping::Lossless,
+            presence: PresenceLayout::default(),
+            stripe_rows: 1 << 20,
+            stripe_bytes: 256 << 20,
+            memory_limit: 512 << 20,
+            block_values: 8192,
+            creation_time: None,
+            columns: HashMap::new(),
+            sorting_columns: Vec::new(),
+            properties: Vec::new(),
+            stripe_properties: Vec::new(),
+            overwrite: false,
+        }
+    }
+}
+
+settings! {
+    WriterOptions {
+        /// How hard to compress; [`Profile::Balanced`] by default.
+        profile, with_profile: Profile;
+        /// Which files to write; [`Layout::SingleFile`] by default.
+        layout, with_layout: Layout;
+        /// How Arrow types become types of the shard; lossless by default.
+        mapping, with_mapping: TypeMapping;
+        /// Where presence of leaf values goes; [`PresenceLayout::Separate`] by default.
+        presence, with_presence: PresenceLayout;
+        /// Most rows of a stripe; 1,048,576 by default.
+        stripe_rows, with_stripe_rows: u64;
+        /// Bytes of Arrow data after which a stripe ends; 256 MiB by default.
+        stripe_bytes, with_stripe_bytes: u64;
+        /// Bytes that the writer may hold before it ends a stripe early; 512 MiB by default.
+        memory_limit, with_memory_limit: u64;
+        /// Values of a block, a multiple of 1,024 up to 65,536; 8,192 by default.
+        block_values, with_block_values: usize;
+        /// Time of creation in 100 ns ticks since 0001-01-01, for reproducible files; now by default.
+        creation_time, with_creation_time: Option<u64>;
+        /// Whether [`ShardWriter::create`](super::ShardWriter::create) may replace a file; not by default.
+        overwrite, with_overwrite: bool;
+    }
+}
+
+impl WriterOptions {
+    /// Sets the options of a top-level column and everything below it.
+    #[must_use]
+    pub fn with_column(mut self, name: impl Into<String>, options: ColumnOptions) -> Self {
+        self.columns.insert(name.into(), options);
+        self
+    }
+
+    /// The options of the columns that have their own.
+    pub fn columns(&self) -> &HashMap<String, ColumnOptions> {
+        &self.columns
+    }
+
+    /// Declares the columns that the rows are sorted by. The writer does not sort or check.
+    #[must_use]
+    pub fn with_sorting_columns(mut self, columns: Vec<SortingColumn>) -> Self {
+        self.sorting_columns = columns;
+        self
+    }
+
+    /// The columns that the rows are sorted by.
+    pub fn sorting_columns(&self) -> &[SortingColumn] {
+        &self.sorting_columns
+    }
+
+    /// Adds a property of the shard. Names that start with `arrow_shard.` and the name
+    /// `ARROW:schema` are reserved.
+    #[must_use]
+    pub fn with_property(mut self, property: NameValuePair) -> Self {
+        self.properties.push(property);
+        self
+    }
+
+    /// The properties of the shard.
+    pub fn properties(&self) -> &[NameValuePair] {
+        &self.properties
+    }
+
+    /// Adds a property of every stripe. Names that start with `arrow_shard.` are reserved.
+    #[must_use]
+    pub fn with_stripe_property(mut self, property: NameValuePair) -> Self {
+        self.stripe_properties.push(property);
+        self
+    }
+
+    /// The properties of every stripe.
+    pub fn stripe_properties(&self) -> &[NameValuePair] {
+        &self.stripe_properties
+    }
+
+    /// The profile and presence layout of a top-level column.
+    pub(super) fn of_column(&self, name: &str) -> (Profile, PresenceLayout) {
+        let own = self.columns.get(name);
+        (
+            own.and_then(ColumnOptions::profile).unwrap_or(self.profile),
+            own.and_then(ColumnOptions::presence)
+                .unwrap_or(self.presence),
+        )
+    }
+
+    /// Refuses values that make no sense.
+    pub(super) fn validate(&self) -> Result<()> {
+        if self.stripe_rows == 0 || self.stripe_bytes == 0 || self.memory_limit == 0 {
+            return Err(Error::invalid(
+                "stripe_rows, stripe_bytes and memory_limit must be positive",
+            ));
+        }
+        if self.block_values == 0
+            || !self.block_values.is_multiple_of(1024)
+            || self.block_values > 65_536
+        {
+            return Err(Error::invalid(format!(
+                "block_values is {}, expected a multiple of 1,024 up to 65,536",
+                self.block_values
+            )));
+        }
+        let fields = self.columns.values().flat_map(|c| &c.properties);
+        let all = self
+            .properties
+            .iter()
+            .chain(&self.stripe_properties)
+            .chain(fields);
+        for property in all {
+            if property.name.starts_with("arrow_shard.") || property.name == "ARROW:schema" {
+                return Err(Error::invalid(format!(
+                    "the property name `{}` is reserved",
+                    property.name
+                )));
+            }
+        }
+        Ok(())
+    }
+}

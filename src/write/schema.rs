@@ -1,0 +1,170 @@
+//! The schema of the batches: what it becomes in the shard, and whether a batch has it.
+
+use super::field::FieldPlan;
+use super::number::Settings;
+use super::options::{PresenceLayout, Profile, WriterOptions};
+use crate::column::{SchemaOptions, to_shard};
+use crate::error::{Error, ErrorKind, Result, Within};
+use crate::format::{DataType, Schema};
+use arrow_array::{Array, RecordBatch};
+use arrow_schema::{DataType as ArrowType, Field, SchemaRef};
+
+/// The shard's schema: decimals of raw columns keep Arrow's width.
+pub(super) fn shard_schema(schema: &SchemaRef, options: &WriterOptions) -> Result<Schema> {
+    let mut all = Schema::default();
+    for field in schema.fields() {
+        let single = arrow_schema::Schema::new(vec![field.clone()]);
+        let raw = options.of_column(field.name()).0 == Profile::Plain;
+        let schema_options = SchemaOptions {
+            mapping: options.mapping(),
+            arrow_width_decimals: raw,
+        };
+        let mapped = to_shard(&single, &schema_options)?;
+        all.fields.extend(mapped.fields);
+    }
+    all.assign_ids();
+    Ok(all)
+}
+
+pub(super) fn field_plans(
+    schema: &SchemaRef,
+    shard_schema: &Schema,
+    options: &WriterOptions,
+) -> Result<Vec<FieldPlan>> {
+    let mut plans = Vec::new();
+    for (field, shard_field) in schema.fields().iter().zip(&shard_schema.fields) {
+        let (profile, presence) = options.of_column(field.name());
+        let settings = Settings {
+            profile,
+            embedded_presence: presence == PresenceLayout::Embedded,
+            block_values: options.block_values(),
+        };
+        add_plans(field, &shard_field.data_type, settings, &mut plans)
+            .within(|| format!("column `{}`", field.name()))?;
+    }
+    Ok(plans)
+}
+
+/// Adds the plans of a node and everything below it, in the order of their schema ids.
+fn add_plans(
+    field: &Field,
+    node: &DataType,
+    settings: Settings,
+    plans: &mut Vec<FieldPlan>,
+) -> Result<()> {
+    let mut plan = FieldPlan::new(node, settings)?;
+    let mut field = field;
+    // Dictionaries and runs are stored as their values, so that their node is that of the values.
+    let values;
+    match field.data_type() {
+        ArrowType::Dictionary(key, value) => {
+            plan.max_entries = max_keys(key);
+            plan.ordered = field.dict_is_ordered() == Some(true);
+            values = Field::new("", (**value).clone(), true);
+            field = &values;
+        }
+        ArrowType::RunEndEncoded(_, value) => field = value,
+        _ => {}
+    }
+    plan.wide_offsets = matches!(
+        field.data_type(),
+        ArrowType::LargeUtf8
+            | ArrowType::LargeBinary
+            | ArrowType::LargeList(_)
+            | ArrowType::LargeListView(_)
+    );
+    plans.push(plan);
+    for (child, node) in child_fields(field.data_type()).zip(&node.children) {
+        add_plans(child, node, settings, plans)?;
+    }
+    Ok(())
+}
+
+/// The fields of a nested type, in the order of the children of its node.
+fn child_fields(data_type: &ArrowType) -> Box<dyn Iterator<Item = &Field> + '_> {
+    match data_type {
+        ArrowType::List(item)
+        | ArrowType::LargeList(item)
+        | ArrowType::ListView(item)
+        | ArrowType::LargeListView(item)
+        | ArrowType::FixedSizeList(item, _) => Box::new(std::iter::once(item.as_ref())),
+        ArrowType::Struct(fields) => Box::new(fields.iter().map(AsRef::as_ref)),
+        ArrowType::Map(entries, _) => child_fields(entries.data_type()),
+        ArrowType::Union(fields, _) => Box::new(fields.iter().map(|(_, field)| field.as_ref())),
+        ArrowType::RunEndEncoded(_, values) => child_fields(values.data_type()),
+        ArrowType::Dictionary(_, values) => child_fields(values),
+        _ => Box::new(std::iter::empty()),
+    }
+}
+
+/// How many entries keys of an integer type tell apart.
+fn max_keys(key: &ArrowType) -> usize {
+    match key {
+        ArrowType::Int8 => 1 << 7,
+        ArrowType::UInt8 => 1 << 8,
+        ArrowType::Int16 => 1 << 15,
+        ArrowType::UInt16 => 1 << 16,
+        ArrowType::Int32 => 1 << 31,
+        _ => usize::MAX,
+    }
+}
+
+pub(super) fn check_column_names(options: &WriterOptions, schema: &SchemaRef) -> Result<()> {
+    for name in options.columns().keys() {
+        if schema.fields().iter().all(|field| field.name() != name) {
+            return Err(Error::new(
+                ErrorKind::UnknownColumn,
+                format!("options were given for `{name}`, which is no column of the schema"),
+            ));
+        }
+    }
+    Ok(())
+}
+
+pub(super) fn check_batch(schema: &SchemaRef, batch: &RecordBatch) -> Result<()> {
+    let mismatch = |message: String| Err(Error::new(ErrorKind::SchemaMismatch, message));
+    if batch.num_columns() != schema.fields().len() {
+        return mismatch(format!(
+            "the batch has {} columns, the shard {}",
+            batch.num_columns(),
+            schema.fields().len()
+        ));
+    }
+    let given = batch.schema_ref().fields().iter().zip(batch.columns());
+    for (expected, (field, column)) in schema.fields().iter().zip(given) {
+        if expected.name() != field.name() {
+            return mismatch(format!(
+                "the batch has column `{}` where the shard has `{}`",
+                field.name(),
+                expected.name()
+            ));
+        }
+        if !expected.data_type().equals_datatype(column.data_type()) {
+            return mismatch(format!(
+                "column `{}` of the batch is {}, that of the shard {}; cast it first",
+                field.name(),
+                column.data_type(),
+                expected.data_type()
+            ));
+        }
+        if !expected.is_nullable() && column.logical_null_count() > 0 {
+            return mismatch(format!(
+                "column `{}` is declared without nulls, but the batch has {}",
+                field.name(),
+                column.logical_null_count()
+            ));
+        }
+    }
+    Ok(())
+}
+
+/// Bytes of Arrow data that the rows of a batch take.
+pub(super) fn slice_bytes(batch: &RecordBatch) -> Result<u64> {
+    let mut bytes = 0;
+    for column in batch.columns() {
+        // Arrow has no such figure for views; what their buffers take is near enough.
+        let size = column.to_data().get_slice_memory_size();
+        bytes += size.unwrap_or_else(|_| column.get_array_memory_size()) as u64;
+    }
+    Ok(bytes)
+}

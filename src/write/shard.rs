@@ -1,0 +1,422 @@
+//! The writer of shards.
+
+use super::directory::{StripeRecord, write_directory};
+use super::field::FieldPlan;
+use super::number::WINDOW;
+use super::options::{Layout, WriterOptions};
+use super::output::Output;
+use super::schema::{check_batch, check_column_names, field_plans, shard_schema, slice_bytes};
+use super::stripe::{EncodedStripe, NodeChunk, StripeBuilder, write_stripe};
+use crate::column::{encode_arrow_schema, shred};
+use crate::error::{Error, ErrorKind, Result, Within};
+use crate::format::{AnyValue, HEADER, NameValuePair, Schema, Wire};
+use crate::io::{LocalFolder, LocalSink, Sink, SinkFactory, stripe_file_name};
+use crate::sorting::{SORTING_COLUMNS_PROPERTY, SortingColumn};
+use arrow_array::RecordBatch;
+use arrow_schema::SchemaRef;
+use std::hash::{BuildHasher, Hasher};
+use std::path::Path;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+/// Name of the property that holds the Arrow schema.
+pub const ARROW_SCHEMA_PROPERTY: &str = "ARROW:schema";
+
+/// What a finished shard consists of.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ShardSummary {
+    rows: u64,
+    stripes: u64,
+    bytes: u64,
+    stripe_files: Vec<String>,
+}
+
+impl ShardSummary {
+    /// Number of rows.
+    pub fn rows(&self) -> u64 {
+        self.rows
+    }
+
+    /// Number of stripes.
+    pub fn stripes(&self) -> u64 {
+        self.stripes
+    }
+
+    /// Bytes of all files.
+    pub fn bytes(&self) -> u64 {
+        self.bytes
+    }
+
+    /// Names of the stripe files beside the directory file, for [`Layout::TwoLevel`].
+    pub fn stripe_files(&self) -> &[String] {
+        &self.stripe_files
+    }
+}
+
+/// Writes RecordBatches to a shard.
+///
+/// A shard is valid once [`finish`](Self::finish) has returned; a writer that is dropped before
+/// leaves no file. After a failed write every further call fails.
+///
+/// ```
+/// # use arrow_shard::{Shard, write::{ShardWriter, WriterOptions}};
+/// # use arrow_array::{record_batch, RecordBatchReader};
+/// let batch = record_batch!(("id", Int32, [1, 2, 3]), ("name", Utf8, ["a", "b", "c"]))?;
+/// let mut file = Vec::new();
+/// let mut writer = ShardWriter::try_new(&mut file, batch.schema(), WriterOptions::default())?;
+/// writer.write(&batch)?;
+/// let summary = writer.finish()?;
+/// assert_eq!((summary.rows(), summary.stripes()), (3, 1));
+/// # let shard = Shard::from_bytes(file.into())?;
+/// # assert_eq!(shard.scan().build()?.next().unwrap()?, batch);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub struct ShardWriter<S: Sink> {
+    schema: SchemaRef,
+    shard_schema: Schema,
+    arrow_schema: Vec<u8>,
+    plans: Vec<FieldPlan>,
+    options: WriterOptions,
+    sink: S,
+    /// Bytes given to `sink`.
+    position: u64,
+    stripe_files: Option<StripeFiles>,
+    stripe: StripeBuilder,
+    stripes: Vec<StripeRecord>,
+    poisoned: bool,
+}
+
+/// The stripe files of a two-level shard, written but not yet committed.
+struct StripeFiles {
+    factory: Box<dyn SinkFactory>,
+    sinks: Vec<Box<dyn Sink>>,
+    bytes: u64,
+}
+
+impl ShardWriter<LocalSink> {
+    /// Creates the file `path` when the shard is finished, with default options.
+    ///
+    /// # Errors
+    /// [`AlreadyExists`](ErrorKind::AlreadyExists), or a schema that cannot be stored.
+    pub fn create(path: impl AsRef<Path>, schema: SchemaRef) -> Result<Self> {
+        Self::create_with(path, schema, WriterOptions::default())
+    }
+
+    /// As [`create`](Self::create), with options. Stripe files of a two-level shard go into the
+    /// folder of `path`.
+    ///
+    /// # Errors
+    /// [`AlreadyExists`](ErrorKind::AlreadyExists), or a schema or options that cannot be used.
+    pub fn create_with(
+        path: impl AsRef<Path>,
+        schema: SchemaRef,
+        options: WriterOptions,
+    ) -> Result<Self> {
+        let path = path.as_ref();
+        let factory: Option<Box<dyn SinkFactory>> = match options.layout() {
+            Layout::SingleFile => None,
+            Layout::TwoLevel => Some(Box::new(LocalFolder::of_file(path)?)),
+        };
+        let sink = if options.overwrite() {
+            LocalSink::create_or_replace(path)?
+        } else {
+            LocalSink::create(path)?
+        };
+        Self::build(sink, factory, schema, options)
+    }
+}
+
+impl ShardWriter<Box<dyn Sink>> {
+    /// Writes a shard whose artifacts `factory` creates: the directory file `name` and, for
+    /// [`Layout::TwoLevel`], a file per stripe.
+    ///
+    /// # Errors
+    /// Those of the factory, or a schema or options that cannot be used.
+    pub fn create_in(
+        mut factory: Box<dyn SinkFactory>,
+        name: &str,
+        schema: SchemaRef,
+        options: WriterOptions,
+    ) -> Result<Self> {
+        let sink = factory.create(name)?;
+        let factory = (options.layout() == Layout::TwoLevel).then_some(factory);
+        Self::build(sink, factory, schema, options)
+    }
+}
+
+impl<S: Sink> ShardWriter<S> {
+    /// Writes a single-file shard to `sink`.
+    ///
+    /// # Errors
+    /// A schema or options that cannot be used. [`Layout::TwoLevel`] needs a place for the stripe
+    /// files: [`create_with`](ShardWriter::create_with) or [`create_in`](ShardWriter::create_in).
+    pub fn try_new(sink: S, schema: SchemaRef, options: WriterOptions) -> Result<Self> {
+        if options.layout() == Layout::TwoLevel {
+            return Err(Error::invalid(
+                "Layout::TwoLevel needs a place for the stripe files: use \
+                 ShardWriter::create_with or ShardWriter::create_in",
+            ));
+        }
+        Self::build(sink, None, schema, options)
+    }
+
+    fn build(
+        sink: S,
+        factory: Option<Box<dyn SinkFactory>>,
+        schema: SchemaRef,
+        options: WriterOptions,
+    ) -> Result<Self> {
+        options.validate()?;
+        check_column_names(&options, &schema)?;
+        let shard_schema = shard_schema(&schema, &options)?;
+        let plans = field_plans(&schema, &shard_schema, &options)?;
+        Ok(Self {
+            arrow_schema: encode_arrow_schema(&schema)?,
+            stripe: StripeBuilder::new(&plans),
+            stripe_files: factory.map(|factory| StripeFiles {
+                factory,
+                sinks: Vec::new(),
+                bytes: 0,
+            }),
+            schema,
+            shard_schema,
+            plans,
+            options,
+            sink,
+            position: 0,
+            stripes: Vec::new(),
+            poisoned: false,
+        })
+    }
+
+    /// The schema of the batches.
+    pub fn schema(&self) -> &SchemaRef {
+        &self.schema
+    }
+
+    /// Bytes that the writer holds in memory.
+    pub fn memory_size(&self) -> usize {
+        self.stripe.memory_size()
+    }
+
+    /// Bytes written so far, to all files.
+    pub fn bytes_written(&self) -> u64 {
+        self.position + self.stripe_files.as_ref().map_or(0, |files| files.bytes)
+    }
+
+    /// Rows of the stripe that has not been written yet.
+    pub fn in_progress_rows(&self) -> u64 {
+        self.stripe.rows()
+    }
+
+    /// Appends the rows of a batch, whose columns must have the types of the schema, in its order.
+    ///
+    /// # Errors
+    /// [`SchemaMismatch`](ErrorKind::SchemaMismatch), and then the writer can go on;
+    /// [`ValueOutOfRange`](ErrorKind::ValueOutOfRange) or a failure of the sink, and then not.
+    pub fn write(&mut self, batch: &RecordBatch) -> Result<()> {
+        self.check_poisoned()?;
+        check_batch(&self.schema, batch)?;
+        let written = self.write_rows(batch);
+        self.poisoned |= written.is_err();
+        written
+    }
+
+    fn write_rows(&mut self, batch: &RecordBatch) -> Result<()> {
+        let rows = batch.num_rows();
+        let bytes = slice_bytes(batch)?;
+        let mut at = 0;
+        while at < rows {
+            let in_stripe = self.stripe.rows();
+            let room = (self.options.stripe_rows() - in_stripe)
+                .min(WINDOW as u64 - in_stripe % WINDOW as u64);
+            let len = usize::try_from(room).unwrap_or(usize::MAX).min(rows - at);
+            let chunks = self.shred(batch, at, len)?;
+            if self.stripe.rows() > 0 && self.stripe.would_overflow(&chunks) {
+                self.write_stripe()?;
+            }
+            self.stripe
+                .push(len as u64, bytes * len as u64 / rows as u64, &chunks)?;
+            at += len;
+            let full = self.stripe.rows() >= self.options.stripe_rows()
+                || self.stripe.bytes() >= self.options.stripe_bytes()
+                || self.stripe.memory_size() as u64 >= self.options.memory_limit();
+            if full {
+                self.write_stripe()?;
+            }
+        }
+        Ok(())
+    }
+
+    fn shred(&self, batch: &RecordBatch, at: usize, len: usize) -> Result<Vec<NodeChunk>> {
+        let mut chunks = Vec::with_capacity(self.plans.len());
+        let columns = self.schema.fields().iter().zip(batch.columns());
+        for ((field, array), node) in columns.zip(&self.shard_schema.fields) {
+            let slice = array.slice(at, len);
+            shred(field, &slice, &node.data_type, &mut |id, chunk| {
+                chunks.push((id, chunk));
+                Ok(())
+            })
+            .within(|| format!("rows {at}..{} of the batch", at + len))
+            .within(|| format!("column `{}`", field.name()))?;
+        }
+        Ok(chunks)
+    }
+
+    /// Ends the current stripe, if it has rows.
+    ///
+    /// # Errors
+    /// Those of the sink; the writer cannot go on then.
+    pub fn flush_stripe(&mut self) -> Result<()> {
+        self.check_poisoned()?;
+        let written = self.write_stripe();
+        self.poisoned |= written.is_err();
+        written
+    }
+
+    fn check_poisoned(&self) -> Result<()> {
+        if self.poisoned {
+            return Err(Error::new(
+                ErrorKind::Poisoned,
+                "an earlier write failed; drop the writer and start again",
+            ));
+        }
+        Ok(())
+    }
+
+    fn write_stripe(&mut self) -> Result<()> {
+        if self.stripe.rows() == 0 {
+            return Ok(());
+        }
+        let stripe = std::mem::replace(&mut self.stripe, StripeBuilder::new(&self.plans));
+        let ordinal = self.stripes.len();
+        let place = || format!("stripe {ordinal}");
+        let encoded = stripe.finish().within(place)?;
+        let record = self.place_stripe(encoded).within(place)?;
+        self.stripes.push(record);
+        Ok(())
+    }
+
+    fn place_stripe(&mut self, stripe: EncodedStripe) -> Result<StripeRecord> {
+        let properties = self.column_properties();
+        let Some(files) = &mut self.stripe_files else {
+            let mut out = Output::new(&mut self.sink, &mut self.position);
+            if out.position() == 0 {
+                out.write(&HEADER)?;
+            }
+            return write_stripe(stripe, String::new(), &mut out, properties);
+        };
+        let url = stripe_file_name(random_u64());
+        let mut sink = files.factory.create(&url)?;
+        let mut position = 0;
+        let mut out = Output::new(&mut *sink, &mut position);
+        out.write(&HEADER)?;
+        let record = write_stripe(stripe, url, &mut out, properties)?;
+        out.write(&HEADER)?;
+        files.sinks.push(sink);
+        files.bytes += position;
+        Ok(record)
+    }
+
+    /// Properties of the user, by the schema id of their column.
+    fn column_properties(&self) -> Vec<(usize, Vec<NameValuePair>)> {
+        let fields = self.shard_schema.fields.iter();
+        fields
+            .filter_map(|field| {
+                let options = self.options.columns().get(&field.data_type.name)?;
+                let properties = options.properties().to_vec();
+                Some((field.data_type.schema_id as usize, properties))
+            })
+            .collect()
+    }
+
+    /// Writes what is left, and makes the shard valid.
+    ///
+    /// # Errors
+    /// Those of the sink; there is no shard then.
+    pub fn finish(self) -> Result<ShardSummary> {
+        Ok(self.finish_into()?.1)
+    }
+
+    /// As [`finish`](Self::finish), giving the sink back.
+    ///
+    /// # Errors
+    /// Those of [`finish`](Self::finish).
+    pub fn finish_into(mut self) -> Result<(S, ShardSummary)> {
+        self.check_poisoned()?;
+        self.write_stripe()?;
+        let properties = self.properties();
+        let creation_time = self.options.creation_time().unwrap_or_else(now);
+        let mut out = Output::new(&mut self.sink, &mut self.position);
+        if out.position() == 0 {
+            out.write(&HEADER)?;
+        }
+        write_directory(
+            &mut out,
+            Wire::Spec,
+            &self.shard_schema,
+            &self.stripes,
+            properties,
+            &self.options,
+            creation_time,
+        )
+        .within(|| "shard directory".to_owned())?;
+        for sink in self
+            .stripe_files
+            .iter_mut()
+            .flat_map(|files| &mut files.sinks)
+        {
+            sink.commit()?;
+        }
+        self.sink.commit()?;
+        let summary = ShardSummary {
+            rows: self.stripes.iter().map(|s| s.rows).sum(),
+            stripes: self.stripes.len() as u64,
+            bytes: self.bytes_written(),
+            stripe_files: self
+                .stripes
+                .into_iter()
+                .map(|s| s.url)
+                .filter(|url| !url.is_empty())
+                .collect(),
+        };
+        Ok((self.sink, summary))
+    }
+
+    fn properties(&self) -> Vec<NameValuePair> {
+        let arrow_schema = AnyValue::from(self.arrow_schema.as_slice());
+        let mut properties = vec![NameValuePair::new(ARROW_SCHEMA_PROPERTY, arrow_schema)];
+        if !self.options.sorting_columns().is_empty() {
+            let columns = self.options.sorting_columns().iter().map(sorting_column);
+            properties.push(NameValuePair::new(
+                SORTING_COLUMNS_PROPERTY,
+                columns.collect::<Vec<AnyValue>>(),
+            ));
+        }
+        properties.extend_from_slice(self.options.properties());
+        properties
+    }
+}
+
+fn sorting_column(column: &SortingColumn) -> AnyValue {
+    vec![
+        NameValuePair::new("path", column.path.as_str()),
+        NameValuePair::new("descending", column.descending),
+        NameValuePair::new("nulls_first", column.nulls_first),
+    ]
+    .into()
+}
+
+fn random_u64() -> u64 {
+    std::collections::hash_map::RandomState::new()
+        .build_hasher()
+        .finish()
+}
+
+/// The time in 100 ns ticks since 0001-01-01.
+fn now() -> u64 {
+    const UNIX_EPOCH_TICKS: u64 = 621_355_968_000_000_000;
+    let since = SystemTime::now()
+        .duration_since(UNIX_EPOCH)
+        .unwrap_or_default();
+    UNIX_EPOCH_TICKS + since.as_secs() * 10_000_000 + u64::from(since.subsec_nanos() / 100)
+}

@@ -1,0 +1,429 @@
+//! Strings and binary values on their way into blocks or raw buffers.
+
+use super::choose;
+use super::number::{NumberEncoder, Settings, StagedPresence, WINDOW, to_le_bytes};
+use crate::buffer::{BlockStreamWriter, FinishedBuffer};
+use crate::column::ByteValues;
+use crate::encoding::NumberKind;
+use crate::encoding::{bytes, presence};
+use crate::error::{Error, ErrorKind, Result};
+use crate::format::BufferKind;
+use crate::stats::ByteStats;
+use arrow_buffer::{ArrowNativeType, BooleanBuffer, NullBuffer};
+
+/// Bytes of values after which staged values are encoded, full window or not.
+const WINDOW_BYTES: usize = 4 << 20;
+/// Bytes of values that a block takes at most, unless a single value is longer.
+const BLOCK_BYTES: usize = 1 << 20;
+/// Longest value, in bytes.
+const MAX_VALUE_BYTES: usize = u32::MAX as usize;
+
+/// Encodes the byte values of one stripe field.
+#[derive(Debug)]
+pub(super) struct BytesEncoder {
+    settings: Settings,
+    /// Size of every value of a fixed-size type.
+    fixed: Option<usize>,
+    values: Vec<u8>,
+    /// Ends of the staged values, first 0; unused for fixed sizes.
+    offsets: Vec<u64>,
+    staged: usize,
+    /// Positions of the window that have been encoded already.
+    in_window: usize,
+    presence: StagedPresence,
+    /// Which staged positions are null, for encodings that have a code for it.
+    nulls: StagedPresence,
+    blocks: BlockStreamWriter,
+    stats: ByteStats,
+    total_bytes: u64,
+}
+
+impl BytesEncoder {
+    pub(super) fn new(settings: Settings, fixed: Option<usize>, stats: ByteStats) -> Self {
+        Self {
+            settings,
+            fixed,
+            values: Vec::new(),
+            offsets: vec![0],
+            staged: 0,
+            in_window: 0,
+            presence: StagedPresence::default(),
+            nulls: StagedPresence::default(),
+            blocks: BlockStreamWriter::default(),
+            stats,
+            total_bytes: 0,
+        }
+    }
+
+    /// Appends values of one size.
+    pub(super) fn push_fixed(
+        &mut self,
+        data: &[u8],
+        len: usize,
+        nulls: Option<&NullBuffer>,
+    ) -> Result<()> {
+        let width = self.fixed.unwrap_or(0);
+        let mut at = 0;
+        while at < len {
+            let room = self.room(len - at);
+            let nulls = self.stage_nulls(at, room, nulls);
+            let part = &data[at * width..(at + room) * width];
+            match &nulls {
+                None => self.values.extend_from_slice(part),
+                Some(nulls) => {
+                    let base = self.values.len();
+                    self.values.resize(base + part.len(), 0);
+                    for (start, end) in nulls.set_slices() {
+                        let bytes = start * width..end * width;
+                        self.values[base + bytes.start..base + bytes.end]
+                            .copy_from_slice(&part[bytes]);
+                    }
+                }
+            }
+            self.update_stats(room, nulls.as_ref(), |i| &part[i * width..(i + 1) * width]);
+            self.advance(room)?;
+            at += room;
+        }
+        Ok(())
+    }
+
+    /// Appends values of any size.
+    ///
+    /// # Errors
+    /// [`ValueOutOfRange`](ErrorKind::ValueOutOfRange) for a value above 4 GiB.
+    pub(super) fn push(
+        &mut self,
+        values: &ByteValues,
+        len: usize,
+        nulls: Option<&NullBuffer>,
+    ) -> Result<()> {
+        match values {
+            ByteValues::Offsets32(offsets, data) => {
+                self.push_ranges(len, nulls, data, |i| offsets[i].as_usize())
+            }
+            ByteValues::Offsets64(offsets, data) => {
+                self.push_ranges(len, nulls, data, |i| offsets[i].as_usize())
+            }
+            ByteValues::Views(..) => self.push_values(len, nulls, |i| values.value(i)),
+        }
+    }
+
+    /// Appends values that lie one after the other, copying stretches without nulls at once.
+    fn push_ranges(
+        &mut self,
+        len: usize,
+        nulls: Option<&NullBuffer>,
+        data: &[u8],
+        offset: impl Fn(usize) -> usize,
+    ) -> Result<()> {
+        let mut at = 0;
+        while at < len {
+            let mut room = self.room(len - at);
+            // A window of long values ends early.
+            if offset(at + room) - offset(at) > WINDOW_BYTES {
+                let limit = offset(at) + WINDOW_BYTES;
+                let fits = (1..=room).take_while(|&n| offset(at + n) <= limit).last();
+                room = fits.unwrap_or(1);
+            }
+            let nulls = self.stage_nulls(at, room, nulls);
+            match &nulls {
+                None => self.stage_run(at, room, data, &offset)?,
+                Some(nulls) => {
+                    let mut done = 0;
+                    for (start, end) in nulls.set_slices() {
+                        self.stage_empty(start - done);
+                        self.stage_run(at + start, end - start, data, &offset)?;
+                        done = end;
+                    }
+                    self.stage_empty(room - done);
+                }
+            }
+            self.update_stats(room, nulls.as_ref(), |i| {
+                &data[offset(at + i)..offset(at + i + 1)]
+            });
+            self.advance(room)?;
+            at += room;
+        }
+        Ok(())
+    }
+
+    fn stage_run(
+        &mut self,
+        start: usize,
+        len: usize,
+        data: &[u8],
+        offset: &impl Fn(usize) -> usize,
+    ) -> Result<()> {
+        let first = offset(start);
+        let base = self.values.len();
+        let mut last = first;
+        let mut longest = 0;
+        self.offsets.extend((start + 1..=start + len).map(|i| {
+            let end = offset(i);
+            longest = longest.max(end - last);
+            last = end;
+            (base + end - first) as u64
+        }));
+        check_length(longest)?;
+        self.values.extend_from_slice(&data[first..last]);
+        Ok(())
+    }
+
+    fn stage_empty(&mut self, len: usize) {
+        self.offsets
+            .extend(std::iter::repeat_n(self.values.len() as u64, len));
+    }
+
+    fn push_values<'a>(
+        &mut self,
+        len: usize,
+        nulls: Option<&NullBuffer>,
+        value: impl Fn(usize) -> &'a [u8],
+    ) -> Result<()> {
+        let mut at = 0;
+        while at < len {
+            let room = self.room(len - at);
+            let start = self.values.len();
+            let mut taken = 0;
+            while taken < room && (taken == 0 || self.values.len() - start < WINDOW_BYTES) {
+                if nulls.is_none_or(|n| n.is_valid(at + taken)) {
+                    let bytes = value(at + taken);
+                    check_length(bytes.len())?;
+                    self.values.extend_from_slice(bytes);
+                }
+                self.offsets.push(self.values.len() as u64);
+                taken += 1;
+            }
+            let nulls = self.stage_nulls(at, taken, nulls);
+            self.update_stats(taken, nulls.as_ref(), |i| value(at + i));
+            self.advance(taken)?;
+            at += taken;
+        }
+        Ok(())
+    }
+
+    /// How many more values the window takes, of `len`.
+    fn room(&self, len: usize) -> usize {
+        if self.settings.is_raw() {
+            return len;
+        }
+        (WINDOW - self.in_window - self.staged).min(len)
+    }
+
+    fn stage_nulls(
+        &mut self,
+        at: usize,
+        len: usize,
+        nulls: Option<&NullBuffer>,
+    ) -> Option<BooleanBuffer> {
+        let nulls = nulls.map(|n| n.inner().slice(at, len));
+        if !self.settings.is_raw() {
+            self.nulls.append(self.staged, len, nulls.as_ref());
+            if self.settings.embedded_presence {
+                self.presence.append(self.staged, len, nulls.as_ref());
+            }
+        }
+        nulls
+    }
+
+    fn update_stats<'a>(
+        &mut self,
+        len: usize,
+        nulls: Option<&BooleanBuffer>,
+        value: impl Fn(usize) -> &'a [u8],
+    ) {
+        if !self.stats.needs_all() && !self.stats.may_be_constant() {
+            return;
+        }
+        for i in 0..len {
+            if nulls.is_none_or(|n| n.value(i)) {
+                self.stats.update(value(i));
+                if !self.stats.needs_all() && !self.stats.may_be_constant() {
+                    return;
+                }
+            }
+        }
+    }
+
+    fn advance(&mut self, len: usize) -> Result<()> {
+        self.staged += len;
+        if self.settings.is_raw() {
+            return Ok(());
+        }
+        let full = self.in_window + self.staged == WINDOW;
+        if full || self.values.len() >= WINDOW_BYTES {
+            self.flush()?;
+        }
+        Ok(())
+    }
+
+    fn flush(&mut self) -> Result<()> {
+        if self.staged == 0 {
+            return Ok(());
+        }
+        let presence = self.presence.take();
+        let nulls = self.nulls.take().map(NullBuffer::new);
+        let staged = Staged {
+            values: &self.values,
+            offsets: &self.offsets,
+            fixed: self.fixed,
+            nulls: nulls.as_ref(),
+        };
+        let sample = staged.slice(
+            0,
+            staged.block_len(0, self.staged, self.settings.block_values),
+        );
+        let plan = choose::bytes_plan(&sample.input(), self.settings.profile)?;
+        let mut start = 0;
+        while start < self.staged {
+            let len = staged.block_len(start, self.staged, self.settings.block_values);
+            let section = match &presence {
+                Some(bits) => presence::encode(&bits.slice(start, len), false)?,
+                None => Vec::new(),
+            };
+            let block = staged.slice(start, len);
+            self.blocks.push(len, &section, |out| {
+                bytes::encode(&block.input(), &plan, out)
+            })?;
+            start += len;
+        }
+        self.total_bytes += self.values.len() as u64;
+        self.in_window = (self.in_window + self.staged) % WINDOW;
+        self.staged = 0;
+        self.values.clear();
+        self.offsets.truncate(1);
+        Ok(())
+    }
+
+    pub(super) fn stats(&self) -> &ByteStats {
+        &self.stats
+    }
+
+    /// Bytes of all values so far, null slots of fixed sizes included.
+    pub(super) fn total_bytes(&self) -> u64 {
+        self.total_bytes + self.values.len() as u64
+    }
+
+    /// Bytes held in memory.
+    pub(super) fn memory_size(&self) -> usize {
+        self.values.capacity() + self.offsets.capacity() * 8 + self.blocks.size()
+    }
+
+    /// The finished buffers: DATA, and OFFSETS of raw values of any size.
+    pub(super) fn finish(mut self, wide_offsets: bool) -> Result<Vec<FinishedBuffer>> {
+        if !self.settings.is_raw() {
+            self.flush()?;
+            let embedded = self.settings.embedded_presence;
+            let data = self.blocks.finish(BufferKind::Data)?;
+            return Ok(vec![data.with_embedded(embedded, true)]);
+        }
+        let mut buffers = vec![FinishedBuffer::raw(BufferKind::Data, self.values)];
+        if self.fixed.is_none() {
+            buffers.push(raw_offsets(&self.offsets, wide_offsets));
+        }
+        Ok(buffers)
+    }
+}
+
+/// A raw OFFSETS buffer: of u64 where the Arrow type has `wide` offsets or they need it, else u32.
+pub(super) fn raw_offsets(offsets: &[u64], wide: bool) -> FinishedBuffer {
+    let narrow = |&offset: &u64| i32::try_from(offset).ok().map(i32::cast_unsigned);
+    let narrowed = match wide {
+        true => None,
+        false => offsets.iter().map(narrow).collect::<Option<Vec<u32>>>(),
+    };
+    let bytes = match narrowed {
+        Some(narrow) => to_le_bytes(&narrow),
+        None => to_le_bytes(offsets),
+    };
+    FinishedBuffer::raw(BufferKind::Offsets, bytes)
+}
+
+/// Encodes the offsets of lists: `lists + 1` of them.
+pub(super) fn offsets_encoder(settings: Settings) -> NumberEncoder<u64> {
+    NumberEncoder::new(
+        NumberKind::Unsigned,
+        Settings {
+            embedded_presence: false,
+            ..settings
+        },
+    )
+}
+
+fn check_length(len: usize) -> Result<()> {
+    if len > MAX_VALUE_BYTES {
+        return Err(Error::new(
+            ErrorKind::ValueOutOfRange,
+            format!("a value of {len} bytes exceeds 4 GiB"),
+        ));
+    }
+    Ok(())
+}
+
+/// Staged values of which blocks are cut.
+struct Staged<'a> {
+    values: &'a [u8],
+    offsets: &'a [u64],
+    fixed: Option<usize>,
+    nulls: Option<&'a NullBuffer>,
+}
+
+/// The values of one block.
+struct BlockInput<'a> {
+    values: &'a [u8],
+    offsets: &'a [u64],
+    fixed: Option<usize>,
+    len: usize,
+    nulls: Option<NullBuffer>,
+}
+
+impl<'a> Staged<'a> {
+    fn end(&self, i: usize) -> usize {
+        match self.fixed {
+            Some(width) => i * width,
+            None => self.offsets[i].as_usize(),
+        }
+    }
+
+    /// Values of the block from `start` on: as many as its two limits allow, at least one.
+    fn block_len(&self, start: usize, staged: usize, block_values: usize) -> usize {
+        let most = block_values.min(staged - start);
+        let limit = self.end(start) + BLOCK_BYTES;
+        if self.end(start + most) <= limit {
+            return most;
+        }
+        let ends = 1..=most;
+        ends.take_while(|&n| self.end(start + n) <= limit)
+            .last()
+            .unwrap_or(1)
+    }
+
+    fn slice(&self, start: usize, len: usize) -> BlockInput<'a> {
+        let (offsets, values): (&[u64], _) = match self.fixed {
+            Some(_) => (&[], &self.values[self.end(start)..self.end(start + len)]),
+            None => (&self.offsets[start..=start + len], self.values),
+        };
+        BlockInput {
+            values,
+            offsets,
+            fixed: self.fixed,
+            len,
+            nulls: self
+                .nulls
+                .map(|n| n.slice(start, len))
+                .filter(|n| n.null_count() > 0),
+        }
+    }
+}
+
+impl BlockInput<'_> {
+    fn input(&self) -> bytes::Input<'_> {
+        bytes::Input {
+            offsets: self.offsets,
+            values: self.values,
+            fixed: self.fixed,
+            len: self.len,
+            nulls: self.nulls.as_ref(),
+        }
+    }
+}

@@ -1,0 +1,127 @@
+//! One stripe: the encoders of all its fields.
+
+use super::directory::StripeRecord;
+use super::field::{EncodedField, FieldEncoder, FieldPlan};
+use super::output::Output;
+use crate::buffer::ChecksumTable;
+use crate::column::{Chunk, Values};
+use crate::error::{Error, Result, Within};
+use crate::format::{DataEncoding, NameValuePair, NativeDataEncoding, StripeFieldDescriptor};
+
+/// A chunk of a batch and the schema node that it belongs to.
+pub(super) type NodeChunk = (u32, Chunk<Values>);
+
+/// Collects the rows of one stripe.
+#[derive(Debug)]
+pub(super) struct StripeBuilder {
+    rows: u64,
+    bytes: u64,
+    fields: Vec<FieldEncoder>,
+}
+
+/// A finished stripe, not yet written.
+#[derive(Debug)]
+pub(super) struct EncodedStripe {
+    pub(super) rows: u64,
+    /// By schema id.
+    pub(super) fields: Vec<EncodedField>,
+}
+
+impl StripeBuilder {
+    pub(super) fn new(plans: &[FieldPlan]) -> Self {
+        Self {
+            rows: 0,
+            bytes: 0,
+            fields: plans.iter().cloned().map(FieldEncoder::new).collect(),
+        }
+    }
+
+    pub(super) fn rows(&self) -> u64 {
+        self.rows
+    }
+
+    /// Bytes of Arrow data so far.
+    pub(super) fn bytes(&self) -> u64 {
+        self.bytes
+    }
+
+    /// Whether these rows must go into another stripe.
+    pub(super) fn would_overflow(&self, chunks: &[NodeChunk]) -> bool {
+        chunks.iter().any(|(id, chunk)| {
+            self.fields
+                .get(*id as usize)
+                .is_some_and(|field| field.would_overflow(chunk))
+        })
+    }
+
+    /// Appends rows.
+    pub(super) fn push(&mut self, rows: u64, bytes: u64, chunks: &[NodeChunk]) -> Result<()> {
+        for (id, chunk) in chunks {
+            self.fields
+                .get_mut(*id as usize)
+                .ok_or_else(|| Error::invalid(format!("no schema node {id}")))?
+                .push(chunk)
+                .within(|| format!("schema node {id}"))?;
+        }
+        self.rows += rows;
+        self.bytes += bytes;
+        Ok(())
+    }
+
+    /// Bytes held in memory.
+    pub(super) fn memory_size(&self) -> usize {
+        self.fields.iter().map(FieldEncoder::memory_size).sum()
+    }
+
+    /// Encodes what is still staged.
+    pub(super) fn finish(self) -> Result<EncodedStripe> {
+        Ok(EncodedStripe {
+            rows: self.rows,
+            fields: self
+                .fields
+                .into_iter()
+                .map(FieldEncoder::finish)
+                .collect::<Result<_>>()?,
+        })
+    }
+}
+
+/// Writes the buffers of a stripe to the file with that URL. `properties` are those of the user, by
+/// the schema id of their column.
+pub(super) fn write_stripe(
+    stripe: EncodedStripe,
+    url: String,
+    out: &mut Output<'_>,
+    mut properties: Vec<(usize, Vec<NameValuePair>)>,
+) -> Result<StripeRecord> {
+    let mut fields = Vec::with_capacity(stripe.fields.len());
+    for (id, field) in stripe.fields.into_iter().enumerate() {
+        let mut checksums = ChecksumTable::default();
+        let mut native = NativeDataEncoding::default();
+        for (ordinal, buffer) in field.buffers.into_iter().enumerate() {
+            out.align()?;
+            let start = out.position();
+            out.write(buffer.bytes())?;
+            let described = buffer.describe(&url, start, ordinal as u64, &mut checksums)?;
+            native.buffers.push(described);
+        }
+        let mut descriptor = field.descriptor;
+        if !checksums.is_empty() {
+            descriptor.custom_properties.push(checksums.to_property());
+        }
+        if let Some((_, own)) = properties.iter_mut().find(|(column, _)| *column == id) {
+            descriptor.custom_properties.append(own);
+        }
+        fields.push(StripeFieldDescriptor {
+            field: descriptor,
+            encodings: vec![DataEncoding::Native(native)],
+        });
+    }
+    // Raw buffers are padded to a multiple of 64 as well.
+    out.align()?;
+    Ok(StripeRecord {
+        rows: stripe.rows,
+        url,
+        fields,
+    })
+}

@@ -1,0 +1,260 @@
+//! Which bytes are read: every request is logged and held against what the descriptors say.
+#![expect(clippy::unwrap_used, reason = "a failed helper is a failed test")]
+
+mod support;
+
+use arrow_array::{ArrayRef, Int64Array, RecordBatch, StringArray};
+use arrow_schema::{DataType, Field, Schema};
+use arrow_shard::Result;
+use arrow_shard::Shard;
+use arrow_shard::format::DataEncoding;
+use arrow_shard::io::{ByteRange, NoContainer, ReadAt};
+use arrow_shard::read::ShardOptions;
+use arrow_shard::write::{Profile, WriterOptions};
+use bytes::Bytes;
+use std::sync::{Arc, Mutex};
+use support::written_bytes;
+
+/// A file behind a network: logs every request.
+#[derive(Debug)]
+struct Logged {
+    bytes: Bytes,
+    log: Mutex<Vec<ByteRange>>,
+}
+
+impl ReadAt for Logged {
+    fn size(&self) -> Result<u64> {
+        self.bytes.size()
+    }
+
+    fn read_at(&self, range: ByteRange) -> Result<Bytes> {
+        self.log.lock().unwrap().push(range);
+        self.bytes.read_at(range)
+    }
+}
+
+impl Logged {
+    fn new(bytes: Bytes) -> Arc<Self> {
+        Arc::new(Self {
+            bytes,
+            log: Mutex::default(),
+        })
+    }
+
+    /// Opens the shard, which reads the tail of the file.
+    fn open(self: &Arc<Self>) -> Shard {
+        let options = ShardOptions::default();
+        let shard = Shard::from_reader(self.clone(), Arc::new(NoContainer), options).unwrap();
+        let size = self.bytes.len() as u64;
+        let tail = ByteRange::try_new(size - 65_536, size).unwrap();
+        assert_eq!(self.requests(), [tail], "opening");
+        shard
+    }
+
+    /// The requests since the last call.
+    fn requests(&self) -> Vec<ByteRange> {
+        std::mem::take(&mut self.log.lock().unwrap())
+    }
+}
+
+fn bytes_of(requests: &[ByteRange]) -> u64 {
+    requests.iter().map(|range| range.len()).sum()
+}
+
+/// The buffers of a stripe field.
+fn buffers(shard: &Shard, stripe: u64, id: u32) -> Vec<ByteRange> {
+    let field = shard.stripe_field_descriptor(stripe, id).unwrap().unwrap();
+    let native = field
+        .encodings
+        .iter()
+        .filter_map(|encoding| match encoding {
+            DataEncoding::Native(native) => Some(&native.buffers),
+            _ => None,
+        });
+    native
+        .flatten()
+        .map(|buffer| buffer.buffer.as_ref().unwrap().range)
+        .collect()
+}
+
+/// Whether the ranges share a byte.
+fn overlap(a: ByteRange, b: ByteRange) -> bool {
+    a.start() < b.end() && b.start() < a.end()
+}
+
+/// Asserts that no byte of the buffers of other columns is among the requests.
+fn assert_only(requests: &[ByteRange], shard: &Shard, columns: u32, wanted: &[u32]) {
+    for id in (0..columns).filter(|id| !wanted.contains(id)) {
+        for stripe in 0..shard.num_stripes() {
+            for buffer in buffers(shard, stripe, id) {
+                let touched = requests.iter().find(|request| overlap(**request, buffer));
+                assert_eq!(touched, None, "column {id} at {buffer}");
+            }
+        }
+    }
+}
+
+const COLUMNS: u32 = 10_000;
+const ROWS: i64 = 20;
+
+/// 10,000 columns of numbers that do not compress, so that none is constant.
+fn wide() -> Bytes {
+    let value = |column: i64, row: i64| (column * ROWS + row).wrapping_mul(0x1E37_79B9_7F4A_7C15);
+    let fields: Vec<Field> = (0..COLUMNS)
+        .map(|i| Field::new(format!("c{i}"), DataType::Int64, false))
+        .collect();
+    let columns = (0..i64::from(COLUMNS)).map(|column| {
+        Arc::new(Int64Array::from_iter_values(
+            (0..ROWS).map(|row| value(column, row)),
+        )) as ArrayRef
+    });
+    let batch = RecordBatch::try_new(Arc::new(Schema::new(fields)), columns.collect()).unwrap();
+    written_bytes(&[batch], WriterOptions::default())
+}
+
+#[test]
+fn one_column_of_ten_thousand_costs_its_own_bytes_and_a_few_requests() {
+    let file = Logged::new(wide());
+    let shard = file.open();
+    let reader = shard.scan().with_projection(["c4711"]).build().unwrap();
+    let building = file.requests();
+    let batch = support::collect(reader).unwrap();
+    let reading = file.requests();
+    assert_eq!((batch.num_rows(), batch.num_columns()), (20, 1));
+    // Schema and properties; then stripe list, field list, descriptor, block map, data.
+    assert!(building.len() <= 2, "{building:?}");
+    assert!(reading.len() <= 5, "{reading:?}");
+    // Of the data and descriptors of 10,000 columns, only those of one.
+    let all = [building, reading].concat();
+    let own: u64 = buffers(&shard, 0, 4711)
+        .iter()
+        .map(|buffer| buffer.len())
+        .sum();
+    let root = shard.directory();
+    let lists = [
+        &root.schema_ref,
+        &root.properties_ref,
+        &root.stripe_list_ref,
+    ];
+    let lists: u64 = lists
+        .iter()
+        .map(|reference| reference.as_ref().unwrap().range.len())
+        .sum();
+    // 28 bytes of the field list for each column.
+    let most = lists + 28 * u64::from(COLUMNS) + own + 4096;
+    assert!(
+        bytes_of(&all) < most,
+        "{} bytes of {most}: {all:?}",
+        bytes_of(&all)
+    );
+    assert_only(&all, &shard, COLUMNS, &[4711]);
+
+    file.requests();
+    let again = support::collect(shard.scan().with_projection(["c4711"]).build().unwrap()).unwrap();
+    assert_eq!(again, batch);
+    let second = file.requests();
+    assert_eq!(second.len(), 1, "metadata were read again: {second:?}");
+    assert!(bytes_of(&second) <= own);
+}
+
+#[test]
+fn ten_rows_of_two_columns_of_ten_thousand_touch_no_other_column() {
+    let file = Logged::new(wide());
+    let shard = file.open();
+    let rows = [3, 17, 0, 4, 9, 19, 1, 2, 11, 12];
+    let batch = shard.take(&rows, ["c1", "c9000"]).unwrap();
+    assert_eq!((batch.num_rows(), batch.num_columns()), (10, 2));
+    let requests = file.requests();
+    // Two descriptors, block maps and blocks, which lie far apart, and three requests before.
+    assert!(requests.len() <= 9, "{requests:?}");
+    assert_only(&requests, &shard, COLUMNS, &[1, 9000]);
+}
+
+/// Two columns of 300,000 rows, in blocks.
+fn long(profile: Profile) -> Bytes {
+    let numbers: Int64Array = (0..300_000i64)
+        .map(|i| Some(i.wrapping_mul(0x1E37_79B9_7F4A_7C15)))
+        .collect();
+    let texts: StringArray = (0..300_000i64)
+        .map(|i| Some(format!("text {}", i * 7919)))
+        .collect();
+    let columns = [
+        ("number", Arc::new(numbers) as ArrayRef),
+        ("text", Arc::new(texts)),
+    ];
+    let batch = RecordBatch::try_from_iter(columns).unwrap();
+    written_bytes(&[batch], WriterOptions::default().with_profile(profile))
+}
+
+#[test]
+fn ten_rows_cost_ten_blocks_at_most() {
+    for profile in [Profile::Plain, Profile::Balanced] {
+        let file = Logged::new(long(profile));
+        let shard = file.open();
+        let rows: Vec<u64> = (0..10).map(|i| i * 29_999).collect();
+        let batch = shard.take(&rows, ["number"]).unwrap();
+        assert_eq!(batch.num_rows(), 10);
+        let requests = file.requests();
+        assert_only(&requests, &shard, 2, &[0]);
+        let [data] = buffers(&shard, 0, 0)[..] else {
+            panic!("one buffer was expected");
+        };
+        let of_data: Vec<&ByteRange> = requests.iter().filter(|r| overlap(**r, data)).collect();
+        // The block map, and a block, or a chunk with a checksum of its own, per row.
+        assert!(of_data.len() <= 11, "{profile:?}: {requests:?}");
+        let most = 10 * 66_000 + 10_000;
+        assert!(
+            bytes_of(&requests) < most,
+            "{profile:?}: {}",
+            bytes_of(&requests)
+        );
+        // In blocks, much less than the whole; opening reads the tail besides.
+        assert!(
+            bytes_of(&requests) < data.len() / 2,
+            "{profile:?}: {requests:?}"
+        );
+    }
+}
+
+#[test]
+fn a_range_of_rows_reads_the_blocks_around_it() {
+    for profile in [Profile::Plain, Profile::Balanced] {
+        let file = Logged::new(long(profile));
+        let shard = file.open();
+        let scan = shard
+            .scan()
+            .with_projection(["text"])
+            .with_row_range(150_000..150_100);
+        let batch = support::collect(scan.build().unwrap()).unwrap();
+        assert_eq!(batch.num_rows(), 100);
+        let requests = file.requests();
+        assert_only(&requests, &shard, 2, &[1]);
+        assert!(bytes_of(&requests) < 500_000, "{profile:?}: {requests:?}");
+        assert!(requests.len() <= 6, "{profile:?}: {requests:?}");
+    }
+}
+
+#[test]
+fn a_scan_of_everything_reads_nothing_twice_in_a_few_requests() {
+    for profile in [Profile::Plain, Profile::Balanced] {
+        let file = Logged::new(long(profile));
+        let shard = file.open();
+        let rows: usize = shard
+            .scan()
+            .build()
+            .unwrap()
+            .map(|b| b.unwrap().num_rows())
+            .sum();
+        assert_eq!(rows, 300_000);
+        let requests = file.requests();
+        assert!(requests.len() <= 12, "{profile:?}: {requests:?}");
+        let mut sorted = requests.clone();
+        sorted.sort_unstable();
+        for pair in sorted.windows(2) {
+            assert!(
+                !overlap(pair[0], pair[1]),
+                "{profile:?}: {pair:?} of {requests:?}"
+            );
+        }
+    }
+}

@@ -1,0 +1,549 @@
+//! The command line, run as a program.
+#![expect(
+    clippy::unwrap_used,
+    reason = "a command that cannot be run is a failed test"
+)]
+
+mod data;
+
+use arrow_array::types::Int32Type;
+use arrow_array::{Array, ArrayRef, DictionaryArray, RecordBatch, StringArray};
+use arrow_ipc::reader::FileReader;
+use arrow_ipc::writer::FileWriter;
+use arrow_schema::DataType;
+use arrow_select::concat::concat_batches;
+use data::{nested, plain, union};
+use serde_json::Value;
+use std::fs::File;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::sync::Arc;
+use tempfile::TempDir;
+
+/// What a command printed, and the code it ended with.
+struct Done {
+    code: i32,
+    out: Vec<u8>,
+    err: String,
+}
+
+impl Done {
+    #[track_caller]
+    fn ok(self) -> String {
+        assert_eq!(self.code, 0, "{}", self.err);
+        self.text()
+    }
+
+    /// The message of a command that must have failed with that code, and said so in one line.
+    #[track_caller]
+    fn error(self, code: i32) -> String {
+        assert_eq!(self.code, code, "{}\n{}", self.err, self.text());
+        assert_eq!(self.err.lines().count(), 1, "{}", self.err);
+        self.err.strip_prefix("error: ").unwrap().to_owned()
+    }
+
+    fn text(&self) -> String {
+        String::from_utf8(self.out.clone()).unwrap()
+    }
+}
+
+/// A folder that commands run in.
+struct Folder(TempDir);
+
+impl Folder {
+    fn new() -> Self {
+        Self(tempfile::tempdir().unwrap())
+    }
+
+    /// A folder with a file `t.arrow` of these batches.
+    fn with(batch: &RecordBatch) -> Self {
+        let folder = Self::new();
+        write_ipc(&folder.path("t.arrow"), batch);
+        folder
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.0.path().join(name)
+    }
+
+    fn run(&self, arguments: &[&str]) -> Done {
+        self.pipe(arguments, &[])
+    }
+
+    fn pipe(&self, arguments: &[&str], input: &[u8]) -> Done {
+        let mut child = Command::new(env!("CARGO_BIN_EXE_arrow-shard"))
+            .args(arguments)
+            .current_dir(&self.0)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut stdin = child.stdin.take().unwrap();
+        let input = input.to_vec();
+        let writer = std::thread::spawn(move || {
+            // A command that has seen enough closes its input.
+            let _ = stdin.write_all(&input);
+        });
+        let output = child.wait_with_output().unwrap();
+        writer.join().unwrap();
+        Done {
+            code: output.status.code().unwrap(),
+            out: output.stdout,
+            err: String::from_utf8(output.stderr).unwrap(),
+        }
+    }
+
+    /// Everything that is in the folder.
+    fn names(&self) -> Vec<String> {
+        let entries = std::fs::read_dir(&self.0).unwrap();
+        let mut names: Vec<String> = entries
+            .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+            .collect();
+        names.sort();
+        names
+    }
+}
+
+fn write_ipc(path: &Path, batch: &RecordBatch) {
+    let mut writer = FileWriter::try_new(File::create(path).unwrap(), &batch.schema()).unwrap();
+    writer.write(batch).unwrap();
+    writer.finish().unwrap();
+}
+
+fn read_ipc(path: &Path) -> RecordBatch {
+    let reader = FileReader::try_new(File::open(path).unwrap(), None).unwrap();
+    let schema = reader.schema();
+    concat_batches(&schema, &reader.map(Result::unwrap).collect::<Vec<_>>()).unwrap()
+}
+
+const NAMES: [&str; 6] = [
+    "t.shard",
+    "t.parquet",
+    "t.arrow",
+    "t.arrows",
+    "t.csv",
+    "t.ndjson",
+];
+
+#[test]
+fn every_format_becomes_every_other_without_loss() {
+    let batch = plain(1_000);
+    let folder = Folder::with(&batch);
+    for name in NAMES {
+        if name != "t.arrow" {
+            folder.run(&["convert", "t.arrow", name]).ok();
+        }
+    }
+    for from in NAMES {
+        for to in NAMES {
+            let to = to.replace("t.", "out.");
+            folder
+                .run(&["convert", "--quiet", "--force", from, &to])
+                .ok();
+            folder
+                .run(&["convert", "--quiet", "--force", &to, "back.arrow"])
+                .ok();
+            assert_eq!(
+                read_ipc(&folder.path("back.arrow")),
+                batch,
+                "{from} to {to}"
+            );
+        }
+    }
+}
+
+#[test]
+fn nested_types_survive_shards_parquet_and_ipc() {
+    let batch = nested();
+    let folder = Folder::with(&batch);
+    for name in ["a.shard", "a.parquet", "a.arrows"] {
+        folder.run(&["convert", "t.arrow", name]).ok();
+        folder.run(&["convert", "--force", name, "back.arrow"]).ok();
+        assert_eq!(read_ipc(&folder.path("back.arrow")), batch, "{name}");
+    }
+    let folder = Folder::with(&union());
+    folder.run(&["convert", "t.arrow", "a.shard"]).ok();
+    folder.run(&["convert", "a.shard", "back.arrow"]).ok();
+    assert_eq!(read_ipc(&folder.path("back.arrow")), union());
+}
+
+#[test]
+fn standard_input_and_output_take_formats_read_from_front_to_back() {
+    let batch = plain(100);
+    let folder = Folder::with(&batch);
+    folder.run(&["convert", "t.arrow", "t.shard"]).ok();
+    for format in ["ipc-stream", "csv", "ndjson"] {
+        let done = folder.run(&["convert", "t.shard", "-", "--to", format]);
+        assert_eq!(done.code, 0, "{}", done.err);
+        let arguments = ["convert", "--force", "--from", format, "-", "back.arrow"];
+        folder.pipe(&arguments, &done.out).ok();
+        assert_eq!(read_ipc(&folder.path("back.arrow")), batch, "{format}");
+    }
+    let error = folder
+        .run(&["convert", "t.shard", "-", "--to", "parquet"])
+        .error(2);
+    assert!(error.contains("Parquet"), "{error}");
+    assert!(
+        folder
+            .run(&["convert", "-", "x.shard"])
+            .error(2)
+            .contains("--from")
+    );
+}
+
+#[test]
+fn options_of_the_shard_are_obeyed() {
+    let folder = Folder::with(&plain(1_000));
+    let options = [
+        "--stripe-rows",
+        "300",
+        "--layout",
+        "two-level",
+        "--profile",
+        "plain",
+    ];
+    let arguments = [&["convert", "t.arrow", "t.shard"][..], &options].concat();
+    folder.run(&arguments).ok();
+    let names = folder.names();
+    assert_eq!(
+        names
+            .iter()
+            .filter(|name| name.ends_with(".amudai.stripe"))
+            .count(),
+        4,
+        "{names:?}"
+    );
+    let info: Value =
+        serde_json::from_str(&folder.run(&["inspect", "--json", "t.shard"]).ok()).unwrap();
+    assert_eq!(info["files"].as_array().unwrap().len(), 5);
+    assert_eq!(info["stripes"][3]["rows"], 100);
+    assert!(info["stripes"][0]["fields"][0]["buffers"][0]["blocks"].is_null());
+    let error = folder
+        .run(&["convert", "t.arrow", "t.csv", "--layout", "two-level"])
+        .error(2);
+    assert!(error.contains("--layout"), "{error}");
+}
+
+#[test]
+fn types_that_a_format_cannot_hold_are_an_error_naming_the_column_and_no_file() {
+    let folder = Folder::with(&nested());
+    let before = folder.names();
+    let error = folder.run(&["convert", "t.arrow", "t.csv"]).error(1);
+    assert!(
+        error.contains("`list`") && error.contains("--columns"),
+        "{error}"
+    );
+    folder
+        .run(&["convert", "t.arrow", "t.csv", "--columns", "time,key"])
+        .ok();
+    let csv = std::fs::read_to_string(folder.path("t.csv")).unwrap();
+    assert!(
+        csv.starts_with("time,key\n1970-01-01T01:00:00.000001+01:00,p\n"),
+        "{csv}"
+    );
+    std::fs::remove_file(folder.path("t.csv")).unwrap();
+    assert_eq!(folder.names(), before);
+    let folder = Folder::with(&union());
+    for name in ["t.parquet", "t.csv"] {
+        let error = folder.run(&["convert", "t.arrow", name]).error(1);
+        assert!(error.contains("`either`"), "{error}");
+    }
+    assert_eq!(folder.names(), ["t.arrow"]);
+}
+
+#[test]
+fn a_failed_conversion_leaves_no_file() {
+    let folder = Folder::new();
+    std::fs::write(folder.path("bad.csv"), "a,b\n1,2\n3\n").unwrap();
+    std::fs::write(folder.path("late.ndjson"), "{\"a\":1}\n{\"b\":2}\n").unwrap();
+    for to in ["x.shard", "x.parquet", "x.arrow", "x.ndjson"] {
+        let error = folder.run(&["convert", "bad.csv", to]).error(1);
+        assert!(error.contains("bad.csv"), "{error}");
+        folder
+            .run(&["convert", "--schema-rows", "1", "late.ndjson", to])
+            .error(1);
+    }
+    assert_eq!(folder.names(), ["bad.csv", "late.ndjson"]);
+}
+
+#[test]
+fn an_existing_file_is_replaced_with_force_only() {
+    let folder = Folder::with(&plain(10));
+    for name in ["t.shard", "t.csv"] {
+        std::fs::write(folder.path(name), "mine").unwrap();
+        let error = folder.run(&["convert", "t.arrow", name]).error(1);
+        assert!(error.contains("--force"), "{error}");
+        assert_eq!(std::fs::read(folder.path(name)).unwrap(), b"mine");
+        folder.run(&["convert", "--force", "t.arrow", name]).ok();
+        assert_ne!(std::fs::read(folder.path(name)).unwrap(), b"mine");
+    }
+}
+
+#[test]
+fn csv_columns_keep_values_that_a_sample_did_not_show() {
+    let folder = Folder::new();
+    std::fs::write(folder.path("t.csv"), "a,b\n,1\nx,2\n").unwrap();
+    folder
+        .run(&["convert", "--schema-rows", "1", "t.csv", "t.arrow"])
+        .ok();
+    let batch = read_ipc(&folder.path("t.arrow"));
+    assert_eq!(
+        batch.column(0).as_ref(),
+        &StringArray::from(vec![None, Some("x")]) as &dyn Array
+    );
+    folder
+        .run(&["convert", "--schema-rows", "0", "t.csv", "text.arrow"])
+        .ok();
+    let schema = read_ipc(&folder.path("text.arrow")).schema();
+    assert!(
+        schema
+            .fields()
+            .iter()
+            .all(|field| field.data_type() == &DataType::Utf8)
+    );
+}
+
+#[test]
+fn head_and_cat_print_rows_as_asked() {
+    let folder = Folder::with(&plain(100));
+    folder.run(&["convert", "t.arrow", "t.shard"]).ok();
+    for file in ["t.shard", "t.arrow"] {
+        let table = folder
+            .run(&["head", file, "-n", "2", "--columns", "size,id"])
+            .ok();
+        let lines: Vec<&str> = table.lines().collect();
+        assert_eq!(lines[1], "| size | id |");
+        assert_eq!(lines.len(), 6, "{table}");
+        let window = ["--offset", "98", "--limit", "5", "--columns", "id"];
+        let csv = folder
+            .run(&[&["cat", file, "--format", "csv"][..], &window].concat())
+            .ok();
+        assert_eq!(csv, "id\n683\n690\n");
+        let json = folder
+            .run(&["head", file, "--format", "json", "--rows", "1"])
+            .ok();
+        assert_eq!(
+            json,
+            "{\"id\":null,\"name\":null,\"size\":null,\"flag\":null}\n"
+        );
+        assert_eq!(
+            folder
+                .run(&["cat", file, "--format", "json"])
+                .ok()
+                .lines()
+                .count(),
+            100
+        );
+        assert_eq!(
+            folder.run(&["head", file, "-n", "0"]).ok().lines().count(),
+            4
+        );
+    }
+}
+
+#[test]
+fn paths_lead_into_structs_and_unknown_columns_are_named() {
+    let folder = Folder::with(&nested());
+    folder.run(&["convert", "t.arrow", "t.shard"]).ok();
+    let json = folder
+        .run(&[
+            "head",
+            "t.shard",
+            "--columns",
+            "point.y",
+            "--format",
+            "json",
+        ])
+        .ok();
+    assert!(
+        json.starts_with("{\"point\":{\"y\":null}}\n{\"point\":{\"y\":\"u\"}}\n"),
+        "{json}"
+    );
+    for file in ["t.shard", "t.arrow"] {
+        let error = folder.run(&["head", file, "--columns", "prise"]).error(1);
+        assert!(
+            error.contains("`prise`") && error.contains("price"),
+            "{error}"
+        );
+    }
+    let error = folder
+        .run(&["inspect", "t.shard", "--columns", "prise"])
+        .error(1);
+    assert!(error.contains("`prise`"), "{error}");
+}
+
+#[test]
+fn schema_has_a_line_per_field() {
+    let folder = Folder::with(&nested());
+    folder.run(&["convert", "t.arrow", "t.shard"]).ok();
+    let expected = "list: List\n  item: Int32\nmap: Map\n  entries: Struct not null\n    \
+                    keys: Utf8 not null\n    values: Int32\npoint: Struct\n  x: Int64\n  y: Utf8\n\
+                    key: Dictionary(Int32, Utf8)\ntime: Timestamp(µs, \"Europe/Oslo\")\n\
+                    price: Decimal128(20, 2)\n";
+    for file in ["t.shard", "t.arrow"] {
+        assert_eq!(folder.run(&["schema", file]).ok(), expected);
+    }
+    let stored = folder.run(&["schema", "--shard", "t.shard"]).ok();
+    assert!(stored.contains("time: Int64 [arrow.timestamp{"), "{stored}");
+    let json: Value =
+        serde_json::from_str(&folder.run(&["schema", "--json", "t.shard"]).ok()).unwrap();
+    assert_eq!(json["fields"][0]["children"][0]["type"], "Int32");
+    let json = folder.run(&["schema", "--json", "--shard", "t.shard"]).ok();
+    let json: Value = serde_json::from_str(&json).unwrap();
+    assert_eq!(json["fields"][4]["properties"]["timezone"], "Europe/Oslo");
+    folder.run(&["schema", "--shard", "t.arrow"]).error(2);
+}
+
+#[test]
+fn inspect_shows_sizes_and_encodings() {
+    let folder = Folder::with(&plain(10_000));
+    folder.run(&["convert", "t.arrow", "t.shard"]).ok();
+    let tree = folder.run(&["inspect", "t.shard"]).ok();
+    assert!(
+        tree.contains("10000 rows in 1 stripe") && tree.contains("├─ id: Int64"),
+        "{tree}"
+    );
+    assert!(
+        tree.contains("2000 nulls") && tree.contains("2 blocks of"),
+        "{tree}"
+    );
+    let verbose = folder
+        .run(&["inspect", "-v", "t.shard", "--columns", "id"])
+        .ok();
+    assert!(
+        verbose.contains("values 0..8192") && !verbose.contains("name"),
+        "{verbose}"
+    );
+    let json: Value =
+        serde_json::from_str(&folder.run(&["inspect", "--json", "t.shard"]).ok()).unwrap();
+    let id = &json["stripes"][0]["fields"][0];
+    assert_eq!(
+        (&id["path"], &id["nulls"]),
+        (&Value::from("id"), &Value::from(2000))
+    );
+    assert!(id["ratio"].as_f64().unwrap() > 1.0);
+    let counted = &id["buffers"][0]["blocks"]["encodings"][0]["blocks"];
+    assert!(counted.as_u64().unwrap() > 0);
+    let quick = folder
+        .run(&["inspect", "--json", "--quick", "t.shard"])
+        .ok();
+    let quick: Value = serde_json::from_str(&quick).unwrap();
+    let encodings = &quick["stripes"][0]["fields"][0]["buffers"][0]["blocks"]["encodings"];
+    assert_eq!(encodings.as_array().unwrap().len(), 0);
+}
+
+#[test]
+fn verify_says_what_is_broken_where() {
+    let folder = Folder::with(&plain(10_000));
+    folder.run(&["convert", "t.arrow", "t.shard"]).ok();
+    assert!(
+        folder
+            .run(&["verify", "t.shard"])
+            .ok()
+            .contains("t.shard: sound; 10000 rows")
+    );
+    assert_eq!(folder.run(&["verify", "--quiet", "t.shard"]).ok(), "");
+    let json: Value =
+        serde_json::from_str(&folder.run(&["inspect", "--json", "t.shard"]).ok()).unwrap();
+    let buffer = &json["stripes"][0]["fields"][2]["buffers"][0];
+    assert_eq!(buffer["kind"], "Data");
+    let at = usize::try_from(buffer["start"].as_u64().unwrap()).unwrap() + 20;
+    let mut bytes = std::fs::read(folder.path("t.shard")).unwrap();
+    bytes[at] ^= 1;
+    std::fs::write(folder.path("bad.shard"), &bytes).unwrap();
+    let done = folder.run(&["verify", "t.shard", "bad.shard"]);
+    let text = done.text();
+    assert_eq!(done.code, 1);
+    let place = "bad.shard, stripe 0, field `size`, Data buffer, block 0: checksum mismatch";
+    assert!(
+        text.contains(place) && text.contains("bad.shard: 1 problem"),
+        "{text}"
+    );
+    assert!(text.contains("t.shard: sound"), "{text}");
+    let error = folder.run(&["cat", "bad.shard"]).error(1);
+    assert!(
+        error.contains("`size`") && error.contains("block 0"),
+        "{error}"
+    );
+    // A damaged shard can still be looked at.
+    assert!(
+        folder
+            .run(&["inspect", "bad.shard"])
+            .ok()
+            .contains("└─ flag")
+    );
+    std::fs::write(folder.path("cut.shard"), &bytes[..100]).unwrap();
+    assert_eq!(folder.run(&["verify", "cut.shard"]).code, 1);
+    assert!(
+        folder
+            .run(&["verify", "none.shard"])
+            .error(1)
+            .contains("none.shard")
+    );
+}
+
+#[test]
+fn wrong_usage_ends_with_code_2() {
+    let folder = Folder::with(&plain(10));
+    assert_eq!(folder.run(&[]).code, 2);
+    assert_eq!(folder.run(&["convert", "t.arrow"]).code, 2);
+    assert_eq!(folder.run(&["head", "--format", "xml", "t.arrow"]).code, 2);
+    assert_eq!(
+        folder
+            .run(&["convert", "--stripe-rows", "0", "t.arrow", "t.shard"])
+            .code,
+        2
+    );
+    assert!(
+        folder
+            .run(&["convert", "t.arrow", "t.xyz"])
+            .error(2)
+            .contains("--to")
+    );
+    assert!(folder.run(&["head", "t.xyz"]).error(2).contains("--from"));
+    assert!(
+        folder
+            .run(&["head", "none.shard"])
+            .error(1)
+            .contains("none.shard")
+    );
+    for command in ["convert", "schema", "head", "cat", "inspect", "verify"] {
+        let help = folder.run(&[command, "--help"]).ok();
+        assert!(help.contains("Examples:"), "{help}");
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn a_reader_that_has_seen_enough_is_no_error() {
+    let folder = Folder::with(&plain(200_000));
+    let arguments = ["cat", "--format", "json", "t.arrow"];
+    let mut child = Command::new(env!("CARGO_BIN_EXE_arrow-shard"))
+        .args(arguments)
+        .current_dir(&folder.0)
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    drop(child.stdout.take());
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(0));
+    assert!(output.stderr.is_empty());
+}
+
+#[test]
+fn stripes_with_different_dictionaries_become_an_ipc_file() {
+    let words: Vec<String> = (0..1_000).map(|i| format!("w{}", i / 10)).collect();
+    let keys: DictionaryArray<Int32Type> = words.iter().map(|word| Some(word.as_str())).collect();
+    let batch =
+        RecordBatch::try_from_iter_with_nullable([("key", Arc::new(keys) as ArrayRef, true)])
+            .unwrap();
+    let folder = Folder::with(&batch);
+    folder
+        .run(&["convert", "--stripe-rows", "300", "t.arrow", "t.shard"])
+        .ok();
+    folder.run(&["convert", "t.shard", "back.arrow"]).ok();
+    assert_eq!(read_ipc(&folder.path("back.arrow")), batch);
+}

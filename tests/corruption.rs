@@ -1,0 +1,591 @@
+//! Damaged shards: every byte changed, every number replaced, every truncation; plain, and with all
+//! checksums mended, as an attacker would. Reading then gives an error or the data that was
+//! written; it never panics, hangs, gives other data, or takes more memory than is allowed here:
+//! 64 MiB and 64 bytes for every byte of the shard.
+#![expect(clippy::unwrap_used, reason = "a failed helper is a failed test")]
+#![expect(clippy::panic, reason = "reports what went wrong with many files")]
+
+mod support;
+
+use arrow_array::builder::{
+    ListBuilder, MapBuilder, StringBuilder, StringDictionaryBuilder, StringRunBuilder,
+};
+use arrow_array::types::{Int8Type, Int32Type};
+use arrow_array::{
+    Array, ArrayRef, BinaryArray, BooleanArray, Decimal128Array, DictionaryArray,
+    FixedSizeListArray, Float64Array, Int8Array, Int32Array, Int64Array, LargeStringArray,
+    RecordBatch, RecordBatchOptions, StringArray, StringViewArray, StructArray, UInt16Array,
+    UnionArray,
+};
+use arrow_schema::{DataType, Field, Schema, SchemaRef, UnionFields};
+use arrow_shard::io::MemoryFolder;
+use arrow_shard::read::ShardOptions;
+use arrow_shard::write::{Layout, PresenceLayout, Profile, WriterOptions};
+use arrow_shard::{Error, Limits, Result, Shard};
+use bytes::Bytes;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+use support::allocations::{self, Counting};
+use support::covered::{Covered, covered};
+use support::{NAME, shared, written};
+
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;
+
+const MEMORY: usize = 64 << 20;
+const MEMORY_PER_BYTE: usize = 64;
+/// Far more than any case takes, even where tests are not optimized.
+const TIME: Duration = Duration::from_secs(5);
+
+/// What is at stake: the files of a shard, and what they hold.
+struct Subject {
+    files: Vec<(String, Vec<u8>)>,
+    intact: Content,
+}
+
+/// All that can be read of a shard, part by part.
+#[derive(Debug)]
+struct Content {
+    schema: Result<SchemaRef>,
+    rows: Result<Vec<RecordBatch>>,
+    taken: Result<RecordBatch>,
+}
+
+impl Subject {
+    fn new(batch: &RecordBatch, options: WriterOptions) -> Self {
+        let folder = written(&batch.schema(), std::slice::from_ref(batch), options).unwrap();
+        Self::of_files(folder)
+    }
+
+    fn of_files(folder: MemoryFolder) -> Self {
+        let file = |name: String| {
+            let bytes = folder.get(&name).unwrap().to_vec();
+            (name, bytes)
+        };
+        let files: Vec<_> = folder.names().into_iter().map(file).collect();
+        let size: usize = files.iter().map(|(_, bytes)| bytes.len()).sum();
+        assert!(size < 10_000, "a shard of {size} bytes takes too long");
+        let rows = open(&files, Limits::default()).unwrap().num_rows();
+        let intact = read(&files, rows, Limits::default()).unwrap();
+        let all = intact.schema.is_ok() && intact.rows.is_ok() && intact.taken.is_ok();
+        assert!(all, "{intact:?}");
+        Self { files, intact }
+    }
+
+    fn rows(&self) -> u64 {
+        let batches = self.intact.rows.as_ref().unwrap();
+        batches.iter().map(|batch| batch.num_rows() as u64).sum()
+    }
+
+    fn size(&self) -> usize {
+        self.files.iter().map(|(_, bytes)| bytes.len()).sum()
+    }
+}
+
+fn open(files: &[(String, Vec<u8>)], limits: Limits) -> Result<Shard> {
+    let folder = MemoryFolder::new();
+    let mut directory = Bytes::new();
+    for (name, content) in files {
+        let content = Bytes::copy_from_slice(content);
+        if name.ends_with(".amudai.shard") {
+            directory = content.clone();
+        }
+        folder.insert(name, content);
+    }
+    let options = ShardOptions::default().with_limits(limits);
+    Shard::from_reader(Arc::new(directory), Arc::new(folder), options)
+}
+
+/// Reads everything; `rows` is how many rows there should be.
+fn read(files: &[(String, Vec<u8>)], rows: u64, limits: Limits) -> Result<Content> {
+    let shard = open(files, limits)?;
+    // What these say is not data; they must only come to an end.
+    let _ = shard.shard_schema();
+    let _ = shard.properties();
+    let _ = shard.sorting_columns();
+    for stripe in shard.stripes().unwrap_or_default().iter().take(3) {
+        let _ = stripe.properties();
+    }
+    for id in 0..4 {
+        let _ = shard.field_descriptor(id);
+        let _ = shard.stripe_field_descriptor(0, id);
+    }
+    Ok(Content {
+        schema: shard.schema(),
+        rows: scan(&shard, rows),
+        taken: take(&shard, rows),
+    })
+}
+
+fn scan(shard: &Shard, rows: u64) -> Result<Vec<RecordBatch>> {
+    let mut batches = Vec::new();
+    let mut found = 0;
+    for batch in shard.scan().with_batch_size(29).build()? {
+        let batch = batch.map_err(own_error)?;
+        for column in batch.columns() {
+            if let Err(e) = column.to_data().validate_full() {
+                panic!("an array that is not valid: {e}");
+            }
+        }
+        found += batch.num_rows() as u64;
+        batches.push(batch);
+        // A shard may say that it has 2^63 rows of nothing.
+        if found > rows + 1000 {
+            break;
+        }
+    }
+    Ok(batches)
+}
+
+fn own_error(error: arrow_schema::ArrowError) -> Error {
+    match error {
+        arrow_schema::ArrowError::ExternalError(e) => *e.downcast().unwrap(),
+        other => panic!("{other} is no error of this crate"),
+    }
+}
+
+fn take(shard: &Shard, rows: u64) -> Result<RecordBatch> {
+    let wanted: Vec<u64> = match rows {
+        0 => vec![],
+        n => vec![n - 1, 0, n / 2, n / 3],
+    };
+    shard.take(&wanted, arrow_shard::read::Projection::All)
+}
+
+/// What may come of reading a damaged shard.
+#[derive(Clone, Copy, PartialEq)]
+enum Allowed {
+    /// The data, or an error.
+    SameData,
+    /// Anything that is an array, or an error: mended checksums vouch for the damage.
+    AnyData,
+}
+
+struct Trial<'a> {
+    subject: &'a Subject,
+    allowed: Allowed,
+    limits: Limits,
+    failures: Vec<String>,
+    trials: usize,
+    accepted: usize,
+}
+
+impl<'a> Trial<'a> {
+    fn new(subject: &'a Subject, allowed: Allowed) -> Self {
+        let limits = match allowed {
+            Allowed::SameData => Limits::default(),
+            // What an attacker may claim is bounded by what a reader grants.
+            Allowed::AnyData => Limits::default()
+                .with_max_message_bytes(1 << 20)
+                .with_max_block_values(1 << 16)
+                .with_max_block_bytes(4 << 20)
+                .with_max_dictionary_bytes(4 << 20)
+                .with_max_batch_bytes(16 << 20),
+        };
+        Self {
+            subject,
+            allowed,
+            limits,
+            failures: Vec::new(),
+            trials: 0,
+            accepted: 0,
+        }
+    }
+
+    fn read(&mut self, files: &[(String, Vec<u8>)], what: impl Fn() -> String) {
+        self.trials += 1;
+        let rows = self.subject.rows();
+        let start = Instant::now();
+        allocations::start();
+        let outcome = allocations::caught(|| read(files, rows, self.limits.clone()));
+        let peak = allocations::peak();
+        let time = start.elapsed();
+        let budget = MEMORY + MEMORY_PER_BYTE * self.subject.size();
+        let wrong = match outcome {
+            Err(panic) => Some(format!("panic: {panic}")),
+            Ok(_) if peak > budget => Some(format!("{peak} bytes of memory")),
+            Ok(_) if time > TIME => Some(format!("{time:?}")),
+            Ok(Ok(content)) => self.judge(&content),
+            Ok(Err(_)) => None,
+        };
+        if let Some(wrong) = wrong {
+            // One example of each kind is enough to see what is wrong.
+            let kind = wrong
+                .split(|c: char| c.is_ascii_digit())
+                .next()
+                .unwrap_or_default();
+            let known = self.failures.iter().filter(|f| f.contains(kind)).count();
+            if known < 3 {
+                self.failures.push(format!("{}: {wrong}", what()));
+            }
+        }
+    }
+
+    fn judge(&mut self, content: &Content) -> Option<String> {
+        let intact = &self.subject.intact;
+        self.accepted += usize::from(content.rows.is_ok());
+        if self.allowed == Allowed::AnyData {
+            return None;
+        }
+        let same = |ok: bool, what: &str| (!ok).then(|| format!("other {what}: {content:?}"));
+        let schema = content
+            .schema
+            .as_ref()
+            .ok()
+            .map(|s| intact.schema.as_ref().unwrap() == s);
+        let rows = content
+            .rows
+            .as_ref()
+            .ok()
+            .map(|r| intact.rows.as_ref().unwrap() == r);
+        let taken = content
+            .taken
+            .as_ref()
+            .ok()
+            .map(|t| intact.taken.as_ref().unwrap() == t);
+        same(schema.unwrap_or(true), "schema")
+            .or(same(rows.unwrap_or(true), "rows"))
+            .or(same(taken.unwrap_or(true), "rows by number"))
+    }
+
+    /// Panics if anything went wrong, or nothing was tried.
+    fn finish(self) {
+        assert!(self.trials > 1000, "only {} trials", self.trials);
+        assert!(
+            self.accepted < self.trials,
+            "no damage was noticed: {} of {}",
+            self.accepted,
+            self.trials
+        );
+        // Some bytes mean nothing, or something else that is as good.
+        assert!(self.accepted > 0, "nothing could be read any more");
+        assert!(self.failures.is_empty(), "{:#?}", self.failures);
+    }
+}
+
+#[test]
+fn memory_and_panics_are_noticed() {
+    allocations::start();
+    drop(std::hint::black_box(vec![1u8; 1 << 20]));
+    let peak = allocations::peak();
+    assert!((1 << 20..2 << 20).contains(&peak), "{peak}");
+    let panic = allocations::caught(|| panic!("on purpose")).unwrap_err();
+    assert!(
+        panic.contains("on purpose") && panic.contains("corruption.rs"),
+        "{panic}"
+    );
+}
+
+/// Calls `each` with every change of the bytes of `range`, made to a copy of `bytes`.
+fn changes(
+    bytes: &[u8],
+    range: std::ops::Range<usize>,
+    mut each: impl FnMut(&mut Vec<u8>, usize, &dyn std::fmt::Display),
+) {
+    let mut changed = bytes.to_vec();
+    for at in range.clone() {
+        for mask in [0x01, 0x80, 0xFF] {
+            changed[at] ^= mask;
+            each(&mut changed, at, &format_args!("byte {at} ^ {mask:#04x}"));
+            changed.copy_from_slice(bytes);
+        }
+        for (width, name) in [(4, "u32"), (8, "u64")] {
+            let end = at + width;
+            if end > range.end {
+                continue;
+            }
+            let mut one = [0; 8];
+            one[0] = 1;
+            for (value, shown) in [([0; 8], "0"), (one, "1"), ([0xFF; 8], "max")] {
+                if bytes[at..end] == value[..width] {
+                    continue;
+                }
+                changed[at..end].copy_from_slice(&value[..width]);
+                each(&mut changed, at, &format_args!("{name} at {at} = {shown}"));
+                changed.copy_from_slice(bytes);
+            }
+        }
+    }
+}
+
+/// Damages every file in every way, and leaves checksums alone.
+fn damage(subject: &Subject) {
+    let mut trial = Trial::new(subject, Allowed::SameData);
+    for (i, (name, bytes)) in subject.files.iter().enumerate() {
+        let mut files = subject.files.clone();
+        changes(bytes, 0..bytes.len(), |changed, _, what| {
+            std::mem::swap(&mut files[i].1, changed);
+            trial.read(&files, || format!("{name}, {what}"));
+            std::mem::swap(&mut files[i].1, changed);
+        });
+        for len in 0..bytes.len() {
+            files[i].1.truncate(0);
+            files[i].1.extend_from_slice(&bytes[..len]);
+            trial.read(&files, || format!("{name}, cut to {len} bytes"));
+        }
+    }
+    trial.finish();
+}
+
+/// Damages everything that a checksum covers, and mends the checksum, and those over it.
+fn mended(subject: &Subject) {
+    let mut trial = Trial::new(subject, Allowed::AnyData);
+    let regions = covered(&subject.files);
+    let mut files = subject.files.clone();
+    for region in &regions {
+        let name = &subject.files[region.file].0;
+        let bytes = &subject.files[region.file].1;
+        changes(bytes, region.bytes.clone(), |changed, _, what| {
+            std::mem::swap(&mut files[region.file].1, changed);
+            Covered::mend(&regions, region, &mut files);
+            trial.read(&files, || {
+                format!("{name}, {}, {what}, mended", region.name)
+            });
+            files.clone_from(&subject.files);
+        });
+    }
+    trial.finish();
+}
+
+macro_rules! subjects {
+    ($($name:ident => $subject:expr;)*) => {$(
+        mod $name {
+            #[test]
+            fn damage_is_an_error_or_does_no_harm() {
+                if let Some(subject) = $subject {
+                    super::damage(&subject);
+                }
+            }
+
+            #[test]
+            fn mended_damage_is_no_more_than_other_data() {
+                if let Some(subject) = $subject {
+                    super::mended(&subject);
+                }
+            }
+        }
+    )*};
+}
+
+subjects! {
+    balanced => Some(super::balanced());
+    plain => Some(super::plain());
+    nested => Some(super::nested());
+    dictionaries => Some(super::dictionaries());
+    two_stripes => Some(super::two_stripes());
+    two_files => Some(super::two_files());
+    without_rows => Some(super::without_rows());
+    without_columns => Some(super::without_columns());
+    wide => Some(super::wide());
+    encodings => Some(super::encodings());
+    reference => super::reference("row1_null");
+    reference_with_labels => super::reference("kusto_ext");
+}
+
+fn batch<const N: usize>(columns: [(&str, ArrayRef); N]) -> RecordBatch {
+    RecordBatch::try_from_iter_with_nullable(columns.map(|(name, array)| (name, array, true)))
+        .unwrap()
+}
+
+fn options(profile: Profile) -> WriterOptions {
+    WriterOptions::default()
+        .with_profile(profile)
+        .with_creation_time(Some(638_000_000_000_000_000))
+}
+
+fn balanced() -> Subject {
+    let numbers: Int32Array = (0..40)
+        .map(|i| (i % 5 != 0).then_some(1000 + i * 3))
+        .collect();
+    let names: StringArray = (0..40)
+        .map(|i| (i % 7 != 0).then(|| format!("name {i}")))
+        .collect();
+    let flags: BooleanArray = (0..40)
+        .map(|i| (i % 3 != 0).then_some(i % 2 == 0))
+        .collect();
+    let batch = batch([
+        ("number", Arc::new(numbers) as ArrayRef),
+        ("name", Arc::new(names)),
+        ("flag", Arc::new(flags)),
+    ]);
+    Subject::new(&batch, options(Profile::Balanced))
+}
+
+fn plain() -> Subject {
+    let numbers: Int64Array = (0..20).map(|i| (i % 5 != 0).then_some(i * i)).collect();
+    let names: LargeStringArray = (0..20).map(|i| Some("x".repeat(i))).collect();
+    let mut lists = ListBuilder::new(arrow_array::builder::Int16Builder::new());
+    for i in 0..20 {
+        lists.append_value((0..i % 4).map(Some));
+    }
+    let batch = batch([
+        ("number", Arc::new(numbers) as ArrayRef),
+        ("name", Arc::new(names)),
+        ("list", Arc::new(lists.finish())),
+    ]);
+    Subject::new(&batch, options(Profile::Plain))
+}
+
+fn nested() -> Subject {
+    let mut maps = MapBuilder::new(
+        None,
+        StringBuilder::new(),
+        arrow_array::builder::Int8Builder::new(),
+    );
+    for i in 0..9 {
+        for key in 0..i % 3 {
+            maps.keys().append_value(format!("k{key}"));
+            maps.values().append_option((key == 0).then_some(3));
+        }
+        maps.append(i % 4 != 3).unwrap();
+    }
+    let variants = UnionFields::try_new(
+        [3, 5],
+        [
+            Field::new("a", DataType::Int8, true),
+            Field::new("b", DataType::Utf8, true),
+        ],
+    )
+    .unwrap();
+    let union = UnionArray::try_new(
+        variants,
+        vec![3, 5, 5, 3, 3, 5, 3, 3, 5].into(),
+        Some(vec![0, 0, 1, 1, 2, 2, 3, 4, 3].into()),
+        vec![
+            Arc::new(Int8Array::from_iter((0..5).map(|i| (i > 1).then_some(i)))),
+            Arc::new(StringArray::from(vec!["x", "yy", "zzz", ""])),
+        ],
+    )
+    .unwrap();
+    let item = Arc::new(Field::new("item", DataType::Int16, true));
+    let values: arrow_array::Int16Array = (0..18).map(|i| (i % 4 != 0).then_some(i)).collect();
+    let fixed = FixedSizeListArray::try_new(item, 2, Arc::new(values), None).unwrap();
+    let inner = StructArray::from(vec![
+        (
+            Arc::new(Field::new("fixed", fixed.data_type().clone(), true)),
+            Arc::new(fixed) as ArrayRef,
+        ),
+        (
+            Arc::new(Field::new("union", union.data_type().clone(), true)),
+            Arc::new(union),
+        ),
+    ]);
+    let batch = batch([
+        ("map", Arc::new(maps.finish()) as ArrayRef),
+        ("struct", Arc::new(inner)),
+    ]);
+    Subject::new(&batch, options(Profile::Balanced))
+}
+
+fn dictionaries() -> Subject {
+    let mut words = StringDictionaryBuilder::<Int32Type>::new();
+    let mut runs = StringRunBuilder::<Int32Type>::new();
+    for i in 0..30 {
+        match i % 4 {
+            0 => words.append_null(),
+            n => words.append_value(["", "one", "two", "three"][n]),
+        }
+        runs.append_value(["long", "run"][i / 15]);
+    }
+    let keys: Int8Array = (0..30).map(|i| (i % 9 != 0).then_some(i % 3)).collect();
+    let numbers = Arc::new(Int64Array::from(vec![1 << 40, -7, 12]));
+    let numbers = DictionaryArray::<Int8Type>::try_new(keys, numbers).unwrap();
+    let batch = batch([
+        ("words", Arc::new(words.finish()) as ArrayRef),
+        ("numbers", Arc::new(numbers)),
+        ("runs", Arc::new(runs.finish())),
+    ]);
+    Subject::new(&batch, options(Profile::Balanced))
+}
+
+fn two_stripes() -> Subject {
+    let views: StringViewArray = (0..50)
+        .map(|i| (i % 8 != 0).then(|| format!("a rather long text number {}", i % 6)))
+        .collect();
+    let numbers: UInt16Array = (0..50).map(|i| (i % 3 != 0).then_some(i % 4)).collect();
+    let batch = batch([
+        ("views", Arc::new(views) as ArrayRef),
+        ("numbers", Arc::new(numbers)),
+    ]);
+    let options = options(Profile::HighCompression)
+        .with_presence(PresenceLayout::Embedded)
+        .with_stripe_rows(30);
+    Subject::new(&batch, options)
+}
+
+fn two_files() -> Subject {
+    let bytes: BinaryArray = (0..25u8)
+        .map(|i| (i % 6 != 0).then(|| vec![i; 5]))
+        .collect();
+    let decimals: Decimal128Array = (0..25)
+        .map(|i| (i % 5 != 0).then_some(i * 1_000_000_007))
+        .collect();
+    let decimals = decimals.with_precision_and_scale(30, 2).unwrap();
+    let batch = batch([
+        ("bytes", Arc::new(bytes) as ArrayRef),
+        ("decimals", Arc::new(decimals)),
+    ]);
+    Subject::new(
+        &batch,
+        options(Profile::Balanced).with_layout(Layout::TwoLevel),
+    )
+}
+
+fn without_rows() -> Subject {
+    let item = Field::new("item", DataType::Utf8, false);
+    let schema = Schema::new(vec![
+        Field::new("a", DataType::Int32, false),
+        Field::new("l", DataType::List(Arc::new(item)), true),
+    ]);
+    Subject::new(
+        &RecordBatch::new_empty(Arc::new(schema)),
+        options(Profile::Balanced),
+    )
+}
+
+fn without_columns() -> Subject {
+    let rows = RecordBatchOptions::new().with_row_count(Some(70));
+    let batch =
+        RecordBatch::try_new_with_options(Arc::new(Schema::empty()), vec![], &rows).unwrap();
+    Subject::new(&batch, options(Profile::Balanced).with_stripe_rows(40))
+}
+
+fn wide() -> Subject {
+    let fields: Vec<Field> = (0..9)
+        .map(|i| Field::new(format!("c{i}"), DataType::Int8, i % 2 == 0))
+        .collect();
+    let columns = (0..9).map(|i| Arc::new(Int8Array::from(vec![i, i, i + i / 4])) as ArrayRef);
+    let batch = RecordBatch::try_new(Arc::new(Schema::new(fields)), columns.collect()).unwrap();
+    Subject::new(&batch, options(Profile::Balanced))
+}
+
+/// Runs, steps, few distinct values, decimals in doubles, repeated texts.
+fn encodings() -> Subject {
+    let runs: Int64Array = (0..400i64).map(|i| i / 80 * 0x1234_5678_9ABC).collect();
+    let steps: Int64Array = (0..400i64)
+        .map(|i| 1_700_000_000_000 + i * 1000 + i % 3)
+        .collect();
+    let few: Int64Array = (0..400i64)
+        .map(|i| [7, 1 << 50, -(1 << 60)][(i * i % 3) as usize])
+        .collect();
+    let doubles: Float64Array = (0..400).map(|i| f64::from(i * 7 % 100) / 100.0).collect();
+    let texts: StringArray = (0..400)
+        .map(|i| Some(["GET /", "POST /x"][i / 3 % 2]))
+        .collect();
+    let batch = batch([
+        ("runs", Arc::new(runs) as ArrayRef),
+        ("steps", Arc::new(steps)),
+        ("few", Arc::new(few)),
+        ("doubles", Arc::new(doubles)),
+        ("texts", Arc::new(texts)),
+    ]);
+    Subject::new(&batch, options(Profile::Balanced))
+}
+
+/// A shard of the reference implementation.
+fn reference(name: &str) -> Option<Subject> {
+    let path = shared("golden/shards")?.join(format!("{name}.amudai.shard"));
+    let folder = MemoryFolder::new();
+    folder.insert(NAME, std::fs::read(path).unwrap());
+    Some(Subject::of_files(folder))
+}

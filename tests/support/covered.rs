@@ -1,0 +1,263 @@
+//! What the checksums of a shard cover, so that damage can be mended.
+
+use arrow_shard::buffer::{BlockMap, ChecksumTable, Part};
+use arrow_shard::format::{
+    BufferKind, DataEncoding, DataRef, DataRefArray, EncodedBuffer, Message, StripeFieldDescriptor,
+    StripeList, Wire, checksum,
+};
+use arrow_shard::{Limits, Shard};
+use std::ops::Range;
+
+/// Bytes of a file, and where the checksum over them is.
+#[derive(Debug, Clone)]
+pub(crate) struct Covered {
+    pub(crate) name: String,
+    pub(crate) file: usize,
+    pub(crate) bytes: Range<usize>,
+    /// File and position.
+    checksum: (usize, usize),
+}
+
+impl Covered {
+    /// Makes the checksum of `region` right, and those that cover it.
+    pub(crate) fn mend(regions: &[Self], region: &Self, files: &mut [(String, Vec<u8>)]) {
+        let mut region = region;
+        loop {
+            let sum = checksum(&files[region.file].1[region.bytes.clone()]);
+            let (file, at) = region.checksum;
+            files[file].1[at..at + 4].copy_from_slice(&sum.to_le_bytes());
+            let outer = regions
+                .iter()
+                .find(|r| r.file == file && r.bytes.contains(&at));
+            match outer {
+                Some(outer) => region = outer,
+                None => return,
+            }
+        }
+    }
+}
+
+/// Everything that a checksum covers in the files of a sound shard.
+pub(crate) fn covered(files: &[(String, Vec<u8>)]) -> Vec<Covered> {
+    let directory = files
+        .iter()
+        .position(|(name, _)| name.ends_with(".amudai.shard"))
+        .unwrap();
+    let shard = Shard::from_bytes(files[directory].1.clone().into()).unwrap();
+    let mut walk = Walk {
+        files,
+        directory,
+        wire: shard.wire(),
+        found: Vec::new(),
+    };
+    let end = files[directory].1.len() - 16;
+    let len = u32::from_le_bytes(files[directory].1[end + 4..end + 8].try_into().unwrap());
+    let start = end - usize::try_from(len).unwrap();
+    walk.push("directory", directory, start..end, (directory, end));
+    let root = shard.directory();
+    let whole = [
+        (&root.schema_ref, "schema"),
+        (&root.properties_ref, "shard properties"),
+        (&root.url_list_ref, "URL list"),
+    ];
+    for (reference, name) in whole {
+        if let Some(reference) = reference {
+            walk.frame(name, reference);
+        }
+    }
+    let list: DataRefArray =
+        walk.message("shard field list", root.field_list_ref.as_ref().unwrap());
+    for mut reference in (0..list.len()).filter_map(|i| list.get(i)) {
+        reference.url.clear();
+        walk.frame("shard field", &reference);
+    }
+    let StripeList(stripes) = walk.message("stripe list", root.stripe_list_ref.as_ref().unwrap());
+    for stripe in stripes {
+        if let Some(properties) = &stripe.properties_ref {
+            walk.frame("stripe properties", properties);
+        }
+        let list: DataRefArray =
+            walk.message("field list", stripe.field_list_ref.as_ref().unwrap());
+        for reference in (0..list.len()).filter_map(|i| list.get(i)) {
+            let field: StripeFieldDescriptor = walk.message("stripe field", &reference);
+            let descriptor = walk.found.last().unwrap().clone();
+            walk.buffers(&field, &descriptor);
+        }
+    }
+    for (i, region) in walk.found.iter().enumerate() {
+        let (file, at) = region.checksum;
+        let stored = u32::from_le_bytes(files[file].1[at..at + 4].try_into().unwrap());
+        assert_eq!(
+            checksum(&files[region.file].1[region.bytes.clone()]),
+            stored,
+            "{region:?}"
+        );
+        let same = walk.found[..i].iter().find(|r| {
+            r.file == region.file
+                && r.bytes.start < region.bytes.end
+                && region.bytes.start < r.bytes.end
+        });
+        assert!(same.is_none(), "{region:?} overlaps {same:?}");
+    }
+    walk.found
+}
+
+struct Walk<'a> {
+    files: &'a [(String, Vec<u8>)],
+    directory: usize,
+    wire: Wire,
+    found: Vec<Covered>,
+}
+
+impl Walk<'_> {
+    fn push(&mut self, name: &str, file: usize, bytes: Range<usize>, checksum: (usize, usize)) {
+        self.found.push(Covered {
+            name: name.to_owned(),
+            file,
+            bytes,
+            checksum,
+        });
+    }
+
+    /// The file that a reference leads to, and the bytes there.
+    fn resolve(&self, reference: &DataRef) -> (usize, Range<usize>) {
+        let file = match reference.url.as_str() {
+            "" => self.directory,
+            url => self.files.iter().position(|(name, _)| name == url).unwrap(),
+        };
+        (file, reference.range.to_usize().unwrap())
+    }
+
+    fn frame(&mut self, name: &str, reference: &DataRef) {
+        let (file, range) = self.resolve(reference);
+        self.push(
+            name,
+            file,
+            range.start + 4..range.end - 4,
+            (file, range.end - 4),
+        );
+    }
+
+    fn message<M: Message>(&mut self, name: &str, reference: &DataRef) -> M {
+        self.frame(name, reference);
+        let frame = self.found.last().unwrap();
+        let payload = &self.files[frame.file].1[frame.bytes.clone()];
+        M::decode(payload, self.wire, &Limits::default()).unwrap()
+    }
+
+    fn buffers(&mut self, field: &StripeFieldDescriptor, descriptor: &Covered) {
+        let table = ChecksumTable::from_properties(&field.field.custom_properties).unwrap();
+        for (ordinal, encoding) in field.encodings.iter().enumerate() {
+            let DataEncoding::Native(native) = encoding else {
+                continue;
+            };
+            for (i, buffer) in native.buffers.iter().enumerate() {
+                let key = (ordinal as u64, i as u64);
+                self.buffer(buffer, &table, key, descriptor);
+            }
+        }
+    }
+
+    fn buffer(
+        &mut self,
+        buffer: &EncodedBuffer,
+        table: &ChecksumTable,
+        key: (u64, u64),
+        descriptor: &Covered,
+    ) {
+        let (file, range) = self.resolve(buffer.buffer.as_ref().unwrap());
+        if range.is_empty() {
+            return;
+        }
+        if buffer.kind == BufferKind::ValueDictionary {
+            if self.wire == Wire::Spec {
+                self.dictionary(file, range);
+            }
+            return;
+        }
+        let name = format!("{:?}", buffer.kind);
+        let part = match &buffer.block_map {
+            None => Part::Raw,
+            Some(map) => {
+                let map = map.range.to_usize().unwrap();
+                if buffer.block_checksums {
+                    self.blocks(&format!("{name} block"), file, range.start, map.clone());
+                }
+                let has_entry = table.find(key.0, key.1, Part::BlockMap, map.len() as u64);
+                if has_entry.unwrap().is_some() {
+                    self.in_descriptor(&format!("{name} block map"), file, map, descriptor);
+                }
+                return;
+            }
+        };
+        if table
+            .find(key.0, key.1, part, range.len() as u64)
+            .unwrap()
+            .is_some()
+        {
+            self.in_descriptor(&format!("raw {name}"), file, range, descriptor);
+        }
+    }
+
+    fn blocks(&mut self, name: &str, file: usize, start: usize, map: Range<usize>) {
+        let bytes = &self.files[file].1[map.clone()];
+        let parsed = BlockMap::parse(bytes, (map.start - start) as u64).unwrap();
+        for ordinal in 0..parsed.len() {
+            let block = parsed.block(ordinal).unwrap().bytes;
+            let [from, to] =
+                [block.start, block.end].map(|at| start + usize::try_from(at).unwrap());
+            self.push(name, file, from..to - 4, (file, to - 4));
+        }
+    }
+
+    /// Bytes of one chunk, whose checksum is in the descriptor of the field.
+    fn in_descriptor(
+        &mut self,
+        name: &str,
+        file: usize,
+        bytes: Range<usize>,
+        descriptor: &Covered,
+    ) {
+        let sum = checksum(&self.files[file].1[bytes.clone()]).to_le_bytes();
+        let payload = &self.files[descriptor.file].1[descriptor.bytes.clone()];
+        let places: Vec<usize> = (0..payload.len().saturating_sub(3))
+            .filter(|&i| payload[i..i + 4] == sum)
+            .collect();
+        // Equal bytes have equal checksums; then either will do for one of them, and the other
+        // makes an error of the damage.
+        let at = *places.first().unwrap();
+        self.push(
+            name,
+            file,
+            bytes,
+            (descriptor.file, descriptor.bytes.start + at),
+        );
+    }
+
+    /// Header and sections of a value dictionary.
+    fn dictionary(&mut self, file: usize, range: Range<usize>) {
+        let bytes = self.files[file].1[range.clone()].to_vec();
+        let u64_at = |at: usize| u64::from_le_bytes(bytes[at..at + 8].try_into().unwrap());
+        let start = range.start;
+        self.push(
+            "dictionary header",
+            file,
+            start + 4..start + 42,
+            (file, start + 42),
+        );
+        let mut at = 48;
+        for size in [18, 26, 34].map(|at| usize::try_from(u64_at(at)).unwrap()) {
+            if size > 0 {
+                let len = usize::try_from(u64_at(at)).unwrap();
+                let payload = start + at + 8..start + at + 8 + len;
+                self.push(
+                    "dictionary section",
+                    file,
+                    payload,
+                    (file, start + at + size - 4),
+                );
+            }
+            at += size;
+        }
+    }
+}
