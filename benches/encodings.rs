@@ -55,6 +55,23 @@ fn unpack<W: Word>(c: &mut Criterion, name: &str, widths: &[u32]) {
     group.finish();
 }
 
+/// The checksum of the format, and the same by the library whose vectors are chosen at compile time.
+fn checksums(c: &mut Criterion) {
+    let mut group = c.benchmark_group("checksum");
+    let bytes: Vec<u8> = values::<u8>(8);
+    for size in [64, 1024, N] {
+        group.throughput(Throughput::Bytes(size as u64));
+        let bytes = &bytes[..size];
+        group.bench_function(BenchmarkId::new("checksum", size), |b| {
+            b.iter(|| arrow_shard::format::checksum(black_box(bytes)));
+        });
+        group.bench_function(BenchmarkId::new("xxhash-rust", size), |b| {
+            b.iter(|| xxhash_rust::xxh3::xxh3_64(black_box(bytes)));
+        });
+    }
+    group.finish();
+}
+
 type Group<'a> = criterion::BenchmarkGroup<'a, criterion::measurement::WallTime>;
 
 fn decode_number<W: Word>(group: &mut Group<'_>, id: BenchmarkId, region: &[u8], dst: &mut [W]) {
@@ -122,6 +139,101 @@ fn nested(c: &mut Criterion) {
     group.finish();
 }
 
+/// Lines like those of a cluster's log, or those of the file that `ARROW_SHARD_BENCH_TEXT` names.
+fn log_lines() -> Vec<String> {
+    if let Ok(path) = std::env::var("ARROW_SHARD_BENCH_TEXT") {
+        let text = std::fs::read_to_string(path).unwrap();
+        return text.lines().map(str::to_owned).collect();
+    }
+    let numbers = values::<u64>(63).into_iter().zip(values::<u32>(24));
+    let line = |(i, (block, host)): (usize, (u64, u32))| match i % 3 {
+        0 => format!(
+            "PacketResponder {} for block blk_{block} terminating",
+            host % 3
+        ),
+        1 => format!(
+            "BLOCK* NameSystem.addStoredBlock: blockMap updated: 10.250.{}.{}:50010 is added to blk_{block} size 67108864",
+            host & 255,
+            host >> 16
+        ),
+        _ => format!(
+            "Receiving block blk_-{block} src: /10.251.{}.{}:50010",
+            host & 255,
+            host >> 16
+        ),
+    };
+    numbers.take(8192).enumerate().map(line).collect()
+}
+
+/// Whether FSST pays beside LZ4: decoded bytes per second, and the sizes on standard error.
+fn text(c: &mut Criterion) {
+    let lines = log_lines();
+    let n = lines.len();
+    let (mut offsets, mut flat) = (vec![0u64], Vec::new());
+    for line in &lines {
+        flat.extend_from_slice(line.as_bytes());
+        offsets.push(flat.len() as u64);
+    }
+    let input = Input::variable(&offsets, &flat, None);
+    let ffor = || Some(Plan::Ffor);
+    let plans = [
+        ("fsst", bytes::Plan::fsst(ffor())),
+        ("lz4", bytes::Plan::Lz4 { offsets: ffor() }),
+        (
+            "zstd",
+            bytes::Plan::Zstd {
+                level: 3,
+                offsets: ffor(),
+            },
+        ),
+        ("plain", bytes::Plan::Plain),
+    ];
+    let mut group = c.benchmark_group("log_lines");
+    group.throughput(Throughput::Bytes(flat.len() as u64));
+    let mut copy = vec![0u8; flat.len()];
+    group.bench_function("memcpy", |b| {
+        b.iter(|| black_box(&mut copy).copy_from_slice(black_box(&flat)));
+    });
+    let (limits, mut scratch) = (Limits::default(), Scratch::default());
+    let mut cx = Context::new(&limits, &mut scratch);
+    for (name, plan) in plans {
+        let mut region = Vec::new();
+        bytes::encode(&input, &plan, &mut region).unwrap();
+        let stats = bytes::Stats::collect(&input).unwrap();
+        eprintln!(
+            "{name}: {} of {} bytes, estimated {:?}",
+            region.len(),
+            flat.len(),
+            plan.estimate(&stats)
+        );
+        group.bench_function(BenchmarkId::new("decode", name), |b| {
+            b.iter(|| decode_strings(black_box(&region), n, BytesLayout::Offsets32, &mut cx));
+        });
+        let mut out = Vec::new();
+        group.bench_function(BenchmarkId::new("encode", name), |b| {
+            b.iter(|| {
+                out.clear();
+                bytes::encode(black_box(&input), &plan, &mut out).unwrap();
+            });
+        });
+    }
+    group.finish();
+}
+
+fn decode_strings(
+    region: &[u8],
+    n: usize,
+    layout: BytesLayout,
+    cx: &mut Context<'_>,
+) -> bytes::Decoded {
+    let mut bits = BooleanBufferBuilder::new(n);
+    bits.append_n(n, true);
+    let mut nulls = NullsOut::new(&mut bits, 0);
+    let mut out = BytesBuilder::new(layout, n);
+    bytes::decode(region, n, None, cx, &mut out, &mut nulls).unwrap();
+    out.finish()
+}
+
 fn strings(c: &mut Criterion) {
     let words = [
         "GET",
@@ -156,9 +268,10 @@ fn strings(c: &mut Criterion) {
         (
             "lz4",
             bytes::Plan::Lz4 {
-                offsets: offsets_plan,
+                offsets: offsets_plan.clone(),
             },
         ),
+        ("fsst", bytes::Plan::fsst(offsets_plan)),
         ("plain", bytes::Plan::Plain),
     ];
     let (limits, mut scratch) = (Limits::default(), Scratch::default());
@@ -168,15 +281,7 @@ fn strings(c: &mut Criterion) {
         bytes::encode(&input, &plan, &mut region).unwrap();
         for layout in [BytesLayout::Offsets32, BytesLayout::Views] {
             group.bench_function(BenchmarkId::new(name, format!("{layout:?}")), |b| {
-                b.iter(|| {
-                    let mut bits = BooleanBufferBuilder::new(N);
-                    bits.append_n(N, true);
-                    let mut nulls = NullsOut::new(&mut bits, 0);
-                    let mut out = BytesBuilder::new(layout, N);
-                    bytes::decode(black_box(&region), N, None, &mut cx, &mut out, &mut nulls)
-                        .unwrap();
-                    out.finish()
-                });
+                b.iter(|| decode_strings(black_box(&region), N, layout, &mut cx));
             });
         }
     }
@@ -184,10 +289,12 @@ fn strings(c: &mut Criterion) {
 }
 
 fn all(c: &mut Criterion) {
+    checksums(c);
     unpack::<u32>(c, "unpack_u32", &[1, 5, 8, 13, 24, 31]);
     unpack::<u64>(c, "unpack_u64", &[1, 8, 21, 40, 63]);
     nested(c);
     strings(c);
+    text(c);
 }
 
 criterion_group!(benches, all);

@@ -13,11 +13,12 @@ use arrow_array::builder::{
 use arrow_array::types::{Int8Type, Int32Type};
 use arrow_array::{
     Array, ArrayRef, BinaryArray, BooleanArray, Decimal128Array, DictionaryArray,
-    FixedSizeListArray, Float64Array, Int8Array, Int32Array, Int64Array, LargeStringArray,
-    RecordBatch, RecordBatchOptions, StringArray, StringViewArray, StructArray, UInt16Array,
-    UnionArray,
+    DurationMillisecondArray, FixedSizeListArray, Float64Array, Int8Array, Int32Array, Int64Array,
+    LargeStringArray, RecordBatch, RecordBatchOptions, StringArray, StringViewArray, StructArray,
+    TimestampMicrosecondArray, UInt16Array, UnionArray,
 };
 use arrow_schema::{DataType, Field, Schema, SchemaRef, UnionFields};
+use arrow_shard::format::Wire;
 use arrow_shard::io::MemoryFolder;
 use arrow_shard::read::ShardOptions;
 use arrow_shard::write::{Layout, PresenceLayout, Profile, WriterOptions};
@@ -379,7 +380,7 @@ subjects! {
     wide => Some(super::wide());
     encodings => Some(super::encodings());
     reference => super::reference("row1_null");
-    reference_with_labels => super::reference("kusto_ext");
+    native_types => Some(super::native_types());
 }
 
 fn batch<const N: usize>(columns: [(&str, ArrayRef); N]) -> RecordBatch {
@@ -583,6 +584,31 @@ fn encodings() -> Subject {
 }
 
 /// A shard of the reference implementation.
+/// Written for the reference implementation, in its own types.
+fn native_types() -> Subject {
+    let valid = |i: i64| i % 5 != 0;
+    let times: TimestampMicrosecondArray =
+        (0..30).map(|i| valid(i).then_some(i * 1_000_003)).collect();
+    let spans: DurationMillisecondArray = (0..30).map(|i| Some(i * i)).collect();
+    let decimals: Decimal128Array = (0..30i64)
+        .map(|i| valid(i + 1).then_some(i128::from(i - 9)))
+        .collect();
+    let decimals = decimals.with_precision_and_scale(12, 3).unwrap();
+    let texts: StringArray = (0..30)
+        .map(|i| valid(i).then(|| format!("{}", i % 3)))
+        .collect();
+    let batch = batch([
+        ("t", Arc::new(times) as ArrayRef),
+        ("s", Arc::new(spans)),
+        ("d", Arc::new(decimals)),
+        ("x", Arc::new(texts)),
+    ]);
+    Subject::new(
+        &batch,
+        options(Profile::Balanced).with_wire(Wire::Reference),
+    )
+}
+
 fn reference(name: &str) -> Option<Subject> {
     let path = shared("golden/shards")?.join(format!("{name}.amudai.shard"));
     let folder = MemoryFolder::new();

@@ -15,6 +15,7 @@ use arrow_array::types::UInt64Type;
 use arrow_array::{Array, ArrayRef, RecordBatch, RecordBatchReader};
 use arrow_schema::{DataType, Field, FieldRef, Schema, SchemaRef};
 use arrow_shard::Shard;
+use arrow_shard::column::TypeMapping;
 use arrow_shard::write::{Profile, WriterOptions};
 use cases::{Data, Pick, random_options, random_projection, random_source, text};
 use common::schemas::{Config, any_type, random_schema};
@@ -213,8 +214,15 @@ fn case(kind: &Kind, seed: u64) {
         .fold(0u64, |salt, byte| salt.wrapping_mul(31) ^ u64::from(byte));
     let mut rng = StdRng::seed_from_u64(salt ^ seed.wrapping_mul(0x9E37_79B9_7F4A_7C15));
     let schema: SchemaRef = Arc::new(random_schema(&mut rng, &kind.config));
-    let data = Data::random(&mut rng, &schema, kind.batches, kind.max_rows);
+    let mappings = [
+        TypeMapping::Lossless,
+        TypeMapping::Lossless,
+        TypeMapping::Amudai,
+    ];
+    let mapping = *mappings.choose(&mut rng).unwrap();
+    let data = Data::random(&mut rng, &schema, kind.batches, kind.max_rows, mapping);
     let options = random_options(&mut rng, &schema, data.rows, kind.profiles);
+    let options = options.with_mapping(mapping);
     let shown = format!("{options:?}");
     let folder = written(&schema, &data.batches, options)
         .unwrap_or_else(|e| panic!("writing failed: {e}\n{shown}\n{}", text(&schema)));

@@ -8,6 +8,7 @@
 //! section:          u64 length | payload | zeros: 64, then to 16 with the checksum | u32 checksum
 //! ```
 
+use super::BUFFER_ALIGNMENT;
 use crate::error::{Error, ErrorKind, Result, to_usize};
 use crate::format::{BasicType, checksum};
 use crate::io::ByteRange;
@@ -43,21 +44,23 @@ pub struct ValueDictionary {
 pub struct DictionaryInput<'a> {
     /// Type of the values.
     pub value_type: BasicType,
-    /// Number of entries.
+    /// Number of entries, the null entry included.
     pub count: u32,
+    /// Code of the null entry.
+    pub null_id: Option<u32>,
     /// Bytes of every value of a fixed-width type, else 0.
     pub fixed_value_size: u32,
     /// The entries, one after the other.
     pub values: &'a [u8],
     /// `count + 1` ends of variable-size entries, first 0.
     pub offsets: Option<&'a [u64]>,
-    /// Codes in the order of their values.
+    /// Codes in the order of their values, without that of the null entry.
     pub sorted_ids: &'a [u32],
 }
 
 impl DictionaryInput<'_> {
-    /// The buffer, with the header of Chapter 6.
-    pub fn encode(&self) -> Vec<u8> {
+    /// The buffer, with the header of Chapter 6, or else that of the reference and its padding.
+    pub fn encode(&self, spec_header: bool) -> Vec<u8> {
         let offsets: Option<Vec<u8>> = self
             .offsets
             .map(|o| o.iter().flat_map(|offset| offset.to_le_bytes()).collect());
@@ -66,27 +69,60 @@ impl DictionaryInput<'_> {
             .iter()
             .flat_map(|id| id.to_le_bytes())
             .collect();
-        let size = |payload: usize| section_size(payload) as u64;
-        let mut out = Vec::with_capacity(SPEC_HEADER + section_size(self.values.len()));
-        #[expect(clippy::cast_possible_truncation, reason = "38 fits")]
-        out.extend_from_slice(&(SPEC_FIELDS as u32).to_le_bytes());
-        out.push(self.value_type as u8);
-        out.extend_from_slice(&self.count.to_le_bytes());
-        out.push(0);
-        out.extend_from_slice(&0u32.to_le_bytes());
-        out.extend_from_slice(&self.fixed_value_size.to_le_bytes());
-        out.extend_from_slice(&size(self.values.len()).to_le_bytes());
-        out.extend_from_slice(&offsets.as_ref().map_or(0, |o| size(o.len())).to_le_bytes());
-        out.extend_from_slice(&size(sorted.len()).to_le_bytes());
-        let sum = checksum(&out[4..]);
-        out.extend_from_slice(&sum.to_le_bytes());
-        out.resize(SPEC_HEADER, 0);
+        let sizes = [
+            section_size(self.values.len()),
+            offsets.as_ref().map_or(0, |o| section_size(o.len())),
+            section_size(sorted.len()),
+        ];
+        let mut out = Vec::with_capacity(REFERENCE_HEADER + sizes.iter().sum::<usize>());
+        match spec_header {
+            true => self.write_spec_header(&sizes, &mut out),
+            false => self.write_reference_header(&sizes, &mut out),
+        }
         write_section(self.values, &mut out);
         if let Some(offsets) = offsets {
             write_section(&offsets, &mut out);
         }
         write_section(&sorted, &mut out);
+        if !spec_header {
+            out.resize(out.len().next_multiple_of(BUFFER_ALIGNMENT), 0);
+        }
         out
+    }
+
+    /// `sizes` are those of the sections of values, offsets and sorted ids.
+    fn write_spec_header(&self, sizes: &[usize; 3], out: &mut Vec<u8>) {
+        #[expect(clippy::cast_possible_truncation, reason = "38 fits")]
+        out.extend_from_slice(&(SPEC_FIELDS as u32).to_le_bytes());
+        self.write_common_fields(out);
+        for size in sizes {
+            out.extend_from_slice(&(*size as u64).to_le_bytes());
+        }
+        let sum = checksum(&out[4..]);
+        out.extend_from_slice(&sum.to_le_bytes());
+        out.resize(SPEC_HEADER, 0);
+    }
+
+    fn write_reference_header(&self, sizes: &[usize; 3], out: &mut Vec<u8>) {
+        self.write_common_fields(out);
+        let mut start = REFERENCE_HEADER as u64;
+        for size in sizes {
+            out.extend_from_slice(&start.to_le_bytes());
+            start += *size as u64;
+            out.extend_from_slice(&start.to_le_bytes());
+        }
+        out.resize(REFERENCE_HEADER - 4, 0);
+        let sum = checksum(out);
+        out.extend_from_slice(&sum.to_le_bytes());
+    }
+
+    /// The fields that both headers begin with.
+    fn write_common_fields(&self, out: &mut Vec<u8>) {
+        out.push(self.value_type as u8);
+        out.extend_from_slice(&self.count.to_le_bytes());
+        out.push(u8::from(self.null_id.is_some()));
+        out.extend_from_slice(&self.null_id.unwrap_or(0).to_le_bytes());
+        out.extend_from_slice(&self.fixed_value_size.to_le_bytes());
     }
 }
 
@@ -358,9 +394,10 @@ mod tests {
             fixed_value_size: 0,
             values: b"abcde",
             offsets: Some(&[0, 2, 5, 5]),
+            null_id: None,
             sorted_ids: &[2, 0, 1],
         }
-        .encode()
+        .encode(true)
     }
 
     #[test]
@@ -376,14 +413,15 @@ mod tests {
             fixed_value_size: 2,
             values: &[1, 0, 2, 0],
             offsets: None,
+            null_id: None,
             sorted_ids: &[0, 1],
         };
-        let read = ValueDictionary::parse(&fixed.encode().into()).unwrap();
+        let read = ValueDictionary::parse(&fixed.encode(true).into()).unwrap();
         assert_eq!(&read.values[..], [1, 0, 2, 0]);
     }
 
     #[test]
-    fn the_header_of_the_reference_is_told_apart() {
+    fn the_header_of_the_reference_is_written_and_told_apart() {
         let mut bytes = vec![0; REFERENCE_HEADER];
         bytes[..14].copy_from_slice(&[10, 3, 0, 0, 0, 1, 2, 0, 0, 0, 0, 0, 0, 0]);
         for (i, n) in [128u64, 224, 224, 336, 336, 432].iter().enumerate() {
@@ -400,6 +438,16 @@ mod tests {
         write_section(&offsets, &mut bytes);
         write_section(&[0, 0, 0, 0, 1, 0, 0, 0], &mut bytes);
         bytes.resize(448, 0);
+        let written = DictionaryInput {
+            value_type: BasicType::String,
+            count: 3,
+            null_id: Some(2),
+            fixed_value_size: 0,
+            values: b"abcde",
+            offsets: Some(&[0, 2, 5, 5]),
+            sorted_ids: &[0, 1],
+        };
+        assert_eq!(written.encode(false), bytes);
         let read = ValueDictionary::parse(&bytes.into()).unwrap();
         assert_eq!((read.count, read.null_id), (3, Some(2)));
         assert_eq!(&read.values[..], b"abcde");

@@ -1,11 +1,12 @@
 //! Which positions of a sequence are asked for.
 
+use smallvec::SmallVec;
 use std::ops::Range;
 
 /// Ascending, disjoint, non-empty ranges of the positions of a schema node, and their total length.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Selection {
-    ranges: Vec<Range<u64>>,
+    ranges: SmallVec<[Range<u64>; 1]>,
     len: u64,
 }
 

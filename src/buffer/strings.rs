@@ -12,8 +12,8 @@ use crate::encoding::NumberKind;
 use crate::encoding::bytes::{self, BytesBuilder, BytesLayout, Decoded};
 use crate::encoding::envelope;
 use crate::error::{Error, Result, Within, to_usize};
-use crate::kernels::{is_ascending, rebase_offsets};
-use arrow_buffer::{BooleanBuffer, Buffer, OffsetBuffer, ScalarBuffer};
+use crate::kernels::{checked_offsets, is_ascending, rebase_offsets};
+use arrow_buffer::{ArrowNativeType, BooleanBuffer, Buffer, OffsetBuffer, ScalarBuffer};
 use std::ops::Range;
 
 /// Decoded byte strings and, if their blocks hold it, their presence.
@@ -201,6 +201,30 @@ fn raw_in_place(
     let width = super::offset_width(offsets, positions);
     let elements = rows.start..rows.end + 1;
     let stored = Buffer::from(raw_slice(offsets, &elements, width, cx)?);
+    let descend = || Error::corrupt("offsets do not ascend within DATA").within("OFFSETS buffer");
+    // Verifies the checksums of the bytes that the values are.
+    let verify = |first: u64, last: u64, cx: &mut ReadContext<'_>| -> Result<Buffer> {
+        if last > data.place.range.len() {
+            return Err(descend());
+        }
+        raw_slice(data, &(first..last), 1, cx).within(|| "DATA buffer".to_owned())?;
+        Ok(Buffer::from(whole))
+    };
+    macro_rules! in_place {
+        ($offset:ty, $decoded:expr) => {
+            if let Some(offsets) = checked_offsets(super::words::<$offset>(&stored)) {
+                let ends = offsets.first().zip(offsets.last());
+                let (first, last) = ends.ok_or_else(descend)?;
+                let values = verify(first.as_usize() as u64, last.as_usize() as u64, cx)?;
+                return Ok(Some($decoded(offsets, values)));
+            }
+        };
+    }
+    match (layout, width) {
+        (BytesLayout::Offsets64, 8) => in_place!(i64, Decoded::Offsets64),
+        (BytesLayout::Offsets32, 4) => in_place!(i32, Decoded::Offsets32),
+        _ => {}
+    }
     let ends: Vec<u64> = match width {
         4 => super::words::<u32>(&stored)
             .iter()
@@ -211,21 +235,12 @@ fn raw_in_place(
     let (Some(&first), Some(&last)) = (ends.first(), ends.last()) else {
         return Ok(None);
     };
-    let fits = last <= data.place.range.len() && i64::try_from(last).is_ok();
-    if !is_ascending(&ends) || !fits {
-        return Err(Error::corrupt("offsets do not ascend within DATA").within("OFFSETS buffer"));
+    if !is_ascending(&ends) || i64::try_from(last).is_err() {
+        return Err(descend());
     }
-    // Verifies the checksums of the bytes that the values are.
-    raw_slice(data, &(first..last), 1, cx).within(|| "DATA buffer".to_owned())?;
+    let values = verify(first, last, cx)?;
     let n = ends.len() - 1;
-    let values = Buffer::from(whole);
     Ok(Some(match layout {
-        BytesLayout::Offsets64 if width == 8 => {
-            Decoded::Offsets64(OffsetBuffer::new(super::words::<i64>(&stored)), values)
-        }
-        BytesLayout::Offsets32 if width == 4 && i32::try_from(last).is_ok() => {
-            Decoded::Offsets32(OffsetBuffer::new(super::words::<i32>(&stored)), values)
-        }
         BytesLayout::Offsets64 => {
             let mut wide = vec![i64::try_from(first).unwrap_or(i64::MAX)];
             rebase_offsets(&ends, 0..n, first, &mut wide);

@@ -3,11 +3,13 @@
 mod arrow_schema_hint;
 mod assemble;
 mod chunk;
+mod convert;
 mod decimal;
 mod schema;
 mod shred;
 #[cfg(test)]
 mod tests;
+mod ticks;
 
 pub(crate) use arrow_schema_hint::{ArrowSchemaHint, encode as encode_arrow_schema};
 pub use assemble::assemble;
@@ -15,12 +17,18 @@ pub use chunk::{
     ArraySlot, ByteLayout, ByteValues, Chunk, DecodedBytes, DecodedDictionary, DecodedLists,
     DecodedUnions, DictionaryEntries, ListOffsets, NodeSource, OffsetWidth, Values, Window,
 };
-pub use schema::{SchemaOptions, TypeMapping, to_arrow, to_shard};
+pub use schema::{NativeTypes, SchemaOptions, TypeMapping, complete_labels, to_arrow, to_shard};
 pub use shred::shred;
 
 use crate::error::{Error, ErrorKind};
 use crate::format::{BasicType, DataType};
 use arrow_schema::DataType as ArrowType;
+
+/// Whether sound values of a node may be outside the range of the Arrow type that it is read as,
+/// because the node has a native type of Amudai, or one below it has.
+pub(crate) fn may_exceed_arrow(node: &DataType) -> bool {
+    schema::NativeType::is_within(node)
+}
 
 /// The error for an Arrow type that a schema node cannot become or come from.
 fn mismatch(arrow: &ArrowType, node: &DataType) -> Error {

@@ -37,6 +37,8 @@ pub struct Estimate {
 pub struct EncodingTree {
     /// The outermost encoding.
     pub code: EncodingCode,
+    /// Number of values.
+    pub values: usize,
     /// Its size in bytes, children included.
     pub bytes: usize,
     /// Nested encoded regions and what they hold.
@@ -45,7 +47,7 @@ pub struct EncodingTree {
 
 impl std::fmt::Display for EncodingTree {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "{} {} B", self.code, self.bytes)?;
+        write!(f, "{} {} x {} B", self.code, self.values, self.bytes)?;
         for (i, (name, child)) in self.children.iter().enumerate() {
             let open = if i == 0 { " { " } else { ", " };
             write!(f, "{open}{name}: {child}")?;

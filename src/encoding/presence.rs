@@ -25,6 +25,47 @@ enum Section<'a> {
     },
 }
 
+/// How a block stores which of its values are present.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum PresenceKind {
+    /// All are present.
+    AllPresent,
+    /// All are null.
+    AllNull,
+    /// A byte per value.
+    Plain,
+    /// A Roaring bitmap of the present positions.
+    RoaringPresent,
+    /// A Roaring bitmap of the null positions.
+    RoaringNull,
+}
+
+/// How a section stores the presence of `n` values.
+///
+/// # Errors
+/// [`Corrupt`](crate::ErrorKind::Corrupt) if the section is malformed or not one of `n` values.
+pub fn kind(section: &[u8], n: usize) -> Result<PresenceKind> {
+    Ok(match parse(section, n)? {
+        Section::AllPresent => PresenceKind::AllPresent,
+        Section::AllNull => PresenceKind::AllNull,
+        Section::Plain(_) => PresenceKind::Plain,
+        Section::Roaring { negated: false, .. } => PresenceKind::RoaringPresent,
+        Section::Roaring { negated: true, .. } => PresenceKind::RoaringNull,
+    })
+}
+
+impl std::fmt::Display for PresenceKind {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Self::AllPresent => "all present",
+            Self::AllNull => "all null",
+            Self::Plain => "a byte each",
+            Self::RoaringPresent => "Roaring, of the present ones",
+            Self::RoaringNull => "Roaring, of the nulls",
+        })
+    }
+}
+
 fn parse(section: &[u8], n: usize) -> Result<Section<'_>> {
     match section {
         [] => Ok(Section::AllPresent),
@@ -243,7 +284,10 @@ mod tests {
 
     #[test]
     fn the_smallest_kind_is_taken() {
-        assert_eq!(encode(&BooleanBuffer::new_set(70), false).unwrap(), []);
+        assert_eq!(
+            encode(&BooleanBuffer::new_set(70), false).unwrap(),
+            Vec::<u8>::new()
+        );
         assert_eq!(
             encode(&BooleanBuffer::new_unset(70), false).unwrap(),
             [ALL_NULLS]

@@ -152,6 +152,16 @@ pub struct SplitBlockBloomFilter {
     pub data: Vec<u8>,
 }
 
+impl SplitBlockBloomFilter {
+    /// Number of bits that are set.
+    pub fn bits_set(&self) -> u64 {
+        self.data
+            .iter()
+            .map(|byte| u64::from(byte.count_ones()))
+            .sum()
+    }
+}
+
 /// A field of a stripe: what is known of it, and where its data are.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct StripeFieldDescriptor {

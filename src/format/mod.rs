@@ -4,6 +4,7 @@ mod any_value;
 mod checksum;
 mod data_encoding;
 mod data_ref;
+pub(crate) mod decimal128;
 mod directory;
 mod field;
 pub(crate) mod flat;
@@ -24,6 +25,7 @@ pub use data_encoding::{
     ParquetFileColumnRef,
 };
 pub use data_ref::{DataRef, DataRefArray};
+pub use decimal128::decimal128_text;
 pub use directory::{
     ShardDirectory, ShardProperties, StripeDirectory, StripeList, StripeProperties, UrlList,
 };

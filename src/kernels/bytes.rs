@@ -1,6 +1,7 @@
 //! Loops over byte strings: offsets, gathering, views.
 
-use arrow_buffer::ArrowNativeType;
+use arrow_array::OffsetSizeTrait;
+use arrow_buffer::{ArrowNativeType, OffsetBuffer, ScalarBuffer};
 use std::ops::Range;
 
 /// An offset of one of Arrow's layouts.
@@ -36,6 +37,20 @@ impl Offset for i64 {
 pub(crate) fn is_ascending(offsets: &[u64]) -> bool {
     // Counting instead of stopping lets the loop run on vectors.
     offsets.windows(2).filter(|w| w[0] > w[1]).count() == 0
+}
+
+/// Offsets that ascend, the first of which is not negative; `None` if they do not.
+#[must_use]
+pub(crate) fn checked_offsets<O: OffsetSizeTrait>(
+    offsets: ScalarBuffer<O>,
+) -> Option<OffsetBuffer<O>> {
+    let is_negative = *offsets.first()? < O::zero();
+    let descents = offsets.windows(2).filter(|w| w[0] > w[1]).count();
+    if is_negative || descents > 0 {
+        return None;
+    }
+    // SAFETY: there is an offset, the first is not negative, and none is below its predecessor.
+    Some(unsafe { OffsetBuffer::new_unchecked(offsets) })
 }
 
 /// Appends the ends of the values of `range`, moved so that the first one starts at `base`. The
@@ -83,7 +98,7 @@ pub(crate) fn gather_bytes(codes: &[u32], table: &[u64], entries: &[u8], dst: &m
 pub(crate) const GATHER_SLACK: usize = 32;
 
 /// Longest value that a view holds itself.
-const INLINE: usize = 12;
+pub(super) const INLINE: usize = 12;
 
 /// Appends one view per value of `range`; long values stand in buffer `buffer`, whose content is
 /// `data`. Offsets ascend, end within `data`, and are at most `i32::MAX`.
@@ -103,9 +118,10 @@ pub(crate) fn make_views(
     }));
 }
 
-/// The view of `len` bytes at `start` of `data`.
+/// The view of `len` bytes at `start` of `data`, which hold them. A long value stands in buffer
+/// `buffer`.
 #[inline(always)]
-fn view(data: &[u8], start: usize, len: usize, buffer: u32) -> u128 {
+pub(super) fn view(data: &[u8], start: usize, len: usize, buffer: u32) -> u128 {
     let head = match data.get(start..).and_then(<[u8]>::first_chunk::<16>) {
         Some(sixteen) => u128::from_le_bytes(*sixteen),
         None => {
@@ -180,6 +196,16 @@ mod tests {
         rebase_offsets(&[0, 3, 3, 10, 12], 1..4, 100, &mut out);
         assert_eq!(out, [100, 100, 107, 109]);
         assert!(is_ascending(&[0, 0, 5]));
+        for (offsets, is_valid) in [
+            (vec![0, 0, 5], true),
+            (vec![3], true),
+            (vec![], false),
+            (vec![0, 5, 4], false),
+            (vec![-1, 0], false),
+        ] {
+            let checked = checked_offsets::<i32>(offsets.into());
+            assert_eq!(checked.is_some(), is_valid);
+        }
         assert!(!is_ascending(&[0, 5, 4]));
     }
 }

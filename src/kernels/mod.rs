@@ -8,16 +8,22 @@
 mod bitpack;
 mod bytes;
 mod cpu;
+mod fsst;
+mod gather;
 mod utf8;
+mod views;
 mod word;
 mod words;
 
 pub(crate) use bitpack::{CHUNK, chunk_bytes, pack, unpack, unpack_single};
 pub(crate) use bytes::{
-    GATHER_SLACK, Offset, gather_bytes, is_ascending, make_views, rebase_offsets,
+    GATHER_SLACK, Offset, checked_offsets, gather_bytes, is_ascending, make_views, rebase_offsets,
 };
 use cpu::dispatch;
+pub(crate) use fsst::{MAX_SYMBOL, Symbols};
+pub(crate) use gather::gather_entries;
 pub(crate) use utf8::{utf8_array, utf8_view_array};
+pub(crate) use views::views_of;
 pub(crate) use word::Pools;
 pub use word::{NumberKind, Word};
 pub(crate) use word::{as_bytes, as_bytes_mut};

@@ -3,7 +3,7 @@
 use super::fetch::Bench;
 use super::metadata::{Metadata, ready};
 use super::projection::{Parts, Projection, prune, unknown_column};
-use crate::column::{ArrowSchemaHint, to_arrow};
+use crate::column::{ArrowSchemaHint, NativeTypes, complete_labels, to_arrow};
 use crate::error::{Error, ErrorKind, Result, Within};
 use crate::format::{DataType, SchemaReader};
 use arrow_schema::{Field, Schema, SchemaRef};
@@ -20,10 +20,14 @@ pub(super) struct Column {
     pub(super) node: DataType,
 }
 
+/// Columns and their Arrow schema.
+pub(super) type ProjectedColumns = (Arc<[Column]>, SchemaRef);
+
 /// The columns of a shard as its readers see them: internal fields are left out.
 struct Columns<'a> {
     schema: &'a SchemaReader,
     hint: Option<&'a ArrowSchemaHint>,
+    native_types: &'a NativeTypes,
     /// Ordinals of the fields that are columns; `None` if all are.
     visible: Option<Vec<usize>>,
 }
@@ -55,6 +59,7 @@ impl<'a> Columns<'a> {
         Ok(Some(Self {
             schema,
             hint,
+            native_types: metadata.artifacts.options().native_types(),
             visible,
         }))
     }
@@ -76,12 +81,15 @@ impl<'a> Columns<'a> {
                 format!("there is no column {i}; the shard has {}", self.len()),
             )
         })?;
-        let node = self.schema.field(ordinal).within(place)?.data_type;
+        let mut node = self.schema.field(ordinal).within(place)?.data_type;
         // What cannot be read of a hint is no hint.
         let hint = self.hint.filter(|hint| hint.len() == self.len());
         let hint = hint.and_then(|hint| hint.field(i).ok());
         let hint = hint.filter(|field| field.name() == &node.name);
-        let field = to_arrow(&node, hint.as_ref()).within(place)?;
+        if let Some(hint) = &hint {
+            complete_labels(&mut node, hint);
+        }
+        let field = to_arrow(&node, hint.as_ref(), self.native_types).within(place)?;
         Ok(Column { field, node })
     }
 
@@ -153,16 +161,31 @@ impl<'a> Columns<'a> {
 impl Metadata {
     /// The Arrow schema of all columns.
     pub(super) fn arrow_schema(&self, bench: &Bench<'_>) -> Result<Option<SchemaRef>> {
-        let columns = ready!(self.columns(bench, &Projection::All));
-        self.schema_of(bench, &columns)
+        let all = ready!(self.projected(bench, &Projection::All));
+        Ok(Some(all.1))
+    }
+
+    /// The columns that a projection names, and their Arrow schema.
+    pub(super) fn projected(
+        &self,
+        bench: &Bench<'_>,
+        projection: &Projection,
+    ) -> Result<Option<ProjectedColumns>> {
+        let is_all = matches!(projection, Projection::All);
+        if let (true, Some(all)) = (is_all, self.all_columns.get()) {
+            return Ok(Some(all.clone()));
+        }
+        let columns = ready!(self.columns(bench, projection));
+        let schema = ready!(self.schema_of(bench, &columns));
+        let projected = (columns.into(), schema);
+        if is_all {
+            return Ok(Some(self.all_columns.get_or_init(|| projected).clone()));
+        }
+        Ok(Some(projected))
     }
 
     /// The Arrow schema of columns, with the metadata of the shard's.
-    pub(super) fn schema_of(
-        &self,
-        bench: &Bench<'_>,
-        columns: &[Column],
-    ) -> Result<Option<SchemaRef>> {
+    fn schema_of(&self, bench: &Bench<'_>, columns: &[Column]) -> Result<Option<SchemaRef>> {
         let metadata = match ready!(self.hint(bench)) {
             Some(hint) => hint.metadata().unwrap_or_default(),
             None => HashMap::new(),

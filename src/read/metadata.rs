@@ -1,6 +1,7 @@
 //! The parsed metadata of an open shard, each element read when it is first needed.
 
 use super::artifacts::Artifacts;
+use super::columns::ProjectedColumns;
 use super::fetch::Bench;
 use crate::buffer::{Body, FieldLayout, Place, Storage, ValueDictionary};
 use crate::column::{ArraySlot, ArrowSchemaHint, DictionaryEntries};
@@ -76,6 +77,7 @@ pub(super) struct Metadata {
     schema: OnceLock<SchemaReader>,
     hint: OnceLock<Option<ArrowSchemaHint>>,
     properties: OnceLock<ShardProperties>,
+    pub(super) all_columns: OnceLock<ProjectedColumns>,
     stripes: OnceLock<(u32, Vec<StripeDirectory>)>,
     field_lists: Cache<u64, FieldList>,
     shard_field_list: OnceLock<FieldList>,
@@ -94,6 +96,7 @@ impl Metadata {
             schema: OnceLock::new(),
             hint: OnceLock::new(),
             properties: OnceLock::new(),
+            all_columns: OnceLock::new(),
             stripes: OnceLock::new(),
             field_lists: Cache::default(),
             shard_field_list: OnceLock::new(),

@@ -10,12 +10,16 @@ mod metadata;
 mod options;
 mod plan;
 mod projection;
+mod rows;
 mod scan;
 mod shard;
 mod source;
 mod stripe;
 mod take;
+#[cfg(feature = "threads")]
+mod threads;
 mod verify;
+mod windows;
 
 pub use inspect::{
     BlockInfo, BlocksInfo, BufferInfo, EncodingCount, FieldInfo, FileInfo, InspectOptions,

@@ -1,7 +1,9 @@
 //! What a reader may be told.
 
+use crate::column::NativeTypes;
 use crate::limits::Limits;
 use crate::settings::settings;
+use arrow_schema::TimeUnit;
 
 /// Options of an open [`Shard`](super::Shard).
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -11,6 +13,7 @@ pub struct ShardOptions {
     tail_bytes: u64,
     fetch_bytes: u64,
     coalesce_gap: u64,
+    native_types: NativeTypes,
 }
 
 impl Default for ShardOptions {
@@ -21,6 +24,7 @@ impl Default for ShardOptions {
             tail_bytes: 64 << 10,
             fetch_bytes: 8 << 20,
             coalesce_gap: 64,
+            native_types: NativeTypes::default(),
         }
     }
 }
@@ -50,5 +54,29 @@ impl ShardOptions {
     pub fn with_limits(mut self, limits: Limits) -> Self {
         self.limits = limits;
         self
+    }
+
+    /// Sets the unit of instants (DateTime) and time spans (KustoTimeSpan) of which neither the
+    /// shard nor a requested schema says how to read them; nanoseconds by default, which reach from
+    /// 1677 to 2262.
+    #[must_use]
+    pub fn with_default_time_unit(mut self, unit: TimeUnit) -> Self {
+        self.native_types.time_unit = unit;
+        self
+    }
+
+    /// Sets the type of decimals (KustoDecimal) of which neither the shard nor a requested schema
+    /// says how to read them: Decimal128 for a precision up to 38, else Decimal256;
+    /// `Decimal128(38, 16)` by default. A value that the type does not hold exactly is an error.
+    #[must_use]
+    pub fn with_default_precision_and_scale(mut self, precision: u8, scale: i8) -> Self {
+        self.native_types.decimal_precision = precision;
+        self.native_types.decimal_scale = scale;
+        self
+    }
+
+    /// What becomes of native types of Amudai where nothing else says it.
+    pub fn native_types(&self) -> &NativeTypes {
+        &self.native_types
     }
 }

@@ -13,7 +13,6 @@ use crate::error::{Error, ErrorKind, Result, Within};
 use crate::format::{BasicType, DataType, StripeDirectory, Wire};
 use arrow_array::{ArrayRef, RecordBatch, RecordBatchOptions};
 use arrow_schema::SchemaRef;
-use std::collections::HashMap;
 
 /// The stripe that holds a row, and its ordinal.
 pub(super) fn stripe_of(stripes: &[StripeDirectory], row: u64) -> Option<(u64, &StripeDirectory)> {
@@ -32,7 +31,7 @@ pub(super) fn open_fields(
     rows: u64,
     columns: &[Column],
 ) -> Result<Option<StripeFields>> {
-    let mut layouts = HashMap::new();
+    let mut layouts = Vec::new();
     let mut complete = true;
     for column in columns {
         let mut error = Ok(());
@@ -42,7 +41,7 @@ pub(super) fn open_fields(
             }
             match metadata.layout(bench, (stripe, node.schema_id), node) {
                 Ok(Some(layout)) => {
-                    layouts.insert(node.schema_id, layout);
+                    layouts.push((node.schema_id, layout));
                 }
                 Ok(None) => complete = false,
                 Err(e) => {
@@ -60,7 +59,7 @@ pub(super) fn open_fields(
     if !complete {
         return Ok(None);
     }
-    let fields = StripeFields { stripe, layouts };
+    let fields = StripeFields::new(stripe, layouts, bench);
     for column in columns {
         check_positions(metadata.wire, &fields, &column.node, Some(rows))
             .within(|| format!("stripe {stripe}, field `{}`", column.node.name))?;
@@ -75,7 +74,7 @@ fn check_positions(
     node: &DataType,
     expected: Option<u64>,
 ) -> Result<()> {
-    let Some(layout) = fields.layouts.get(&node.schema_id) else {
+    let Some(layout) = fields.layout(node.schema_id) else {
         return Ok(());
     };
     let absent = layout.positions == u64::MAX;
@@ -118,6 +117,9 @@ impl StripeReader<'_> {
     /// Whether all bytes of the selected rows are at hand; if not, those that are known to be
     /// missing are noted.
     pub(super) fn fetch(&mut self, columns: &[Column], rows: &Selection) -> Result<bool> {
+        if self.fields.are_resident() {
+            return Ok(true);
+        }
         let mut complete = true;
         for column in columns {
             complete &= self.fetch_node(&column.node, rows).within(|| {
@@ -131,7 +133,7 @@ impl StripeReader<'_> {
     }
 
     fn fetch_node(&mut self, node: &DataType, rows: &Selection) -> Result<bool> {
-        let Some(layout) = self.fields.layouts.get(&node.schema_id).cloned() else {
+        let Some(layout) = self.fields.layout(node.schema_id).cloned() else {
             return Err(Error::corrupt(format!(
                 "schema node {} is not open",
                 node.schema_id

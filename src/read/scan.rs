@@ -1,15 +1,16 @@
 //! Scans: rows of a shard, in order, as RecordBatches.
 
-use super::columns::Column;
-use super::fetch::{Bench, Fetched, drive};
-use super::metadata::{WINDOW, ready};
-use super::plan::{StripeReader, open_fields, record_batch, stripe_of};
+use super::columns::ProjectedColumns;
+use super::fetch::Bench;
+use super::metadata::ready;
 use super::projection::Projection;
+use super::rows::{RowFormat, RowReader};
 use super::shard::Shard;
-use super::source::{ReadState, StripeFields};
-use crate::buffer::{Selection, Storage};
-use crate::error::{Error, ErrorKind, Result, Within};
-use arrow_array::{ArrayRef, RecordBatch, RecordBatchReader, UInt64Array};
+#[cfg(feature = "threads")]
+use super::threads::ThreadedReader;
+use super::windows::windows;
+use crate::error::{Error, ErrorKind, Result};
+use arrow_array::{RecordBatch, RecordBatchReader};
 use arrow_schema::{ArrowError, DataType, Field, Schema, SchemaRef};
 use std::ops::Range;
 use std::sync::Arc;
@@ -28,6 +29,8 @@ pub struct ScanBuilder {
     limit: Option<u64>,
     batch_size: usize,
     row_number: Option<String>,
+    #[cfg(feature = "threads")]
+    threads: usize,
 }
 
 impl ScanBuilder {
@@ -41,6 +44,8 @@ impl ScanBuilder {
             limit: None,
             batch_size: DEFAULT_BATCH_SIZE,
             row_number: None,
+            #[cfg(feature = "threads")]
+            threads: 1,
         }
     }
 
@@ -96,6 +101,34 @@ impl ScanBuilder {
         self
     }
 
+    /// Decodes with that many tasks at a time on rayon's pool of threads; by default on the thread
+    /// that asks for the batches, which come in the same order and with the same rows either way.
+    #[cfg(feature = "threads")]
+    #[must_use]
+    pub fn with_threads(mut self, threads: usize) -> Self {
+        self.threads = threads;
+        self
+    }
+
+    /// Cuts the scan into at most `parts` scans of about as many rows each, in the order of the
+    /// rows; scans that are read by several threads or machines. They meet where blocks end.
+    ///
+    /// # Errors
+    /// [`RowOutOfRange`](ErrorKind::RowOutOfRange), or what is wrong with the stripe list.
+    pub fn split(&self, parts: usize) -> Result<Vec<Self>> {
+        let rows = self.row_range()?;
+        let pieces = windows(&self.shard, rows, 1)?;
+        let per_part = pieces.len().div_ceil(parts.max(1)).max(1);
+        let part = |pieces: &[Range<u64>]| {
+            let mut part = self.clone();
+            let (first, last) = (pieces.first(), pieces.last());
+            part.rows = first.zip(last).map(|(first, last)| first.start..last.end);
+            (part.offset, part.limit) = (0, None);
+            part
+        };
+        Ok(pieces.chunks(per_part).map(part).collect())
+    }
+
     /// Starts the scan; this reads the schema, and no data yet.
     ///
     /// # Errors
@@ -105,6 +138,27 @@ impl ScanBuilder {
         if self.batch_size == 0 {
             return Err(Error::invalid("a batch must have at least one row"));
         }
+        let Range { start, end } = self.row_range()?;
+        let (columns, schema) = self.shard.drive(|bench| self.columns(bench))?;
+        let format = RowFormat {
+            shard: self.shard,
+            columns,
+            schema: schema.clone(),
+            row_number: self.row_number.is_some(),
+            batch_size: self.batch_size as u64,
+        };
+        #[cfg(feature = "threads")]
+        if self.threads > 1 {
+            let batches =
+                Batches::Threads(ThreadedReader::try_new(format, start..end, self.threads)?);
+            return Ok(ShardReader { schema, batches });
+        }
+        let batches = Batches::Inline(Box::new(RowReader::new(format, start..end)));
+        Ok(ShardReader { schema, batches })
+    }
+
+    /// The rows to read, by number.
+    fn row_range(&self) -> Result<Range<u64>> {
         let total = self.shard.num_rows();
         let rows = self.rows.clone().unwrap_or(0..total);
         if rows.start > rows.end || rows.end > total {
@@ -121,29 +175,17 @@ impl ScanBuilder {
             Some(limit) => start.saturating_add(limit).min(rows.end),
             None => rows.end,
         };
-        let (columns, schema) = self.shard.drive(|bench| self.columns(bench))?;
-        Ok(ShardReader {
-            shard: self.shard,
-            columns,
-            schema,
-            row_number: self.row_number.is_some(),
-            rows: start..end,
-            batch_size: self.batch_size as u64,
-            stripe: None,
-            state: ReadState::default(),
-            fetched: Fetched::default(),
-        })
+        Ok(start..end)
     }
 
-    fn columns(&self, bench: &Bench<'_>) -> Result<Option<(Vec<Column>, SchemaRef)>> {
+    fn columns(&self, bench: &Bench<'_>) -> Result<Option<ProjectedColumns>> {
         let metadata = &self.shard.inner;
-        let columns = match &self.schema {
-            Some(schema) => ready!(metadata.requested_columns(bench, schema)),
-            None => ready!(metadata.columns(bench, &self.projection)),
-        };
-        let mut schema = match &self.schema {
-            Some(schema) => schema.clone(),
-            None => ready!(metadata.schema_of(bench, &columns)),
+        let (columns, mut schema) = match &self.schema {
+            Some(schema) => {
+                let columns = ready!(metadata.requested_columns(bench, schema));
+                (columns.into(), schema.clone())
+            }
+            None => ready!(metadata.projected(bench, &self.projection)),
         };
         if let Some(name) = &self.row_number {
             let mut fields = schema.fields().to_vec();
@@ -157,170 +199,38 @@ impl ScanBuilder {
 /// A scan that has been started: an iterator of batches.
 #[derive(Debug)]
 pub struct ShardReader {
-    shard: Shard,
-    columns: Vec<Column>,
     schema: SchemaRef,
-    row_number: bool,
-    /// Rows that are still to be read.
-    rows: Range<u64>,
-    batch_size: u64,
-    stripe: Option<OpenStripe>,
-    state: ReadState,
-    fetched: Fetched,
+    batches: Batches,
 }
 
-/// The stripe that is being read.
 #[derive(Debug)]
-struct OpenStripe {
-    fields: StripeFields,
-    /// Its rows, by number in the shard.
-    rows: Range<u64>,
-    /// Rows whose bytes have been fetched, by number in the stripe.
-    window: Range<u64>,
-    /// Rows that are fetched at a time.
-    window_rows: u64,
+enum Batches {
+    Inline(Box<RowReader>),
+    #[cfg(feature = "threads")]
+    Threads(ThreadedReader),
 }
 
 impl ShardReader {
     /// Rows that have not been read yet.
     pub fn remaining_rows(&self) -> u64 {
-        self.rows.end - self.rows.start
-    }
-
-    fn next_batch(&mut self) -> Result<Option<RecordBatch>> {
-        if self.rows.is_empty() {
-            return Ok(None);
-        }
-        self.open_stripe()?;
-        let Some(stripe) = &mut self.stripe else {
-            return Ok(None);
-        };
-        let start = self.rows.start - stripe.rows.start;
-        let most = (self.rows.end.min(stripe.rows.end)) - stripe.rows.start;
-        let mut rows = start..most.min(start.saturating_add(self.batch_size));
-        let (inner, state) = (&self.shard.inner, &mut self.state);
-        let artifacts = &inner.artifacts;
-        if rows.end > stripe.window.end || rows.start < stripe.window.start {
-            self.fetched.clear();
-            let border = (rows.start + stripe.window_rows) / WINDOW * WINDOW;
-            let window = rows.start..border.max(rows.end).min(most);
-            let selection = Selection::range(window.clone());
-            drive(artifacts, &mut self.fetched, |bench| {
-                let mut reader = StripeReader {
-                    metadata: inner,
-                    bench,
-                    fields: &stripe.fields,
-                    state,
-                    sequential: true,
-                };
-                Ok(reader.fetch(&self.columns, &selection)?.then_some(()))
-            })?;
-            stripe.window = window;
-        }
-        let columns = loop {
-            let selection = Selection::range(rows.clone());
-            let bench = Bench::new(artifacts, &self.fetched);
-            let mut reader = StripeReader {
-                metadata: inner,
-                bench: &bench,
-                fields: &stripe.fields,
-                state,
-                sequential: true,
-            };
-            let place = || {
-                let first = stripe.rows.start;
-                format!("rows {}..{}", first + rows.start, first + rows.end)
-            };
-            match reader.read(&self.columns, &selection) {
-                // Fewer rows may fit where all do not; a single row that does not is an error.
-                Err(e) if e.kind() == ErrorKind::OffsetOverflow && rows.end - rows.start > 1 => {
-                    rows.end = rows.start + (rows.end - rows.start) / 2;
-                }
-                read => {
-                    break read.within(place).within(|| artifacts.name().to_owned())?;
-                }
-            }
-        };
-        let first = stripe.rows.start + rows.start;
-        let count = rows.end - rows.start;
-        let batch = self.batch(columns, first, count)?;
-        self.rows.start += count;
-        Ok(Some(batch))
-    }
-
-    fn batch(&self, mut columns: Vec<ArrayRef>, first: u64, count: u64) -> Result<RecordBatch> {
-        if self.row_number {
-            let numbers = UInt64Array::from_iter_values(first..first + count);
-            columns.push(Arc::new(numbers));
-        }
-        record_batch(&self.schema, columns, crate::error::to_usize(count)?)
-            .within(|| self.shard.inner.artifacts.name().to_owned())
-    }
-
-    /// Opens the stripe of the next row, unless it is open.
-    fn open_stripe(&mut self) -> Result<()> {
-        let row = self.rows.start;
-        if self
-            .stripe
-            .as_ref()
-            .is_some_and(|stripe| stripe.rows.contains(&row))
-        {
-            return Ok(());
-        }
-        self.fetched.clear();
-        self.state.clear();
-        let (inner, columns) = (&self.shard.inner, &self.columns);
-        let opened = drive(&inner.artifacts, &mut self.fetched, |bench| {
-            let stripes = ready!(inner.stripes(bench));
-            let (ordinal, directory) = stripe_of(stripes, row)
-                .ok_or_else(|| Error::corrupt(format!("no stripe holds row {row}")))?;
-            let count = directory.total_record_count;
-            let fields = ready!(open_fields(inner, bench, ordinal, count, columns));
-            let first = directory.record_offset;
-            Ok(Some((fields, first..first + count)))
-        })?;
-        self.fetched.clear();
-        let (fields, rows) = opened;
-        let window_rows = window_rows(
-            &fields,
-            rows.end - rows.start,
-            inner.artifacts.options().fetch_bytes(),
-        );
-        self.stripe = Some(OpenStripe {
-            fields,
-            rows,
-            window: 0..0,
-            window_rows,
-        });
-        Ok(())
-    }
-}
-
-/// Rows whose bytes come to about `fetch_bytes`, a multiple of the window that blocks end at.
-fn window_rows(fields: &StripeFields, rows: u64, fetch_bytes: u64) -> u64 {
-    let mut bytes = 0u64;
-    for layout in fields.layouts.values() {
-        if let Storage::Buffers(buffers) = &layout.storage {
-            for buffer in buffers.streams() {
-                bytes = bytes.saturating_add(buffer.place.range.len());
-            }
+        match &self.batches {
+            Batches::Inline(reader) => reader.remaining_rows(),
+            #[cfg(feature = "threads")]
+            Batches::Threads(reader) => reader.remaining_rows(),
         }
     }
-    let windows = rows.div_ceil(WINDOW).max(1);
-    let per_window = (bytes / windows).max(1);
-    (fetch_bytes / per_window).clamp(1, windows) * WINDOW
 }
 
 impl Iterator for ShardReader {
     type Item = Result<RecordBatch, ArrowError>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        let next = self.next_batch();
-        if next.is_err() {
-            // What comes after a damaged place is not the next rows.
-            self.rows.start = self.rows.end;
-        }
-        next.map_err(ArrowError::from).transpose()
+        let next = match &mut self.batches {
+            Batches::Inline(reader) => reader.next(),
+            #[cfg(feature = "threads")]
+            Batches::Threads(reader) => reader.next(),
+        };
+        next.map(|batch| batch.map_err(ArrowError::from))
     }
 }
 

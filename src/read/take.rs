@@ -26,11 +26,7 @@ pub(super) fn take(shard: &Shard, rows: &[u64], projection: &Projection) -> Resu
         ));
     }
     let inner = &shard.inner;
-    let (columns, schema) = shard.drive(|bench| {
-        let columns = ready!(inner.columns(bench, projection));
-        let schema = ready!(inner.schema_of(bench, &columns));
-        Ok(Some((columns, schema)))
-    })?;
+    let (columns, schema) = shard.drive(|bench| inner.projected(bench, projection))?;
     let mut sorted = rows.to_vec();
     sorted.sort_unstable();
     sorted.dedup();

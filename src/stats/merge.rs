@@ -1,6 +1,8 @@
 //! From the descriptors of stripes to those of the shard.
 
-use crate::format::{AnyValue, FieldDescriptor, RangeStats, TypeStats, ValueKind};
+use crate::format::{
+    AnyValue, FieldDescriptor, RangeStats, SignStats, TypeStats, ValueKind, decimal128,
+};
 use arrow_buffer::i256;
 use std::cmp::Ordering;
 
@@ -53,6 +55,14 @@ impl ShardStats {
                 true_count: t + true_count,
                 false_count: f + false_count,
             }),
+            (Some(TypeStats::Decimal(a)), Some(TypeStats::Decimal(b))) => {
+                Some(TypeStats::Decimal(SignStats {
+                    zero_count: a.zero_count + b.zero_count,
+                    positive_count: a.positive_count + b.positive_count,
+                    negative_count: a.negative_count + b.negative_count,
+                    nan_count: a.nan_count + b.nan_count,
+                }))
+            }
             _ => None,
         };
         merged.position_count += stripe.position_count;
@@ -82,7 +92,7 @@ fn merge_ranges(a: Option<RangeStats>, b: Option<&RangeStats>) -> Option<RangeSt
 
 /// Orders two bounds of the same field; `None` if they are not of one kind.
 fn compare(a: &AnyValue, b: &AnyValue) -> Option<Ordering> {
-    use ValueKind::{Bytes, Double, I64, String, U64};
+    use ValueKind::{Bytes, Decimal, Double, I64, String, U64};
     match (a.kind.as_ref()?, b.kind.as_ref()?) {
         (U64(a), U64(b)) => Some(a.cmp(b)),
         (I64(a), I64(b)) => Some(a.cmp(b)),
@@ -91,6 +101,7 @@ fn compare(a: &AnyValue, b: &AnyValue) -> Option<Ordering> {
         (Bytes(x), Bytes(y)) if a.annotation.as_deref() == Some("arrow.decimal") => {
             Some(decimal(x)?.cmp(&decimal(y)?))
         }
+        (Decimal(a), Decimal(b)) => decimal128::compare(*a, *b),
         (Bytes(a), Bytes(b)) => Some(a.cmp(b)),
         _ => None,
     }

@@ -6,4 +6,4 @@ mod wide;
 
 pub(crate) use merge::ShardStats;
 pub(crate) use number::{NumberDomain, NumberStats};
-pub(crate) use wide::{ByteStats, DecimalWidth};
+pub(crate) use wide::{ByteStats, DecimalForm};

@@ -1,31 +1,73 @@
 //! Spec: Chapter 6, "(Shard) Field Descriptor": constants of byte values, ranges of wide decimals.
 
-use crate::format::{AnyValue, RangeStats};
+use crate::format::decimal128::{self, Sign};
+use crate::format::{AnyValue, RangeStats, SignStats, ValueKind};
 use arrow_buffer::i256;
+use std::cmp::Ordering;
 
 /// Longest byte value that a descriptor repeats as a constant.
 const MAX_CONSTANT_BYTES: usize = 1024;
 
-/// Size of a decimal that is stored as two's complement bytes.
+/// How byte values stand for decimals.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum DecimalWidth {
-    /// 16 bytes.
-    Bits128,
-    /// 32 bytes.
-    Bits256,
+pub(crate) enum DecimalForm {
+    /// 16 bytes of two's complement.
+    Integer128,
+    /// 32 bytes of two's complement.
+    Integer256,
+    /// Decimal128 of IEEE 754.
+    Decimal128,
+}
+
+/// A decimal that is compared as a number.
+#[derive(Debug, Clone, Copy)]
+enum Number {
+    Integer(i256),
+    Decimal128([u8; 16]),
+}
+
+impl Number {
+    /// `None` for NaN, and where decimal128 cannot be compared.
+    fn new(value: &[u8], form: DecimalForm) -> Option<Self> {
+        match form {
+            DecimalForm::Integer128 => {
+                let narrow = i128::from_le_bytes(value.try_into().ok()?);
+                Some(Self::Integer(i256::from_i128(narrow)))
+            }
+            DecimalForm::Integer256 => {
+                Some(Self::Integer(i256::from_le_bytes(value.try_into().ok()?)))
+            }
+            DecimalForm::Decimal128 => {
+                let bytes = value.try_into().ok()?;
+                let is_number = decimal128::sign(bytes)? != Sign::Nan;
+                is_number.then_some(Self::Decimal128(bytes))
+            }
+        }
+    }
+
+    fn is(self, ordering: Ordering, other: Self) -> bool {
+        match (self, other) {
+            (Self::Integer(a), Self::Integer(b)) => a.cmp(&b) == ordering,
+            (Self::Decimal128(a), Self::Decimal128(b)) => {
+                decimal128::compare(a, b) == Some(ordering)
+            }
+            _ => false,
+        }
+    }
 }
 
 /// Whether byte values are all the same, and the range of those that are decimals.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct ByteStats {
-    decimals: Option<DecimalWidth>,
-    range: Option<(i256, i256)>,
+    decimals: Option<DecimalForm>,
+    range: Option<(Number, Number)>,
+    signs: SignStats,
     first: Option<Vec<u8>>,
     differ: bool,
 }
 
 impl ByteStats {
-    pub(crate) fn new(decimals: Option<DecimalWidth>) -> Self {
+    pub(crate) fn new(decimals: Option<DecimalForm>) -> Self {
         Self {
             decimals,
             ..Self::default()
@@ -46,17 +88,34 @@ impl ByteStats {
                 None => self.differ = true,
             }
         }
-        let number = match self.decimals {
-            Some(DecimalWidth::Bits128) => value
-                .try_into()
-                .ok()
-                .map(|v| i256::from_i128(i128::from_le_bytes(v))),
-            Some(DecimalWidth::Bits256) => value.try_into().ok().map(i256::from_le_bytes),
-            None => None,
-        };
-        if let Some(number) = number {
-            let (min, max) = self.range.unwrap_or((number, number));
-            self.range = Some((min.min(number), max.max(number)));
+        let Some(form) = self.decimals else { return };
+        if form == DecimalForm::Decimal128 {
+            self.count_sign(value);
+        }
+        if let Some(number) = Number::new(value, form) {
+            let (mut min, mut max) = self.range.unwrap_or((number, number));
+            if number.is(Ordering::Less, min) {
+                min = number;
+            }
+            if number.is(Ordering::Greater, max) {
+                max = number;
+            }
+            self.range = Some((min, max));
+        }
+    }
+
+    fn count_sign(&mut self, value: &[u8]) {
+        let sign = value.try_into().ok().and_then(decimal128::sign);
+        match sign {
+            Some(Sign::Negative) => self.signs.negative_count += 1,
+            Some(Sign::Zero) => self.signs.zero_count += 1,
+            Some(Sign::Positive) => self.signs.positive_count += 1,
+            Some(Sign::Nan) => {
+                self.signs.nan_count += 1;
+                // A descriptor cannot repeat it, because readers take it for damage.
+                self.differ = true;
+            }
+            None => {}
         }
     }
 
@@ -65,23 +124,33 @@ impl ByteStats {
         self.decimals.is_some()
     }
 
-    /// The range of decimals, as unscaled little-endian integers.
+    /// The range of decimals, each bound as it is stored.
     pub(crate) fn range(&self) -> Option<RangeStats> {
         let (min, max) = self.range?;
-        let bytes = |v: i256| {
-            let wide = v.to_le_bytes();
-            let stored = match self.decimals {
-                Some(DecimalWidth::Bits128) => &wide[..16],
-                _ => &wide[..],
-            };
-            AnyValue::from(stored).with_annotation("arrow.decimal")
+        let bound = |number| match number {
+            Number::Decimal128(bytes) => ValueKind::Decimal(bytes).into(),
+            Number::Integer(number) => {
+                let wide = number.to_le_bytes();
+                let stored = match self.decimals {
+                    Some(DecimalForm::Integer128) => &wide[..16],
+                    _ => &wide[..],
+                };
+                AnyValue::from(stored).with_annotation("arrow.decimal")
+            }
         };
         Some(RangeStats {
-            min_value: Some(bytes(min)),
+            min_value: Some(bound(min)),
             min_inclusive: true,
-            max_value: Some(bytes(max)),
+            max_value: Some(bound(max)),
             max_inclusive: true,
         })
+    }
+
+    /// How many decimal128 are negative, zero, positive, or no number.
+    pub(crate) fn signs(&self) -> Option<SignStats> {
+        let counts =
+            self.decimals == Some(DecimalForm::Decimal128) && decimal128::check_supported().is_ok();
+        counts.then_some(self.signs)
     }
 
     /// The bytes that all values have.
@@ -97,7 +166,7 @@ mod tests {
 
     #[test]
     fn decimals_compare_as_numbers() {
-        let mut stats = ByteStats::new(Some(DecimalWidth::Bits128));
+        let mut stats = ByteStats::new(Some(DecimalForm::Integer128));
         for v in [5i128, -300, 7] {
             stats.update(&v.to_le_bytes());
         }
@@ -108,6 +177,44 @@ mod tests {
         };
         assert_eq!((bytes(range.min_value), bytes(range.max_value)), (-300, 7));
         assert_eq!(stats.constant(), None);
+    }
+
+    #[cfg(feature = "decimal")]
+    #[test]
+    fn decimal128_are_compared_and_counted_and_nan_is_no_bound() {
+        let mut stats = ByteStats::new(Some(DecimalForm::Decimal128));
+        let number = |coefficient, exponent| {
+            let number = decimal128::Scaled {
+                coefficient,
+                exponent,
+            };
+            decimal128::encode(number).unwrap()
+        };
+        let nan = [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0x7C];
+        for v in [
+            nan,
+            number(2, 0),
+            number(-15, -1),
+            number(0, 2),
+            number(19, 0),
+        ] {
+            stats.update(&v);
+        }
+        let range = stats.range().unwrap();
+        let kind = |v: Option<AnyValue>| v.unwrap().kind.unwrap();
+        assert_eq!(kind(range.min_value), ValueKind::Decimal(number(-15, -1)));
+        assert_eq!(kind(range.max_value), ValueKind::Decimal(number(19, 0)));
+        let signs = stats.signs().unwrap();
+        let counts = [
+            signs.negative_count,
+            signs.zero_count,
+            signs.positive_count,
+            signs.nan_count,
+        ];
+        assert_eq!(counts, [1, 1, 2, 1]);
+        let mut nans = ByteStats::new(Some(DecimalForm::Decimal128));
+        nans.update(&nan);
+        assert_eq!((nans.constant(), nans.range()), (None, None));
     }
 
     #[test]

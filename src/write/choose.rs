@@ -4,6 +4,8 @@
 //! some of the window's blocks and by the time that decoding takes. What a block does not allow is
 //! left to the encoders, which fall back on their own.
 
+use super::nesting::{takes_bytes, takes_numbers};
+use super::number::Settings;
 use super::options::Profile;
 use crate::encoding::bytes;
 use crate::encoding::number::{Plan, Stats};
@@ -15,8 +17,14 @@ const SAMPLED_BLOCKS: usize = 3;
 /// Values of such a block.
 const SAMPLED_VALUES: usize = 4096;
 
+/// Share of the values' bytes that FSST hardly gets below, so that it is not tried for what takes no
+/// more anyway.
+const FSST_CAN_SAVE: f64 = 0.25;
+/// What FSST must save of the next best: compressing takes several times as long as with LZ4.
+const FSST_MUST_SAVE: f64 = 0.05;
+
 /// Bytes per value that one nanosecond of decoding must save to be worth it.
-fn price_of_a_nanosecond(profile: Profile) -> f64 {
+pub(super) fn price_of_a_nanosecond(profile: Profile) -> f64 {
     match profile {
         Profile::Plain => f64::INFINITY,
         Profile::Balanced => 0.25,
@@ -24,10 +32,25 @@ fn price_of_a_nanosecond(profile: Profile) -> f64 {
     }
 }
 
+/// How to encode the values of a window.
+pub(super) struct Choice<P> {
+    pub(super) plan: P,
+    /// Bytes that a value should take, with the time of decoding it added at its price.
+    pub(super) cost: f64,
+}
+
 /// Chooses how to encode the numbers of a window.
-pub(super) fn number_plan<W: Word>(values: &[W], kind: NumberKind, profile: Profile) -> Plan {
+pub(super) fn numbers<W: Word>(
+    values: &[W],
+    kind: NumberKind,
+    settings: &Settings,
+) -> Choice<Plan> {
+    let profile = settings.profile;
     if profile == Profile::Plain {
-        return Plan::Plain;
+        return Choice {
+            plan: Plan::Plain,
+            cost: W::BYTES as f64,
+        };
     }
     let blocks: Vec<Stats<W>> = sampled(values)
         .map(|block| Stats::collect(block, kind))
@@ -36,11 +59,10 @@ pub(super) fn number_plan<W: Word>(values: &[W], kind: NumberKind, profile: Prof
         let estimates = blocks.iter().map(|stats| (stats.n, plan.estimate(stats)));
         score(estimates, profile)
     };
-    cheapest(
-        number_candidates(W::BYTES, kind, profile),
-        Plan::Plain,
-        cost,
-    )
+    let mut candidates = number_candidates(W::BYTES, kind, profile);
+    candidates.retain(|plan| takes_numbers(plan, &settings.capabilities));
+    let sampled = blocks.iter().map(|stats| stats.n).sum();
+    cheapest(candidates, Plan::Plain, sampled, cost)
 }
 
 /// A few stretches of the values, spread over all of them.
@@ -68,7 +90,13 @@ fn score(
     Some(total)
 }
 
-fn cheapest<P>(candidates: Vec<P>, plain: P, cost: impl Fn(&P) -> Option<f64>) -> P {
+/// The plan with the least cost for that many values.
+fn cheapest<P>(
+    candidates: Vec<P>,
+    plain: P,
+    values: usize,
+    cost: impl Fn(&P) -> Option<f64>,
+) -> Choice<P> {
     let mut best = (cost(&plain).unwrap_or(f64::INFINITY), plain);
     for candidate in candidates {
         if let Some(cost) = cost(&candidate)
@@ -77,7 +105,10 @@ fn cheapest<P>(candidates: Vec<P>, plain: P, cost: impl Fn(&P) -> Option<f64>) -
             best = (cost, candidate);
         }
     }
-    best.1
+    Choice {
+        plan: best.1,
+        cost: best.0 / values.max(1) as f64,
+    }
 }
 
 fn number_candidates(width: usize, kind: NumberKind, profile: Profile) -> Vec<Plan> {
@@ -121,17 +152,27 @@ fn number_candidates(width: usize, kind: NumberKind, profile: Profile) -> Vec<Pl
 }
 
 /// Chooses how to encode the byte values of a window.
-pub(super) fn bytes_plan(input: &bytes::Input<'_>, profile: Profile) -> Result<bytes::Plan> {
+pub(super) fn byte_strings(
+    input: &bytes::Input<'_>,
+    settings: &Settings,
+) -> Result<Choice<bytes::Plan>> {
+    let profile = settings.profile;
     let offsets = || Some(number::Plan::Ffor);
     let generic = match profile {
-        Profile::Plain => return Ok(bytes::Plan::Plain),
+        Profile::Plain => {
+            let size = input.values.len() as f64;
+            return Ok(Choice {
+                plan: bytes::Plan::Plain,
+                cost: size / input.len.max(1) as f64,
+            });
+        }
         Profile::Balanced => bytes::Plan::Lz4 { offsets: offsets() },
         Profile::HighCompression => bytes::Plan::Zstd {
             level: 3,
             offsets: offsets(),
         },
     };
-    let candidates = vec![
+    let mut candidates = vec![
         bytes::Plan::SingleValue,
         bytes::Plan::BlockDictionary {
             codes: number::Plan::FlBitPack,
@@ -139,18 +180,89 @@ pub(super) fn bytes_plan(input: &bytes::Input<'_>, profile: Profile) -> Result<b
         },
         generic,
     ];
+    let takes =
+        |plan: &bytes::Plan| takes_bytes(plan, input.fixed.is_some(), &settings.capabilities);
+    candidates.retain(takes);
     let stats = bytes::Stats::collect(input)?;
-    Ok(cheapest(candidates, bytes::Plan::Plain, |plan| {
-        score(std::iter::once((stats.n, plan.estimate(&stats))), profile)
-    }))
+    let cost =
+        |plan: &bytes::Plan| score(std::iter::once((stats.n, plan.estimate(&stats))), profile);
+    let choice = cheapest(candidates, bytes::Plan::Plain, stats.n, cost);
+    let fsst = bytes::Plan::fsst(offsets());
+    let average = stats.total_bytes as f64 / stats.n.max(1) as f64;
+    if profile != Profile::Balanced || !takes(&fsst) || choice.cost < average * FSST_CAN_SAVE {
+        return Ok(choice);
+    }
+    match cost(&fsst).map(|cost| cost / stats.n.max(1) as f64) {
+        Some(cost) if cost < choice.cost * (1.0 - FSST_MUST_SAVE) => Ok(Choice {
+            plan: fsst.learned_from(input)?,
+            cost,
+        }),
+        _ => Ok(choice),
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    fn settings(profile: Profile) -> Settings {
+        Settings {
+            profile,
+            embedded_presence: false,
+            block_values: 8192,
+            dictionaries: true,
+            capabilities: crate::format::Wire::Spec.capabilities(),
+        }
+    }
+
     fn chosen(values: &[u64], profile: Profile) -> Plan {
-        number_plan(values, NumberKind::Unsigned, profile)
+        numbers(values, NumberKind::Unsigned, &settings(profile)).plan
+    }
+
+    fn chosen_for_text(lines: impl Iterator<Item = String>, profile: Profile) -> bytes::Plan {
+        let (mut offsets, mut values) = (vec![0u64], Vec::new());
+        for line in lines {
+            values.extend_from_slice(line.as_bytes());
+            offsets.push(values.len() as u64);
+        }
+        let input = bytes::Input::variable(&offsets, &values, None);
+        byte_strings(&input, &settings(profile)).unwrap().plan
+    }
+
+    #[test]
+    fn text_gets_the_encoding_that_suits_it() {
+        let noise = |i: u64| u64::from(crate::format::checksum(&i.to_le_bytes()));
+        let words: Vec<&str> =
+            "furiously quickly carefully slyly blithely foxes ideas pinto beans \
+            instructions packages requests accounts deposits sleep wake are cajole haggle nag use \
+            boost affix detect integrate special pending unusual express regular final ironic even \
+            bold silent about above according to across after against along among around"
+                .split_whitespace()
+                .collect();
+        let comment = |i: u64| -> String {
+            (0..5)
+                .map(|k| {
+                    words[usize::try_from(noise(5 * i + k)).unwrap() % words.len()].to_owned() + " "
+                })
+                .collect()
+        };
+        let hex = move |i: u64| format!("{:08x}-{:08x}", noise(2 * i), noise(2 * i + 1));
+        let same = |_| "the same line, again and again".to_owned();
+        // Text without long repetitions: LZ4 finds little.
+        let fsst = |plan| matches!(plan, bytes::Plan::Fsst { .. });
+        assert!(fsst(chosen_for_text(
+            (0..4000).map(comment),
+            Profile::Balanced
+        )));
+        assert!(fsst(chosen_for_text((0..4000).map(hex), Profile::Balanced)));
+        let high = chosen_for_text((0..4000).map(comment), Profile::HighCompression);
+        assert!(matches!(high, bytes::Plan::Zstd { .. }), "{high}");
+        let lines =
+            (0..4000).map(|i| format!("connection {i} closed by the remote host (timeout)"));
+        let lines = chosen_for_text(lines, Profile::Balanced);
+        assert!(matches!(lines, bytes::Plan::Lz4 { .. }), "{lines}");
+        let same = chosen_for_text((0..4000).map(same), Profile::Balanced);
+        assert_eq!(same, bytes::Plan::SingleValue);
     }
 
     #[test]

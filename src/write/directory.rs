@@ -38,13 +38,13 @@ impl StripeRecord {
 /// Writes all metadata, up to the footer.
 pub(super) fn write_directory(
     out: &mut Output<'_>,
-    wire: Wire,
     schema: &Schema,
     stripes: &[StripeRecord],
     properties: Vec<NameValuePair>,
     options: &WriterOptions,
     creation_time: u64,
 ) -> Result<()> {
+    let wire = options.wire();
     let mut writer = MetadataWriter { out, wire };
     let mut stripe_list = Vec::with_capacity(stripes.len());
     let mut record_offset = 0;

@@ -1,69 +1,18 @@
 //! One stripe field: from chunks to encoded buffers and a descriptor.
 
-use super::dictionary::DictionaryEncoder;
-use super::number::{NumberEncoder, Settings, finish_bits};
+use super::dictionary::{DictionaryEncoder, expand};
+use super::number::{FinishedLeaf, NumberEncoder, finish_bits};
+use super::plan::FieldPlan;
 use super::strings::{BytesEncoder, offsets_encoder, raw_offsets};
 use crate::buffer::{FinishedBuffer, Physical, words};
 use crate::column::{Chunk, Values};
 use crate::encoding::{NumberKind, Word};
 use crate::error::{Error, Result};
 use crate::format::{
-    AnyValue, BasicType, BufferKind, DataType, FieldDescriptor, RangeStats, TypeStats, ValueKind,
+    AnyValue, BasicType, BufferKind, FieldDescriptor, RangeStats, TypeStats, ValueKind,
 };
-use crate::stats::{ByteStats, DecimalWidth, NumberDomain, NumberStats};
+use crate::stats::{ByteStats, DecimalForm, NumberStats};
 use arrow_buffer::{BooleanBuffer, BooleanBufferBuilder, Buffer, NullBuffer};
-
-/// What the writer knows of a schema node.
-#[derive(Debug, Clone)]
-pub(super) struct FieldPlan {
-    pub(super) basic_type: BasicType,
-    pub(super) physical: Physical,
-    pub(super) domain: NumberDomain,
-    pub(super) decimals: Option<DecimalWidth>,
-    /// Most entries that the keys of the Arrow dictionary type can tell apart.
-    pub(super) max_entries: usize,
-    /// Whether the Arrow dictionary type keeps the order of its entries.
-    pub(super) ordered: bool,
-    /// Whether the Arrow type has 64-bit offsets, which raw offsets then have too.
-    pub(super) wide_offsets: bool,
-    pub(super) settings: Settings,
-}
-
-impl FieldPlan {
-    /// The plan for a node of the shard's schema.
-    pub(super) fn new(node: &DataType, settings: Settings) -> Result<Self> {
-        let physical = Physical::of(node)?;
-        let domain = match node.basic_type {
-            BasicType::Float32 | BasicType::Float64 => NumberDomain::Float,
-            _ if node.label() == "arrow.float16" => NumberDomain::Half,
-            _ if node.signed => NumberDomain::Signed,
-            _ => NumberDomain::Unsigned,
-        };
-        let decimals = match (node.label(), physical) {
-            ("arrow.decimal", Physical::Fixed(16)) => Some(DecimalWidth::Bits128),
-            ("arrow.decimal", Physical::Fixed(32)) => Some(DecimalWidth::Bits256),
-            _ => None,
-        };
-        let is_leaf = !matches!(
-            physical,
-            Physical::Presence | Physical::Lists | Physical::Bits | Physical::Union
-        );
-        Ok(Self {
-            basic_type: node.basic_type,
-            physical,
-            domain,
-            decimals,
-            max_entries: usize::MAX,
-            ordered: false,
-            wide_offsets: false,
-            settings: Settings {
-                // Only blocks have a place for presence, and only those of leaf values.
-                embedded_presence: settings.embedded_presence && is_leaf && !settings.is_raw(),
-                ..settings
-            },
-        })
-    }
-}
 
 /// A finished field: its buffers, and its descriptor without them.
 #[derive(Debug)]
@@ -114,13 +63,14 @@ struct NumberField<W> {
 #[derive(Debug)]
 enum ListEncoder {
     Raw(Vec<u64>),
-    Blocks(NumberEncoder<u64>, u64),
+    Blocks(Box<NumberEncoder<u64>>, u64),
 }
 
 impl<W: Word> NumberField<W> {
     fn new(plan: &FieldPlan) -> Self {
+        let encoder = NumberEncoder::new(plan.domain.kind(), plan.settings);
         Self {
-            encoder: NumberEncoder::new(plan.domain.kind(), plan.settings),
+            encoder: encoder.with_trial(plan.tried_entry()),
             stats: NumberStats::new(plan.domain),
         }
     }
@@ -164,6 +114,15 @@ impl FieldEncoder {
     /// Appends a chunk.
     pub(super) fn push(&mut self, chunk: &Chunk<Values>) -> Result<()> {
         let nulls = chunk.nulls.as_ref().filter(|n| n.null_count() > 0);
+        if let Values::Dictionary { codes, entries } = &chunk.values
+            && !self.plan.keeps_dictionary
+        {
+            return self.push(&Chunk {
+                len: chunk.len,
+                nulls: chunk.nulls.clone(),
+                values: expand(codes, nulls, &entries.values)?,
+            });
+        }
         self.push_presence(chunk.len, nulls);
         if let ValueEncoder::Empty = self.values {
             self.values = ValueEncoder::for_chunk(&self.plan, &chunk.values)?;
@@ -235,19 +194,37 @@ impl FieldEncoder {
     }
 
     /// The buffers and the descriptor of the field.
-    pub(super) fn finish(self) -> Result<EncodedField> {
-        let nulls_embedded = self.plan.settings.embedded_presence
-            && !matches!(self.values, ValueEncoder::Dictionary(_));
+    pub(super) fn finish(mut self) -> Result<EncodedField> {
+        if self.positions == 0 && matches!(self.values, ValueEncoder::Dictionary(_)) {
+            self.values = ValueEncoder::of_plain(&self.plan, false)?;
+        }
+        let capabilities = self.plan.settings.capabilities;
         let mut descriptor = FieldDescriptor {
             position_count: self.positions,
             null_count: Some(self.null_count),
             ..FieldDescriptor::default()
         };
-        let is_union = self.plan.physical == Physical::Union;
-        let all_null = self.positions > 0 && self.null_count == self.positions && !is_union;
+        let may_be_null = match self.plan.physical {
+            Physical::Union => false,
+            Physical::Presence | Physical::Lists => capabilities.nested_constants,
+            _ => true,
+        };
+        let all_null = self.positions > 0 && self.null_count == self.positions && may_be_null;
         let present = self.positions - self.null_count;
         let finished = self.values.finish(&self.plan, present)?;
-        descriptor.raw_data_size = finished.raw_data_size;
+        let nulls_embedded = match finished.dictionary_size {
+            Some(_) => !capabilities.presence_beside_dictionary,
+            None => self.plan.settings.embedded_presence,
+        };
+        descriptor.raw_data_size = match capabilities.spec_raw_data_size {
+            true => finished.raw_data_size,
+            false => Some(raw_size_with_bitmaps(
+                self.plan.physical,
+                self.positions,
+                self.null_count,
+                finished.raw_data_size,
+            )),
+        };
         descriptor.range_stats = finished.range;
         descriptor.type_specific = finished.type_stats;
         descriptor.constant_value = match finished.constant {
@@ -273,6 +250,28 @@ impl FieldEncoder {
             buffers,
         })
     }
+}
+
+/// `raw_data_size` as the reference has it; `values` is that of the values alone.
+fn raw_size_with_bitmaps(
+    physical: Physical,
+    positions: u64,
+    null_count: u64,
+    values: Option<u64>,
+) -> u64 {
+    if null_count == positions {
+        return 0;
+    }
+    let bitmap = match null_count {
+        0 => 0,
+        _ => positions.div_ceil(8),
+    };
+    bitmap
+        + match physical {
+            Physical::Bits => positions.div_ceil(8),
+            Physical::Lists => 8 * positions,
+            _ => values.unwrap_or(0),
+        }
 }
 
 fn push_bits(
@@ -351,16 +350,36 @@ struct FinishedValues {
     raw_data_size: Option<u64>,
 }
 
+impl FinishedValues {
+    fn of_leaf(leaf: FinishedLeaf) -> Self {
+        Self {
+            buffers: leaf.buffers,
+            dictionary_size: leaf.dictionary_size,
+            ..Self::default()
+        }
+    }
+}
+
 impl ValueEncoder {
     fn for_chunk(plan: &FieldPlan, values: &Values) -> Result<Self> {
         if let Values::Dictionary { .. } = values {
             return Ok(Self::Dictionary(DictionaryEncoder::new(
-                plan.basic_type,
-                plan.physical,
-                plan.ordered,
+                plan.entry_type(),
                 plan.settings,
             )));
         }
+        let is_dense = matches!(
+            values,
+            Values::Union {
+                offsets: Some(_),
+                ..
+            }
+        );
+        Self::of_plain(plan, is_dense)
+    }
+
+    /// An encoder of values that have no dictionary; `is_dense` matters to unions alone.
+    fn of_plain(plan: &FieldPlan, is_dense: bool) -> Result<Self> {
         let stats = ByteStats::new(plan.decimals);
         Ok(match plan.physical {
             Physical::Presence => Self::Presence,
@@ -369,30 +388,21 @@ impl ValueEncoder {
             Physical::Number(2) => Self::Number2(NumberField::new(plan)),
             Physical::Number(4) => Self::Number4(NumberField::new(plan)),
             Physical::Number(_) => Self::Number8(NumberField::new(plan)),
-            Physical::Fixed(size) => {
-                Self::Bytes(BytesEncoder::new(plan.settings, Some(size), stats))
+            Physical::Fixed(_) | Physical::Bytes => {
+                let encoder = BytesEncoder::new(plan.settings, plan.physical.width(), stats);
+                Self::Bytes(encoder.with_trial(plan.tried_entry()))
             }
-            Physical::Bytes => Self::Bytes(BytesEncoder::new(plan.settings, None, stats)),
             Physical::Lists if plan.settings.is_raw() => Self::Lists(ListEncoder::Raw(vec![0])),
             Physical::Lists => {
                 let mut encoder = offsets_encoder(plan.settings);
                 encoder.push(&[0], None)?;
-                Self::Lists(ListEncoder::Blocks(encoder, 0))
+                Self::Lists(ListEncoder::Blocks(Box::new(encoder), 0))
             }
-            Physical::Union => {
-                let dense = matches!(
-                    values,
-                    Values::Union {
-                        offsets: Some(_),
-                        ..
-                    }
-                );
-                Self::Union(
-                    NumberEncoder::new(NumberKind::Unsigned, plan.settings),
-                    dense.then(|| offsets_encoder(plan.settings)),
-                    Vec::new(),
-                )
-            }
+            Physical::Union => Self::Union(
+                NumberEncoder::new(NumberKind::Unsigned, plan.settings),
+                is_dense.then(|| offsets_encoder(plan.settings)),
+                Vec::new(),
+            ),
         })
     }
 
@@ -433,9 +443,9 @@ impl ValueEncoder {
                 FinishedValues {
                     constant: field.stats().constant().map(|c| byte_constant(c, plan)),
                     range: field.stats().range(),
+                    type_stats: field.stats().signs().map(TypeStats::Decimal),
                     raw_data_size: Some(raw),
-                    buffers: field.finish(plan.wide_offsets)?,
-                    ..FinishedValues::default()
+                    ..FinishedValues::of_leaf(field.finish(plan.wide_offsets)?)
                 }
             }
             Self::Dictionary(field) => finish_dictionary(field, plan)?,
@@ -467,13 +477,17 @@ impl<W: Word> NumberField<W> {
             constant: self.stats.constant(),
             range: self.stats.range(),
             raw_data_size: Some(present * W::BYTES as u64),
-            buffers: vec![self.encoder.finish(BufferKind::Data)?],
-            ..FinishedValues::default()
+            ..FinishedValues::of_leaf(self.encoder.finish_values()?)
         })
     }
 }
 
 fn byte_constant(value: &[u8], plan: &FieldPlan) -> AnyValue {
+    if plan.decimals == Some(DecimalForm::Decimal128)
+        && let Ok(decimal) = value.try_into()
+    {
+        return ValueKind::Decimal(decimal).into();
+    }
     match (plan.basic_type, std::str::from_utf8(value)) {
         (BasicType::String, Ok(text)) => text.into(),
         _ => ValueKind::Bytes(value.to_vec()).into(),
@@ -481,8 +495,6 @@ fn byte_constant(value: &[u8], plan: &FieldPlan) -> AnyValue {
 }
 
 fn finish_dictionary(field: DictionaryEncoder, plan: &FieldPlan) -> Result<FinishedValues> {
-    let entries = field.entries();
-    let kind = matches!(plan.physical, Physical::Number(_)).then(|| plan.domain.kind());
     let (constant, range) = match plan.physical {
         Physical::Number(1) => number_entries::<u8>(&field, plan),
         Physical::Number(2) => number_entries::<u16>(&field, plan),
@@ -490,18 +502,20 @@ fn finish_dictionary(field: DictionaryEncoder, plan: &FieldPlan) -> Result<Finis
         Physical::Number(_) => number_entries::<u64>(&field, plan),
         _ => {
             let mut stats = ByteStats::new(plan.decimals);
-            (0..entries).for_each(|code| stats.update(field.entry(code)));
+            field.values().for_each(|value| stats.update(value));
             let constant = stats.constant().map(|c| byte_constant(c, plan));
             (constant, stats.range())
         }
     };
+    let raw_bytes = field.raw_bytes();
+    let (buffers, entries) = field.finish()?;
     Ok(FinishedValues {
         // Entries of an ordered dictionary may be unused, and then say nothing of the values.
         constant: constant.filter(|_| !plan.ordered),
         range: range.filter(|_| !plan.ordered),
-        dictionary_size: Some(entries as u64),
-        raw_data_size: Some(field.raw_bytes()),
-        buffers: field.finish(kind)?,
+        dictionary_size: Some(entries),
+        raw_data_size: Some(raw_bytes),
+        buffers,
         ..FinishedValues::default()
     })
 }
@@ -511,9 +525,9 @@ fn number_entries<W: Word>(
     plan: &FieldPlan,
 ) -> (Option<AnyValue>, Option<RangeStats>) {
     let mut stats = NumberStats::<W>::new(plan.domain);
-    for code in 0..field.entries() {
+    for value in field.values() {
         stats.update(
-            &W::chunks(field.entry(code))
+            &W::chunks(value)
                 .iter()
                 .map(|&c| W::from_le(c))
                 .collect::<Vec<_>>(),

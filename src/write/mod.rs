@@ -1,16 +1,22 @@
 //! Writing shards.
 
 mod choose;
+mod codes;
 mod dictionary;
 mod directory;
 mod field;
+mod interner;
+mod nesting;
 mod number;
 mod options;
 mod output;
+mod plan;
 mod schema;
 mod shard;
 mod strings;
 mod stripe;
+mod trial;
+mod workers;
 
 pub use crate::sorting::{SORTING_COLUMNS_PROPERTY, SortingColumn};
 pub use options::{ColumnOptions, Layout, PresenceLayout, Profile, WriterOptions};

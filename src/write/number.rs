@@ -1,12 +1,14 @@
 //! Numbers on their way into blocks or a raw buffer.
 
 use super::choose;
+use super::codes::{EntryType, NULL};
 use super::options::Profile;
+use super::trial::Trial;
 use crate::buffer::{BlockStreamWriter, FinishedBuffer};
 use crate::encoding::{NumberKind, Word};
 use crate::encoding::{number, presence};
 use crate::error::Result;
-use crate::format::BufferKind;
+use crate::format::{BufferKind, Capabilities};
 use arrow_buffer::{BooleanBuffer, BooleanBufferBuilder, NullBuffer};
 
 /// Positions after which blocks end, and encodings are chosen anew. Scans that are split by
@@ -20,12 +22,15 @@ pub(super) struct Settings {
     /// Whether presence goes into the blocks of the values.
     pub(super) embedded_presence: bool,
     pub(super) block_values: usize,
+    /// Whether values that come without a dictionary get one where that pays.
+    pub(super) dictionaries: bool,
+    pub(super) capabilities: Capabilities,
 }
 
 impl Settings {
     /// Whether buffers are raw.
     pub(super) fn is_raw(&self) -> bool {
-        self.profile == Profile::Plain
+        self.profile == Profile::Plain && self.capabilities.raw_buffers
     }
 }
 
@@ -64,6 +69,8 @@ pub(super) struct NumberEncoder<W> {
     /// The values of the current window; of the whole stripe if the buffer is raw.
     staged: Vec<W>,
     presence: StagedPresence,
+    /// The windows before, as long as a value dictionary pays.
+    trial: Option<Trial>,
     blocks: BlockStreamWriter,
     last: W,
 }
@@ -75,9 +82,16 @@ impl<W: Word> NumberEncoder<W> {
             settings,
             staged: Vec::new(),
             presence: StagedPresence::default(),
+            trial: None,
             blocks: BlockStreamWriter::default(),
             last: W::ZERO,
         }
+    }
+
+    /// Stores the values with a dictionary if that pays.
+    pub(super) fn with_trial(mut self, entry: Option<EntryType>) -> Self {
+        self.trial = entry.map(Trial::new);
+        self
     }
 
     /// Appends values. Null positions take the value before them, which encodes best and shows
@@ -112,7 +126,8 @@ impl<W: Word> NumberEncoder<W> {
     fn extend_filled(&mut self, values: &[W], nulls: &BooleanBuffer) {
         let mut done = 0;
         for (start, end) in nulls.set_slices() {
-            let fill = if done == 0 && self.staged.is_empty() && self.blocks.size() == 0 {
+            let is_first = done == 0 && self.staged.is_empty() && self.blocks.size() == 0;
+            let fill = if is_first && self.trial.as_ref().is_none_or(Trial::is_empty) {
                 values[start]
             } else {
                 self.staged.last().copied().unwrap_or(self.last)
@@ -127,18 +142,61 @@ impl<W: Word> NumberEncoder<W> {
     }
 
     fn flush(&mut self) -> Result<()> {
-        let nulls = self.presence.take();
-        let plan = choose::number_plan(&self.staged, self.kind, self.settings.profile);
+        let present = self.presence.take();
+        let choice = choose::numbers(&self.staged, self.kind, &self.settings);
+        if let Some(trial) = &mut self.trial {
+            let cost = choice.cost * self.staged.len() as f64;
+            if trial.add_numbers(&self.staged, present.as_ref(), cost, &self.settings)? {
+                self.last = self.staged.last().copied().unwrap_or(self.last);
+                self.staged.clear();
+                return Ok(());
+            }
+            self.give_up()?;
+        }
+        self.encode(&choice.plan, present.as_ref())
+    }
+
+    /// Encodes the windows that were kept for a dictionary without one.
+    fn give_up(&mut self) -> Result<()> {
+        let Some(trial) = self.trial.take() else {
+            return Ok(());
+        };
+        let staged = std::mem::take(&mut self.staged);
+        let codes = trial.into_codes();
+        let mut last = W::ZERO;
+        for window in codes.codes().chunks(WINDOW) {
+            for &code in window {
+                if code != NULL {
+                    let entry = codes.entries().entry(code);
+                    last = W::chunks(entry)
+                        .first()
+                        .map_or(last, |&bytes| W::from_le(bytes));
+                }
+                self.staged.push(last);
+            }
+            let present = self
+                .settings
+                .embedded_presence
+                .then(|| BooleanBuffer::collect_bool(window.len(), |i| window[i] != NULL));
+            let choice = choose::numbers(&self.staged, self.kind, &self.settings);
+            self.encode(&choice.plan, present.as_ref())?;
+        }
+        self.staged = staged;
+        Ok(())
+    }
+
+    /// Encodes the staged values.
+    fn encode(&mut self, plan: &number::Plan, present: Option<&BooleanBuffer>) -> Result<()> {
         for (i, values) in self.staged.chunks(self.settings.block_values).enumerate() {
-            let section = match &nulls {
-                Some(nulls) => {
+            let section = match present {
+                Some(present) => {
                     let start = i * self.settings.block_values;
-                    presence::encode(&nulls.slice(start, values.len()), false)?
+                    presence::encode(&present.slice(start, values.len()), false)?
                 }
                 None => Vec::new(),
             };
             self.blocks.push(values.len(), &section, |out| {
-                number::encode(values, self.kind, &plan, out)
+                number::encode(values, self.kind, plan, out)
             })?;
         }
         self.last = self.staged.last().copied().unwrap_or(self.last);
@@ -148,19 +206,50 @@ impl<W: Word> NumberEncoder<W> {
 
     /// Bytes held in memory.
     pub(super) fn memory_size(&self) -> usize {
-        self.staged.capacity() * W::BYTES + self.blocks.size()
+        let trial = self.trial.as_ref().map_or(0, Trial::memory_size);
+        self.staged.capacity() * W::BYTES + self.blocks.size() + trial
     }
 
-    /// The finished buffer.
+    /// The finished buffer of values that have no dictionary.
     pub(super) fn finish(mut self, buffer: BufferKind) -> Result<FinishedBuffer> {
         if self.settings.is_raw() {
             return Ok(FinishedBuffer::raw(buffer, to_le_bytes(&self.staged)));
         }
+        self.give_up()?;
         if !self.staged.is_empty() {
             self.flush()?;
         }
         let embedded = self.settings.embedded_presence;
         Ok(self.blocks.finish(buffer)?.with_embedded(embedded, false))
+    }
+
+    /// The finished values, with a dictionary if that pays.
+    pub(super) fn finish_values(mut self) -> Result<FinishedLeaf> {
+        if self.trial.is_some() && !self.staged.is_empty() {
+            self.flush()?;
+        }
+        match self.trial.take() {
+            Some(trial) if !trial.is_empty() => trial.finish(self.settings),
+            _ => Ok(FinishedLeaf::plain(vec![self.finish(BufferKind::Data)?])),
+        }
+    }
+}
+
+/// The buffers of the values of a leaf.
+#[derive(Debug)]
+pub(super) struct FinishedLeaf {
+    pub(super) buffers: Vec<FinishedBuffer>,
+    /// Number of entries, if there is a dictionary.
+    pub(super) dictionary_size: Option<u64>,
+}
+
+impl FinishedLeaf {
+    /// Values that have no dictionary.
+    pub(super) fn plain(buffers: Vec<FinishedBuffer>) -> Self {
+        Self {
+            buffers,
+            dictionary_size: None,
+        }
     }
 }
 

@@ -1,8 +1,9 @@
 //! What a writer may be told.
 
+use super::number::Settings;
 use crate::column::TypeMapping;
 use crate::error::{Error, Result};
-use crate::format::NameValuePair;
+use crate::format::{NameValuePair, Wire};
 use crate::settings::settings;
 use crate::sorting::SortingColumn;
 use std::collections::HashMap;
@@ -11,7 +12,8 @@ use std::collections::HashMap;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 #[non_exhaustive]
 pub enum Profile {
-    /// Arrow's own buffers, which a memory map gives back without copying.
+    /// Arrow's own buffers, which a memory map gives back without copying; blocks of plain values on
+    /// a wire that has no such buffers.
     Plain,
     /// Lightweight encodings that are decoded at memory speed.
     #[default]
@@ -30,7 +32,7 @@ pub enum Layout {
     TwoLevel,
 }
 
-/// Where the presence of nullable leaf values is stored.
+/// Where the presence of nullable leaf values is stored, on a wire that leaves the choice.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum PresenceLayout {
     /// In a buffer of its own, one bit per position before encoding.
@@ -45,6 +47,7 @@ pub enum PresenceLayout {
 pub struct ColumnOptions {
     profile: Option<Profile>,
     presence: Option<PresenceLayout>,
+    dictionary_enabled: Option<bool>,
     properties: Vec<NameValuePair>,
 }
 
@@ -71,6 +74,18 @@ impl ColumnOptions {
     /// The column's own presence layout, if it has one.
     pub fn presence(&self) -> Option<PresenceLayout> {
         self.presence
+    }
+
+    /// Sets whether the column's values may get a value dictionary, where that pays.
+    #[must_use]
+    pub fn with_dictionary_enabled(mut self, enabled: bool) -> Self {
+        self.dictionary_enabled = Some(enabled);
+        self
+    }
+
+    /// Whether the column's values may get a value dictionary, if it has an option of its own.
+    pub fn dictionary_enabled(&self) -> Option<bool> {
+        self.dictionary_enabled
     }
 
     /// Adds a property to the column's field descriptor of every stripe. Names that start with
@@ -101,8 +116,10 @@ impl ColumnOptions {
 pub struct WriterOptions {
     profile: Profile,
     layout: Layout,
-    mapping: TypeMapping,
+    wire: Wire,
+    mapping: Option<TypeMapping>,
     presence: PresenceLayout,
+    dictionary_enabled: bool,
     stripe_rows: u64,
     stripe_bytes: u64,
     memory_limit: u64,
@@ -113,6 +130,7 @@ pub struct WriterOptions {
     properties: Vec<NameValuePair>,
     stripe_properties: Vec<NameValuePair>,
     overwrite: bool,
+    threads: usize,
 }
 
 impl Default for WriterOptions {
@@ -120,8 +138,10 @@ impl Default for WriterOptions {
         Self {
             profile: Profile::default(),
             layout: Layout::default(),
-            mapping: TypeMapping::Lossless,
+            wire: Wire::Spec,
+            mapping: None,
             presence: PresenceLayout::default(),
+            dictionary_enabled: true,
             stripe_rows: 1 << 20,
             stripe_bytes: 256 << 20,
             memory_limit: 512 << 20,
@@ -132,6 +152,7 @@ impl Default for WriterOptions {
             properties: Vec::new(),
             stripe_properties: Vec::new(),
             overwrite: false,
+            threads: 1,
         }
     }
 }
@@ -142,10 +163,15 @@ settings! {
         profile, with_profile: Profile;
         /// Which files to write; [`Layout::SingleFile`] by default.
         layout, with_layout: Layout;
-        /// How Arrow types become types of the shard; lossless by default.
-        mapping, with_mapping: TypeMapping;
-        /// Where presence of leaf values goes; [`PresenceLayout::Separate`] by default.
+        /// How metadata are written, and for whom; [`Wire::Spec`] by default. [`Wire::Reference`] makes
+        /// shards that the reference implementation reads, and refuses schemas that it could not.
+        wire, with_wire: Wire;
+        /// Where presence of leaf values goes, if the wire leaves the choice;
+        /// [`PresenceLayout::Separate`] by default.
         presence, with_presence: PresenceLayout;
+        /// Whether values may get a value dictionary, where that pays; they may by default. The
+        /// profile `Plain` gives them none, and Arrow dictionary arrays keep theirs in any case.
+        dictionary_enabled, with_dictionary_enabled: bool;
         /// Most rows of a stripe; 1,048,576 by default.
         stripe_rows, with_stripe_rows: u64;
         /// Bytes of Arrow data after which a stripe ends; 256 MiB by default.
@@ -158,10 +184,34 @@ settings! {
         creation_time, with_creation_time: Option<u64>;
         /// Whether [`ShardWriter::create`](super::ShardWriter::create) may replace a file; not by default.
         overwrite, with_overwrite: bool;
+        /// Threads that encode columns side by side; 1 by default, which is the one that calls. The
+        /// bytes are the same either way. More than 1 need the feature `threads`.
+        threads, with_threads: usize;
+    }
+}
+
+/// The mapping of a shard for which none was chosen.
+fn default_mapping(wire: Wire) -> TypeMapping {
+    match wire {
+        Wire::Spec => TypeMapping::Lossless,
+        Wire::Reference => TypeMapping::Amudai,
     }
 }
 
 impl WriterOptions {
+    /// Sets [`mapping`](Self::mapping).
+    #[must_use]
+    pub fn with_mapping(mut self, mapping: TypeMapping) -> Self {
+        self.mapping = Some(mapping);
+        self
+    }
+
+    /// How Arrow types become types of the shard: as was chosen, else [`TypeMapping::Lossless`] under
+    /// [`Wire::Spec`] and [`TypeMapping::Amudai`] under [`Wire::Reference`].
+    pub fn mapping(&self) -> TypeMapping {
+        self.mapping.unwrap_or_else(|| default_mapping(self.wire))
+    }
+
     /// Sets the options of a top-level column and everything below it.
     #[must_use]
     pub fn with_column(mut self, name: impl Into<String>, options: ColumnOptions) -> Self {
@@ -211,14 +261,20 @@ impl WriterOptions {
         &self.stripe_properties
     }
 
-    /// The profile and presence layout of a top-level column.
-    pub(super) fn of_column(&self, name: &str) -> (Profile, PresenceLayout) {
-        let own = self.columns.get(name);
-        (
-            own.and_then(ColumnOptions::profile).unwrap_or(self.profile),
-            own.and_then(ColumnOptions::presence)
-                .unwrap_or(self.presence),
-        )
+    /// How the buffers of a top-level column are written.
+    pub(super) fn of_column(&self, name: &str) -> Settings {
+        let default = ColumnOptions::default();
+        let own = self.columns.get(name).unwrap_or(&default);
+        let capabilities = self.wire.capabilities();
+        let presence = own.presence.unwrap_or(self.presence);
+        Settings {
+            profile: own.profile.unwrap_or(self.profile),
+            embedded_presence: presence == PresenceLayout::Embedded
+                || !capabilities.separate_presence,
+            block_values: self.block_values,
+            dictionaries: own.dictionary_enabled.unwrap_or(self.dictionary_enabled),
+            capabilities,
+        }
     }
 
     /// Refuses values that make no sense.
@@ -235,6 +291,12 @@ impl WriterOptions {
             return Err(Error::invalid(format!(
                 "block_values is {}, expected a multiple of 1,024 up to 65,536",
                 self.block_values
+            )));
+        }
+        if self.threads == 0 || (self.threads > 1 && cfg!(not(feature = "threads"))) {
+            return Err(Error::invalid(format!(
+                "threads is {}, expected 1, or more in a build with the feature `threads`",
+                self.threads
             )));
         }
         let fields = self.columns.values().flat_map(|c| &c.properties);

@@ -1,29 +1,109 @@
 //! The schema of the batches: what it becomes in the shard, and whether a batch has it.
 
-use super::field::FieldPlan;
 use super::number::Settings;
-use super::options::{PresenceLayout, Profile, WriterOptions};
+use super::options::WriterOptions;
+use super::plan::FieldPlan;
 use crate::column::{SchemaOptions, to_shard};
 use crate::error::{Error, ErrorKind, Result, Within};
-use crate::format::{DataType, Schema};
+use crate::format::{BasicType, Capabilities, DataType, Schema};
 use arrow_array::{Array, RecordBatch};
 use arrow_schema::{DataType as ArrowType, Field, SchemaRef};
+use std::collections::HashSet;
 
 /// The shard's schema: decimals of raw columns keep Arrow's width.
+///
+/// # Errors
+/// [`Unsupported`](ErrorKind::Unsupported), naming the field, for what the wire has no place for.
 pub(super) fn shard_schema(schema: &SchemaRef, options: &WriterOptions) -> Result<Schema> {
+    let capabilities = options.wire().capabilities();
     let mut all = Schema::default();
     for field in schema.fields() {
         let single = arrow_schema::Schema::new(vec![field.clone()]);
-        let raw = options.of_column(field.name()).0 == Profile::Plain;
+        let settings = options.of_column(field.name());
         let schema_options = SchemaOptions {
             mapping: options.mapping(),
-            arrow_width_decimals: raw,
+            arrow_width_decimals: settings.is_raw(),
         };
         let mapped = to_shard(&single, &schema_options)?;
         all.fields.extend(mapped.fields);
     }
+    let columns = all.fields.iter().map(|field| &field.data_type);
+    check_names(columns.clone(), &capabilities)?;
+    for column in columns {
+        check_node(column, &capabilities).within(|| format!("column `{}`", column.name))?;
+    }
     all.assign_ids();
     Ok(all)
+}
+
+/// The schema as readers of the wire take it: without properties of labels, if they have none.
+pub(super) fn stored_schema(mut schema: Schema, capabilities: &Capabilities) -> Schema {
+    if !capabilities.extended_type_properties {
+        for field in &mut schema.fields {
+            drop_properties(&mut field.data_type);
+        }
+    }
+    schema
+}
+
+/// Refuses a node that could not be read, or that has one below it.
+fn check_node(node: &DataType, capabilities: &Capabilities) -> Result<()> {
+    let storable = match node.basic_type {
+        BasicType::Unit => capabilities.units,
+        BasicType::Union => capabilities.unions,
+        BasicType::FixedSizeList => capabilities.fixed_size_lists,
+        BasicType::FixedSizeBinary => node.fixed_size > 0 || capabilities.zero_fixed_sizes,
+        _ => true,
+    };
+    if !storable {
+        let size = match node.basic_type {
+            BasicType::FixedSizeBinary => " of 0 bytes",
+            _ => "",
+        };
+        return Err(Error::unsupported(format!(
+            "readers of this wire have no {:?}{size}; convert the column, or write Wire::Spec",
+            node.basic_type
+        )));
+    }
+    let is_struct = node.basic_type == BasicType::Struct;
+    if is_struct {
+        check_names(node.children.iter(), capabilities)?;
+    }
+    for (i, child) in node.children.iter().enumerate() {
+        check_node(child, capabilities).within(|| match is_struct {
+            true => format!("member `{}`", child.name),
+            false => format!("child {i}"),
+        })?;
+    }
+    Ok(())
+}
+
+/// Refuses names by which siblings could not be found.
+fn check_names<'a>(
+    siblings: impl Iterator<Item = &'a DataType>,
+    capabilities: &Capabilities,
+) -> Result<()> {
+    let mut seen = HashSet::new();
+    for (i, node) in siblings.enumerate() {
+        let wrong = match node.name.as_str() {
+            "" if !capabilities.empty_names => "has no name".to_owned(),
+            name if !seen.insert(name) && !capabilities.duplicate_names => {
+                format!("has the name `{name}`, as an earlier one")
+            }
+            _ => continue,
+        };
+        return Err(Error::unsupported(format!(
+            "field {i} {wrong}, which readers of this wire do not take; rename it, or write Wire::Spec"
+        )));
+    }
+    Ok(())
+}
+
+fn drop_properties(node: &mut DataType) {
+    if let Some(extended) = &mut node.extended_type {
+        extended.properties.clear();
+    }
+    node.children.iter_mut().for_each(drop_properties);
 }
 
 pub(super) fn field_plans(
@@ -33,12 +113,7 @@ pub(super) fn field_plans(
 ) -> Result<Vec<FieldPlan>> {
     let mut plans = Vec::new();
     for (field, shard_field) in schema.fields().iter().zip(&shard_schema.fields) {
-        let (profile, presence) = options.of_column(field.name());
-        let settings = Settings {
-            profile,
-            embedded_presence: presence == PresenceLayout::Embedded,
-            block_values: options.block_values(),
-        };
+        let settings = options.of_column(field.name());
         add_plans(field, &shard_field.data_type, settings, &mut plans)
             .within(|| format!("column `{}`", field.name()))?;
     }

@@ -1,15 +1,18 @@
 //! The writer of shards.
 
 use super::directory::{StripeRecord, write_directory};
-use super::field::FieldPlan;
 use super::number::WINDOW;
 use super::options::{Layout, WriterOptions};
 use super::output::Output;
-use super::schema::{check_batch, check_column_names, field_plans, shard_schema, slice_bytes};
+use super::plan::FieldPlan;
+use super::schema::{
+    check_batch, check_column_names, field_plans, shard_schema, slice_bytes, stored_schema,
+};
 use super::stripe::{EncodedStripe, NodeChunk, StripeBuilder, write_stripe};
+use super::workers::Workers;
 use crate::column::{encode_arrow_schema, shred};
 use crate::error::{Error, ErrorKind, Result, Within};
-use crate::format::{AnyValue, HEADER, NameValuePair, Schema, Wire};
+use crate::format::{AnyValue, HEADER, NameValuePair, Schema};
 use crate::io::{LocalFolder, LocalSink, Sink, SinkFactory, stripe_file_name};
 use crate::sorting::{SORTING_COLUMNS_PROPERTY, SortingColumn};
 use arrow_array::RecordBatch;
@@ -82,6 +85,7 @@ pub struct ShardWriter<S: Sink> {
     stripe_files: Option<StripeFiles>,
     stripe: StripeBuilder,
     stripes: Vec<StripeRecord>,
+    workers: Workers,
     poisoned: bool,
 }
 
@@ -167,6 +171,7 @@ impl<S: Sink> ShardWriter<S> {
     ) -> Result<Self> {
         options.validate()?;
         check_column_names(&options, &schema)?;
+        let workers = Workers::try_new(options.threads())?;
         let shard_schema = shard_schema(&schema, &options)?;
         let plans = field_plans(&schema, &shard_schema, &options)?;
         Ok(Self {
@@ -184,6 +189,7 @@ impl<S: Sink> ShardWriter<S> {
             sink,
             position: 0,
             stripes: Vec::new(),
+            workers,
             poisoned: false,
         })
     }
@@ -234,8 +240,9 @@ impl<S: Sink> ShardWriter<S> {
             if self.stripe.rows() > 0 && self.stripe.would_overflow(&chunks) {
                 self.write_stripe()?;
             }
+            let bytes = bytes * len as u64 / rows as u64;
             self.stripe
-                .push(len as u64, bytes * len as u64 / rows as u64, &chunks)?;
+                .push(len as u64, bytes, &chunks, &self.workers)?;
             at += len;
             let full = self.stripe.rows() >= self.options.stripe_rows()
                 || self.stripe.bytes() >= self.options.stripe_bytes()
@@ -248,18 +255,20 @@ impl<S: Sink> ShardWriter<S> {
     }
 
     fn shred(&self, batch: &RecordBatch, at: usize, len: usize) -> Result<Vec<NodeChunk>> {
-        let mut chunks = Vec::with_capacity(self.plans.len());
         let columns = self.schema.fields().iter().zip(batch.columns());
-        for ((field, array), node) in columns.zip(&self.shard_schema.fields) {
+        let columns = columns.zip(&self.shard_schema.fields).collect();
+        let chunks = self.workers.map(columns, |((field, array), node)| {
             let slice = array.slice(at, len);
+            let mut chunks = Vec::new();
             shred(field, &slice, &node.data_type, &mut |id, chunk| {
                 chunks.push((id, chunk));
                 Ok(())
             })
             .within(|| format!("rows {at}..{} of the batch", at + len))
             .within(|| format!("column `{}`", field.name()))?;
-        }
-        Ok(chunks)
+            Ok(chunks)
+        })?;
+        Ok(chunks.into_iter().flatten().collect())
     }
 
     /// Ends the current stripe, if it has rows.
@@ -290,7 +299,7 @@ impl<S: Sink> ShardWriter<S> {
         let stripe = std::mem::replace(&mut self.stripe, StripeBuilder::new(&self.plans));
         let ordinal = self.stripes.len();
         let place = || format!("stripe {ordinal}");
-        let encoded = stripe.finish().within(place)?;
+        let encoded = stripe.finish(&self.workers).within(place)?;
         let record = self.place_stripe(encoded).within(place)?;
         self.stripes.push(record);
         Ok(())
@@ -298,19 +307,20 @@ impl<S: Sink> ShardWriter<S> {
 
     fn place_stripe(&mut self, stripe: EncodedStripe) -> Result<StripeRecord> {
         let properties = self.column_properties();
+        let capabilities = &self.options.wire().capabilities();
         let Some(files) = &mut self.stripe_files else {
             let mut out = Output::new(&mut self.sink, &mut self.position);
             if out.position() == 0 {
                 out.write(&HEADER)?;
             }
-            return write_stripe(stripe, String::new(), &mut out, properties);
+            return write_stripe(stripe, String::new(), &mut out, properties, capabilities);
         };
         let url = stripe_file_name(random_u64());
         let mut sink = files.factory.create(&url)?;
         let mut position = 0;
         let mut out = Output::new(&mut *sink, &mut position);
         out.write(&HEADER)?;
-        let record = write_stripe(stripe, url, &mut out, properties)?;
+        let record = write_stripe(stripe, url, &mut out, properties, capabilities)?;
         out.write(&HEADER)?;
         files.sinks.push(sink);
         files.bytes += position;
@@ -346,14 +356,15 @@ impl<S: Sink> ShardWriter<S> {
         self.write_stripe()?;
         let properties = self.properties();
         let creation_time = self.options.creation_time().unwrap_or_else(now);
+        let capabilities = self.options.wire().capabilities();
+        let schema = stored_schema(std::mem::take(&mut self.shard_schema), &capabilities);
         let mut out = Output::new(&mut self.sink, &mut self.position);
         if out.position() == 0 {
             out.write(&HEADER)?;
         }
         write_directory(
             &mut out,
-            Wire::Spec,
-            &self.shard_schema,
+            &schema,
             &self.stripes,
             properties,
             &self.options,

@@ -1,7 +1,10 @@
 //! Strings and binary values on their way into blocks or raw buffers.
 
 use super::choose;
-use super::number::{NumberEncoder, Settings, StagedPresence, WINDOW, to_le_bytes};
+use super::codes::{Codes, EntryType, NULL};
+use super::interner::Interner;
+use super::number::{FinishedLeaf, NumberEncoder, Settings, StagedPresence, WINDOW, to_le_bytes};
+use super::trial::Trial;
 use crate::buffer::{BlockStreamWriter, FinishedBuffer};
 use crate::column::ByteValues;
 use crate::encoding::NumberKind;
@@ -33,6 +36,8 @@ pub(super) struct BytesEncoder {
     presence: StagedPresence,
     /// Which staged positions are null, for encodings that have a code for it.
     nulls: StagedPresence,
+    /// The windows before, as long as a value dictionary pays.
+    trial: Option<Trial>,
     blocks: BlockStreamWriter,
     stats: ByteStats,
     total_bytes: u64,
@@ -49,10 +54,17 @@ impl BytesEncoder {
             in_window: 0,
             presence: StagedPresence::default(),
             nulls: StagedPresence::default(),
+            trial: None,
             blocks: BlockStreamWriter::default(),
             stats,
             total_bytes: 0,
         }
+    }
+
+    /// Stores the values with a dictionary if that pays.
+    pub(super) fn with_trial(mut self, entry: Option<EntryType>) -> Self {
+        self.trial = entry.map(Trial::new);
+        self
     }
 
     /// Appends values of one size.
@@ -273,26 +285,98 @@ impl BytesEncoder {
             0,
             staged.block_len(0, self.staged, self.settings.block_values),
         );
-        let plan = choose::bytes_plan(&sample.input(), self.settings.profile)?;
+        let choice = choose::byte_strings(&sample.input(), &self.settings)?;
+        if let Some(trial) = &mut self.trial {
+            let code = |entries: &mut Interner, i: usize| match &nulls {
+                Some(nulls) if nulls.is_null(i) => Ok(NULL),
+                _ => entries.intern(staged.value(i)),
+            };
+            let cost = choice.cost * self.staged as f64;
+            if trial.add(self.staged, code, cost, &self.settings)? {
+                self.clear_window();
+                return Ok(());
+            }
+            self.give_up()?;
+        }
+        self.encode(&choice.plan, presence.as_ref(), nulls.as_ref())
+    }
+
+    /// Encodes the windows that were kept for a dictionary without one.
+    fn give_up(&mut self) -> Result<()> {
+        let Some(trial) = self.trial.take() else {
+            return Ok(());
+        };
+        let codes = trial.into_codes();
+        let values = std::mem::take(&mut self.values);
+        let offsets = std::mem::replace(&mut self.offsets, vec![0]);
+        let staged = std::mem::replace(&mut self.staged, 0);
+        (self.in_window, self.total_bytes) = (0, 0);
+        for start in (0..codes.codes().len()).step_by(WINDOW) {
+            let end = codes.codes().len().min(start + WINDOW);
+            self.push_codes(&codes, start, end)?;
+        }
+        self.flush()?;
+        (self.values, self.offsets, self.staged) = (values, offsets, staged);
+        Ok(())
+    }
+
+    fn push_codes(&mut self, codes: &Codes, start: usize, end: usize) -> Result<()> {
+        let window = &codes.codes()[start..end];
+        let valid = BooleanBuffer::collect_bool(window.len(), |i| window[i] != NULL);
+        let nulls = Some(NullBuffer::new(valid)).filter(|nulls| nulls.null_count() > 0);
+        let value = |i: usize| match window[i] {
+            NULL => &[][..],
+            code => codes.entries().entry(code),
+        };
+        let Some(width) = self.fixed else {
+            return self.push_values(window.len(), nulls.as_ref(), value);
+        };
+        let mut data = vec![0; window.len() * width];
+        for (i, to) in data.chunks_exact_mut(width.max(1)).enumerate() {
+            if window[i] != NULL {
+                to.copy_from_slice(value(i));
+            }
+        }
+        self.push_fixed(&data, window.len(), nulls.as_ref())
+    }
+
+    /// Encodes the staged values.
+    fn encode(
+        &mut self,
+        plan: &bytes::Plan,
+        presence: Option<&BooleanBuffer>,
+        nulls: Option<&NullBuffer>,
+    ) -> Result<()> {
+        let staged = Staged {
+            values: &self.values,
+            offsets: &self.offsets,
+            fixed: self.fixed,
+            nulls,
+        };
         let mut start = 0;
         while start < self.staged {
             let len = staged.block_len(start, self.staged, self.settings.block_values);
-            let section = match &presence {
+            let section = match presence {
                 Some(bits) => presence::encode(&bits.slice(start, len), false)?,
                 None => Vec::new(),
             };
             let block = staged.slice(start, len);
             self.blocks.push(len, &section, |out| {
-                bytes::encode(&block.input(), &plan, out)
+                bytes::encode(&block.input(), plan, out)
             })?;
             start += len;
         }
+        self.clear_window();
+        Ok(())
+    }
+
+    /// Forgets the staged values, which are stored.
+    fn clear_window(&mut self) {
         self.total_bytes += self.values.len() as u64;
         self.in_window = (self.in_window + self.staged) % WINDOW;
         self.staged = 0;
         self.values.clear();
         self.offsets.truncate(1);
-        Ok(())
     }
 
     pub(super) fn stats(&self) -> &ByteStats {
@@ -306,22 +390,28 @@ impl BytesEncoder {
 
     /// Bytes held in memory.
     pub(super) fn memory_size(&self) -> usize {
-        self.values.capacity() + self.offsets.capacity() * 8 + self.blocks.size()
+        let trial = self.trial.as_ref().map_or(0, Trial::memory_size);
+        self.values.capacity() + self.offsets.capacity() * 8 + self.blocks.size() + trial
     }
 
-    /// The finished buffers: DATA, and OFFSETS of raw values of any size.
-    pub(super) fn finish(mut self, wide_offsets: bool) -> Result<Vec<FinishedBuffer>> {
+    /// The finished buffers: DATA, OFFSETS of raw values of any size, a dictionary if that pays.
+    pub(super) fn finish(mut self, wide_offsets: bool) -> Result<FinishedLeaf> {
         if !self.settings.is_raw() {
             self.flush()?;
+            if let Some(trial) = self.trial.take().filter(|trial| !trial.is_empty()) {
+                return trial.finish(self.settings);
+            }
             let embedded = self.settings.embedded_presence;
             let data = self.blocks.finish(BufferKind::Data)?;
-            return Ok(vec![data.with_embedded(embedded, true)]);
+            return Ok(FinishedLeaf::plain(vec![
+                data.with_embedded(embedded, true),
+            ]));
         }
         let mut buffers = vec![FinishedBuffer::raw(BufferKind::Data, self.values)];
         if self.fixed.is_none() {
             buffers.push(raw_offsets(&self.offsets, wide_offsets));
         }
-        Ok(buffers)
+        Ok(FinishedLeaf::plain(buffers))
     }
 }
 
@@ -396,6 +486,10 @@ impl<'a> Staged<'a> {
         ends.take_while(|&n| self.end(start + n) <= limit)
             .last()
             .unwrap_or(1)
+    }
+
+    fn value(&self, i: usize) -> &'a [u8] {
+        &self.values[self.end(i)..self.end(i + 1)]
     }
 
     fn slice(&self, start: usize, len: usize) -> BlockInput<'a> {

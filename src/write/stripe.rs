@@ -1,12 +1,16 @@
 //! One stripe: the encoders of all its fields.
 
 use super::directory::StripeRecord;
-use super::field::{EncodedField, FieldEncoder, FieldPlan};
+use super::field::{EncodedField, FieldEncoder};
 use super::output::Output;
+use super::plan::FieldPlan;
+use super::workers::Workers;
 use crate::buffer::ChecksumTable;
 use crate::column::{Chunk, Values};
 use crate::error::{Error, Result, Within};
-use crate::format::{DataEncoding, NameValuePair, NativeDataEncoding, StripeFieldDescriptor};
+use crate::format::{
+    Capabilities, DataEncoding, NameValuePair, NativeDataEncoding, StripeFieldDescriptor,
+};
 
 /// A chunk of a batch and the schema node that it belongs to.
 pub(super) type NodeChunk = (u32, Chunk<Values>);
@@ -55,14 +59,24 @@ impl StripeBuilder {
     }
 
     /// Appends rows.
-    pub(super) fn push(&mut self, rows: u64, bytes: u64, chunks: &[NodeChunk]) -> Result<()> {
+    pub(super) fn push(
+        &mut self,
+        rows: u64,
+        bytes: u64,
+        chunks: &[NodeChunk],
+        workers: &Workers,
+    ) -> Result<()> {
+        // Every node is in at most one chunk of the rows.
+        let mut by_id: Vec<Option<&Chunk<Values>>> = vec![None; self.fields.len()];
         for (id, chunk) in chunks {
-            self.fields
-                .get_mut(*id as usize)
-                .ok_or_else(|| Error::invalid(format!("no schema node {id}")))?
-                .push(chunk)
-                .within(|| format!("schema node {id}"))?;
+            let place = by_id.get_mut(*id as usize);
+            *place.ok_or_else(|| Error::invalid(format!("no schema node {id}")))? = Some(chunk);
         }
+        let fields = self.fields.iter_mut().zip(by_id).enumerate();
+        let work = fields.filter_map(|(id, (field, chunk))| Some((id, field, chunk?)));
+        workers.map(work.collect(), |(id, field, chunk)| {
+            field.push(chunk).within(|| format!("schema node {id}"))
+        })?;
         self.rows += rows;
         self.bytes += bytes;
         Ok(())
@@ -74,14 +88,10 @@ impl StripeBuilder {
     }
 
     /// Encodes what is still staged.
-    pub(super) fn finish(self) -> Result<EncodedStripe> {
+    pub(super) fn finish(self, workers: &Workers) -> Result<EncodedStripe> {
         Ok(EncodedStripe {
             rows: self.rows,
-            fields: self
-                .fields
-                .into_iter()
-                .map(FieldEncoder::finish)
-                .collect::<Result<_>>()?,
+            fields: workers.map(self.fields, FieldEncoder::finish)?,
         })
     }
 }
@@ -93,6 +103,7 @@ pub(super) fn write_stripe(
     url: String,
     out: &mut Output<'_>,
     mut properties: Vec<(usize, Vec<NameValuePair>)>,
+    capabilities: &Capabilities,
 ) -> Result<StripeRecord> {
     let mut fields = Vec::with_capacity(stripe.fields.len());
     for (id, field) in stripe.fields.into_iter().enumerate() {
@@ -106,7 +117,7 @@ pub(super) fn write_stripe(
             native.buffers.push(described);
         }
         let mut descriptor = field.descriptor;
-        if !checksums.is_empty() {
+        if !checksums.is_empty() && capabilities.checksum_properties {
             descriptor.custom_properties.push(checksums.to_property());
         }
         if let Some((_, own)) = properties.iter_mut().find(|(column, _)| *column == id) {

@@ -5,9 +5,14 @@
 )]
 
 mod data;
+mod inspect;
+#[path = "../support/mod.rs"]
+mod support;
 
 use arrow_array::types::Int32Type;
-use arrow_array::{Array, ArrayRef, DictionaryArray, RecordBatch, StringArray};
+use arrow_array::{
+    Array, ArrayRef, DictionaryArray, RecordBatch, StringArray, TimestampNanosecondArray,
+};
 use arrow_ipc::reader::FileReader;
 use arrow_ipc::writer::FileWriter;
 use arrow_schema::DataType;
@@ -224,6 +229,85 @@ fn options_of_the_shard_are_obeyed() {
         .run(&["convert", "t.arrow", "t.csv", "--layout", "two-level"])
         .error(2);
     assert!(error.contains("--layout"), "{error}");
+}
+
+#[test]
+fn shards_are_written_for_the_reader_that_is_asked_for() {
+    let batch = plain(1_000);
+    let folder = Folder::with(&batch);
+    for (name, wire) in [("spec", "Spec"), ("reference", "Reference")] {
+        folder
+            .run(&["convert", "--force", "--wire", name, "t.arrow", "t.shard"])
+            .ok();
+        let text = folder.run(&["inspect", "t.shard"]).ok();
+        assert!(text.contains(&format!("{wire} wire")), "{text}");
+        let info: Value =
+            serde_json::from_str(&folder.run(&["inspect", "--json", "t.shard"]).ok()).unwrap();
+        assert_eq!(info["wire"], wire);
+        folder.run(&["verify", "t.shard"]).ok();
+        folder
+            .run(&["convert", "--force", "t.shard", "back.arrow"])
+            .ok();
+        assert_eq!(read_ipc(&folder.path("back.arrow")), batch);
+    }
+    let folder = Folder::with(&union());
+    let error = folder
+        .run(&["convert", "--wire", "reference", "t.arrow", "t.shard"])
+        .error(1);
+    assert!(
+        error.contains("`either`") && error.contains("Union"),
+        "{error}"
+    );
+    let error = folder
+        .run(&["convert", "--wire", "reference", "t.arrow", "t.csv"])
+        .error(2);
+    assert!(error.contains("--wire"), "{error}");
+    assert_eq!(folder.names(), ["t.arrow"]);
+}
+
+#[test]
+fn a_mapping_is_chosen_and_shown_and_gives_the_data_back() {
+    let batch = nested();
+    let folder = Folder::with(&batch);
+    for (name, shown, price) in [
+        ("lossless", "Lossless mapping", "arrow.decimal"),
+        ("amudai", "Amudai mapping", "KustoDecimal"),
+    ] {
+        let arguments = [
+            "convert",
+            "--mapping",
+            name,
+            "--force",
+            "t.arrow",
+            "t.shard",
+        ];
+        folder.run(&arguments).ok();
+        let tree = folder.run(&["inspect", "t.shard"]).ok();
+        assert!(tree.contains(shown) && tree.contains(price), "{tree}");
+        let json = folder.run(&["inspect", "--json", "t.shard"]).ok();
+        let json: Value = serde_json::from_str(&json).unwrap();
+        let mapping = json["mapping"].as_str().unwrap();
+        assert_eq!(mapping.to_lowercase(), name);
+        folder
+            .run(&["convert", "--force", "t.shard", "back.arrow"])
+            .ok();
+        assert_eq!(read_ipc(&folder.path("back.arrow")), batch);
+    }
+    let tree = folder.run(&["inspect", "t.shard"]).ok();
+    assert!(tree.contains("-0.01") && tree.contains("123.45"), "{tree}");
+
+    let times = TimestampNanosecondArray::from(vec![0, 100, 1]);
+    let batch = RecordBatch::try_from_iter([("time", Arc::new(times) as ArrayRef)]).unwrap();
+    let folder = Folder::with(&batch);
+    let arguments = ["convert", "--mapping", "amudai", "t.arrow", "t.shard"];
+    let error = folder.run(&arguments).error(1);
+    assert!(
+        error.contains("`time`") && error.contains("row 2"),
+        "{error}"
+    );
+    assert_eq!(folder.names(), ["t.arrow"]);
+    let arguments = ["convert", "--mapping", "amudai", "t.arrow", "t.csv"];
+    assert!(folder.run(&arguments).error(2).contains("--mapping"));
 }
 
 #[test]

@@ -11,5 +11,6 @@
 
 pub(crate) mod arrays;
 pub(crate) mod equal;
+pub(crate) mod native;
 pub(crate) mod schemas;
 mod values;

@@ -1,13 +1,21 @@
 //! Random shards: the data that is written, the options it is written with, how it is opened, and
 //! which parts are read.
+#![allow(
+    dead_code,
+    reason = "each test is a crate of its own and uses a part of this"
+)]
 
 use crate::common::arrays::random_batch;
 use crate::common::equal::rows_equal;
+use crate::common::native::representable;
 use crate::support::{NAME, Remote, unaligned};
 use arrow_array::cast::AsArray;
-use arrow_array::{Array, ArrayRef, RecordBatch, RecordBatchReader, StructArray};
+use arrow_array::{
+    Array, ArrayRef, RecordBatch, RecordBatchOptions, RecordBatchReader, StructArray,
+};
 use arrow_schema::{DataType, Field, FieldRef, Schema, SchemaRef};
 use arrow_shard::Shard;
+use arrow_shard::column::TypeMapping;
 use arrow_shard::io::{MemoryFolder, ReadAt};
 use arrow_shard::read::{Projection, ShardOptions, ShardReader};
 use arrow_shard::write::{ColumnOptions, Layout, PresenceLayout, Profile, WriterOptions};
@@ -46,6 +54,7 @@ impl Data {
         schema: &SchemaRef,
         batches: usize,
         max_rows: usize,
+        mapping: TypeMapping,
     ) -> Self {
         let count = rng.random_range(0..=batches);
         let mut batches = Vec::new();
@@ -58,7 +67,10 @@ impl Data {
                 3 => rng.random_range(1020..1030).min(max_rows),
                 _ => rng.random_range(max_rows / 3..=max_rows),
             };
-            let batch = random_batch(rng, schema, rows);
+            let mut batch = random_batch(rng, schema, rows);
+            if mapping == TypeMapping::Amudai {
+                batch = representable_batch(&batch);
+            }
             let mut start = 0;
             while rng.random_ratio(1, 3) && start < rows {
                 let len = rng.random_range(0..=rows - start);
@@ -149,6 +161,12 @@ impl Data {
     pub(crate) fn all_columns(&self) -> Vec<Pick> {
         (0..self.schema.fields().len()).map(Pick::whole).collect()
     }
+}
+
+fn representable_batch(batch: &RecordBatch) -> RecordBatch {
+    let columns = batch.columns().iter().map(representable).collect();
+    let options = RecordBatchOptions::new().with_row_count(Some(batch.num_rows()));
+    RecordBatch::try_new_with_options(batch.schema(), columns, &options).unwrap()
 }
 
 /// A column, or one member of a struct and so on.

@@ -6,6 +6,8 @@ use crate::input::{ColumnArgs, InputArgs, RowWindow};
 use crate::output::Output;
 use crate::progress::Progress;
 use crate::text;
+use arrow_shard::column::TypeMapping;
+use arrow_shard::format::Wire;
 use arrow_shard::write::{Layout, Profile, WriterOptions};
 use clap::ValueEnum;
 use std::path::{Path, PathBuf};
@@ -15,6 +17,8 @@ const EXAMPLES: &str = "\
 Examples:
   arrow-shard convert in.parquet out.amudai.shard
   arrow-shard convert --profile high-compression --layout two-level in.arrow out.amudai.shard
+  arrow-shard convert --mapping amudai in.parquet out.amudai.shard
+  arrow-shard convert --wire reference in.parquet out.amudai.shard
   arrow-shard convert in.amudai.shard out.csv --columns id,name --force
   producer | arrow-shard convert --from ipc-stream - out.amudai.shard
 
@@ -43,6 +47,12 @@ pub(crate) struct Args {
     /// Files of a shard: all in one, or a file per stripe [default: single-file]
     #[arg(long, value_enum)]
     layout: Option<LayoutName>,
+    /// How Arrow types become types of a shard [default: lossless]
+    #[arg(long, value_enum)]
+    mapping: Option<MappingName>,
+    /// Who reads the shard: see the README [default: spec]
+    #[arg(long, value_enum)]
+    wire: Option<WireName>,
     /// Replace the output if it exists
     #[arg(long, short)]
     force: bool,
@@ -67,6 +77,22 @@ enum LayoutName {
     SingleFile,
     /// A directory file, and a file per stripe beside it
     TwoLevel,
+}
+
+#[derive(Debug, Clone, Copy, ValueEnum)]
+enum MappingName {
+    /// Stored as Arrow has them, with a label
+    Lossless,
+    /// Times, durations, decimals, UUIDs and JSON in Amudai's native types, if they fit exactly
+    Amudai,
+}
+
+#[derive(Debug, Clone, Copy, ValueEnum)]
+enum WireName {
+    /// Readers of the specification, such as this one
+    Spec,
+    /// The reference implementation too, which takes fewer types
+    Reference,
 }
 
 /// Runs the command.
@@ -114,6 +140,8 @@ fn options(args: &Args, format: FileFormat) -> Result<WriterOptions, Failure> {
         ("--profile", args.profile.is_some()),
         ("--stripe-rows", args.stripe_rows.is_some()),
         ("--layout", args.layout.is_some()),
+        ("--mapping", args.mapping.is_some()),
+        ("--wire", args.wire.is_some()),
     ];
     if let Some((name, _)) = shard_only.iter().find(|(_, given)| *given)
         && format != FileFormat::Shard
@@ -136,6 +164,18 @@ fn options(args: &Args, format: FileFormat) -> Result<WriterOptions, Failure> {
         options = options.with_layout(match layout {
             LayoutName::SingleFile => Layout::SingleFile,
             LayoutName::TwoLevel => Layout::TwoLevel,
+        });
+    }
+    if let Some(mapping) = args.mapping {
+        options = options.with_mapping(match mapping {
+            MappingName::Lossless => TypeMapping::Lossless,
+            MappingName::Amudai => TypeMapping::Amudai,
+        });
+    }
+    if let Some(wire) = args.wire {
+        options = options.with_wire(match wire {
+            WireName::Spec => Wire::Spec,
+            WireName::Reference => Wire::Reference,
         });
     }
     Ok(options)

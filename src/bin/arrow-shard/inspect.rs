@@ -1,6 +1,7 @@
 //! `arrow-shard inspect`
 
 mod json;
+mod statistics;
 mod tree;
 
 use crate::failure::Failure;
@@ -16,7 +17,8 @@ Examples:
   arrow-shard inspect --verbose --columns origin flights.amudai.shard
   arrow-shard inspect --quick --json flights.amudai.shard
 
-Sizes are those of the field and everything below it; the ratio is that of the size before encoding
+Of a block, the tree names every encoding, nested ones included, with the number of values and the
+bytes. CONTRADICTION marks statistics that cannot all be true. Sizes are those of the field and everything below it; the ratio is that of the size before encoding
 to the encoded one.";
 
 /// Show what a shard consists of: sizes, encodings and ratios per stripe and field
@@ -31,7 +33,7 @@ pub(crate) struct Args {
     /// Print JSON
     #[arg(long)]
     json: bool,
-    /// Show every block with its tree of encodings
+    /// Show statistics, sketches, and every block with its tree of encodings
     #[arg(long, short)]
     verbose: bool,
     /// Read metadata only: no encodings of blocks
@@ -70,7 +72,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     if args.json {
         writeln!(out, "{:#}", json::shard(&info))?;
     } else {
-        tree::print(&mut out, &info)?;
+        tree::print(&mut out, &info, args.verbose)?;
     }
     out.flush()?;
     Ok(())

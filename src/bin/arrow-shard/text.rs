@@ -2,7 +2,7 @@
 
 use arrow_array::{Array, TimestampMicrosecondArray};
 use arrow_cast::display::{ArrayFormatter, FormatOptions};
-use arrow_shard::format::{AnyValue, ValueKind};
+use arrow_shard::format::{AnyValue, ValueKind, decimal128_text};
 
 /// A number of bytes, with a binary unit.
 pub(crate) fn bytes(n: u64) -> String {
@@ -62,7 +62,7 @@ pub(crate) fn value(value: &AnyValue) -> String {
         Some(ValueKind::TimeSpan(v)) => format!("{} ticks", v.cast_signed()),
         Some(ValueKind::String(v)) => format!("{v:?}"),
         Some(ValueKind::Bytes(v)) => hex(v),
-        Some(ValueKind::Decimal(v)) => hex(v),
+        Some(ValueKind::Decimal(v)) => decimal128_text(*v),
         Some(ValueKind::List(v)) => count(v.len() as u64, "item"),
         Some(ValueKind::Struct(v)) => count(v.len() as u64, "member"),
         Some(other) => format!("{other:?}"),

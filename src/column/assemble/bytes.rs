@@ -5,12 +5,13 @@ use super::{Assembler, cast, check_chunk, check_len, invalid};
 use crate::buffer::Selection;
 use crate::error::{Error, ErrorKind, Result, to_usize};
 use crate::format::{BasicType, DataType};
-use crate::kernels::{utf8_array, utf8_view_array};
+use crate::kernels::{utf8_array, utf8_view_array, views_of};
 use arrow_array::cast::AsArray;
 use arrow_array::{Array, ArrayRef, BinaryViewArray, GenericBinaryArray, OffsetSizeTrait};
 use arrow_buffer::{Buffer, NullBuffer, OffsetBuffer, ScalarBuffer};
 use arrow_data::ByteView;
 use arrow_schema::DataType as ArrowType;
+use std::fmt;
 use std::sync::{Arc, PoisonError};
 
 impl Assembler<'_> {
@@ -26,6 +27,18 @@ impl Assembler<'_> {
         if let Some(stored) = self.source.dictionary(node, rows)? {
             return stored.gather(wanted, node, rows);
         }
+        if layout == ByteLayout::Views {
+            let offsets = match wanted.is_string() {
+                true => ArrowType::Utf8,
+                false => ArrowType::Binary,
+            };
+            // Text is checked faster where it lies in one piece.
+            match self.bytes(&offsets, node, rows) {
+                Ok(array) => return Ok(views(&array)),
+                Err(e) if e.kind() == ErrorKind::OffsetOverflow => {}
+                Err(e) => return Err(e),
+            }
+        }
         if let Some(kept) = self.source.kept(node, wanted, rows)? {
             return Ok(kept);
         }
@@ -40,6 +53,14 @@ impl Assembler<'_> {
                 windowed(chunk, &window, wanted, node)
             }
         }
+    }
+}
+
+/// An array with 32-bit offsets as one with views.
+fn views(array: &ArrayRef) -> ArrayRef {
+    match array.as_string_opt() {
+        Some(text) => Arc::new(views_of(text)),
+        None => Arc::new(views_of(array.as_binary())),
     }
 }
 
@@ -143,12 +164,15 @@ pub(super) fn check_offsets32(bytes: u64) -> Result<()> {
     if i32::try_from(bytes).is_ok() {
         return Ok(());
     }
-    Err(Error::new(
+    Err(overflow(format_args!("{bytes} bytes of values")))
+}
+
+/// The error for values that need wider offsets than the type has.
+pub(super) fn overflow(values: fmt::Arguments<'_>) -> Error {
+    Error::new(
         ErrorKind::OffsetOverflow,
-        format!(
-            "{bytes} bytes of values exceed 32-bit offsets; ask for a type with 64-bit offsets or views"
-        ),
-    ))
+        format!("{values} exceed 32-bit offsets; ask for a type with 64-bit offsets or views"),
+    )
 }
 
 fn offset_array<O: OffsetSizeTrait>(

@@ -26,9 +26,7 @@ pub(super) fn number(array: ArrayRef, wanted: &ArrowType, node: &DataType) -> Re
         return number(make_array(data.build()?), wanted, node);
     }
     let is_number = |t: &ArrowType| t.is_primitive() || *t == ArrowType::Boolean;
-    // The ticks of a foreign time span are no number of Arrow's units.
-    let is_opaque = node.label().starts_with("Kusto") && !wanted.is_integer();
-    if is_opaque || !is_number(from) || !is_number(wanted) || !can_cast_types(from, wanted) {
+    if !is_number(from) || !is_number(wanted) || !can_cast_types(from, wanted) {
         return Err(mismatch(wanted, node));
     }
     checked(&array, wanted)

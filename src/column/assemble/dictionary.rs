@@ -7,10 +7,11 @@ use super::{Assembler, bytes, check_len, check_nulls, fixed, invalid, subset};
 use crate::buffer::Selection;
 use crate::error::{Error, ErrorKind, Result, to_usize};
 use crate::format::DataType;
+use crate::kernels::gather_entries;
 use arrow_array::cast::AsArray;
 use arrow_array::types::{
-    ArrowDictionaryKeyType, Int8Type, Int16Type, Int32Type, Int64Type, UInt8Type, UInt16Type,
-    UInt32Type, UInt64Type,
+    ArrowDictionaryKeyType, BinaryType, Int8Type, Int16Type, Int32Type, Int64Type, LargeBinaryType,
+    LargeUtf8Type, UInt8Type, UInt16Type, UInt32Type, UInt64Type, Utf8Type,
 };
 use arrow_array::{Array, ArrayRef, DictionaryArray, PrimitiveArray, UInt32Array, make_array};
 use arrow_buffer::{BooleanBuffer, NullBuffer, ScalarBuffer};
@@ -112,8 +113,26 @@ impl DecodedDictionary {
             let values = arrow_buffer::Buffer::from_vec(Vec::<u8>::new());
             return fixed::fixed(Chunk { len, nulls, values }, 0, wanted, node);
         }
-        if let ArrowType::Utf8 | ArrowType::Binary = wanted {
-            bytes::check_offsets32(coded.byte_len())?;
+        macro_rules! entries {
+            ($ty:ty) => {{
+                let entries = coded.values.as_bytes::<$ty>();
+                match gather_entries(entries, &coded.codes, coded.nulls)? {
+                    Some(array) => return Ok(Arc::new(array)),
+                    None => {
+                        return Err(bytes::overflow(format_args!(
+                            "the values of {} rows",
+                            rows.len()
+                        )));
+                    }
+                }
+            }};
+        }
+        match wanted {
+            ArrowType::Utf8 => entries!(Utf8Type),
+            ArrowType::LargeUtf8 => entries!(LargeUtf8Type),
+            ArrowType::Binary => entries!(BinaryType),
+            ArrowType::LargeBinary => entries!(LargeBinaryType),
+            _ => {}
         }
         let codes = UInt32Array::try_new(coded.codes, coded.nulls)?;
         let options = TakeOptions { check_bounds: true };
@@ -122,25 +141,6 @@ impl DecodedDictionary {
 }
 
 impl Coded {
-    /// Bytes that all values take together, of strings or binaries with 32-bit offsets.
-    fn byte_len(&self) -> u64 {
-        let offsets = match self.values.data_type() {
-            ArrowType::Utf8 => self.values.as_string::<i32>().value_offsets(),
-            _ => self.values.as_binary::<i32>().value_offsets(),
-        };
-        let entry = |code: u32| -> Option<u64> {
-            let code = usize::try_from(code).ok()?;
-            let (start, end) = (offsets.get(code)?, offsets.get(code + 1)?);
-            u64::try_from(end - start).ok()
-        };
-        let open = |i: usize| self.nulls.as_ref().is_none_or(|n| n.is_valid(i));
-        let codes = self.codes.iter().enumerate();
-        codes
-            .filter(|(i, _)| open(*i))
-            .filter_map(|(_, c)| entry(*c))
-            .sum()
-    }
-
     /// Leaves out the values that no row uses, if keys would be too narrow for the codes.
     fn fit(self, key: &ArrowType) -> Result<Self> {
         if self.codes.iter().max().copied().unwrap_or(0) <= max_key(key) {

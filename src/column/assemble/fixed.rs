@@ -1,9 +1,9 @@
 //! Spec: Chapter 6, "Primitive Fixed-Size Types Encoding".
 
-use super::super::schema::natural_leaf;
+use super::super::schema::{NativeType, NativeTypes, natural_leaf};
 use super::super::{Chunk, decimal, fixed_width, has_dictionary, mismatch};
 use super::{
-    Assembler, cast, check_chunk, check_len, check_nulls, date_time, from_values, invalid,
+    Assembler, cast, check_chunk, check_len, check_nulls, decimal128, from_values, invalid, ticks,
 };
 use crate::buffer::Selection;
 use crate::error::Result;
@@ -60,8 +60,11 @@ pub(super) fn fixed(
     let expected = chunk.len.checked_mul(width);
     check_len(expected.unwrap_or(usize::MAX), chunk.values.len())?;
     check_nulls(chunk.len, chunk.nulls.as_ref())?;
-    if node.basic_type == BasicType::DateTime {
-        return date_time::date_time(chunk, wanted, node);
+    let native = NativeType::of(node);
+    match native {
+        Some(NativeType::DateTime) => return ticks::date_times(chunk, wanted, node),
+        Some(NativeType::TimeSpan) => return ticks::time_spans(chunk, wanted, node),
+        _ => {}
     }
     if let ArrowType::FixedSizeBinary(size) = wanted {
         let is_binary = matches!(
@@ -75,7 +78,10 @@ pub(super) fn fixed(
         let array = FixedSizeBinaryArray::try_new_with_len(*size, values, nulls, len);
         return Ok(Arc::new(array.map_err(invalid)?));
     }
-    let natural = natural_leaf(node)?;
+    if native == Some(NativeType::Decimal) {
+        return decimal128::decimals(chunk, wanted, node);
+    }
+    let natural = natural_leaf(node, &NativeTypes::default())?;
     if !natural.is_primitive() {
         return Err(mismatch(wanted, node));
     }

@@ -2,12 +2,13 @@
 
 mod bytes;
 mod cast;
-mod date_time;
+mod decimal128;
 mod dictionary;
 mod equality;
 mod fixed;
 mod list;
 mod run;
+mod ticks;
 mod union;
 
 use super::schema::{check_children, deeper};
@@ -15,9 +16,12 @@ use super::{Chunk, NodeSource};
 use crate::buffer::Selection;
 use crate::error::{Error, ErrorKind, Result, Within, to_usize};
 use crate::format::{BasicType, DataType};
-use arrow_array::{ArrayRef, NullArray, StructArray, make_array};
-use arrow_buffer::{Buffer, NullBuffer};
-use arrow_data::{ArrayData, transform::MutableArrayData};
+use arrow_array::{
+    ArrayRef, ArrowPrimitiveType, NullArray, PrimitiveArray, StructArray, downcast_primitive,
+    make_array,
+};
+use arrow_buffer::{Buffer, NullBuffer, ScalarBuffer};
+use arrow_data::transform::MutableArrayData;
 use arrow_schema::{ArrowError, DataType as ArrowType, Field, Fields};
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -27,7 +31,8 @@ use std::sync::Arc;
 ///
 /// The type need not be the one that [`to_arrow`](super::to_arrow) gives: any layout of strings,
 /// binaries and lists, dictionaries and runs of any values, a choice of struct members, and numbers
-/// and times of other widths and units will do.
+/// and times of other widths and units will do. Decimals of a native type become decimals of any
+/// type that holds them exactly.
 ///
 /// # Errors
 /// [`SchemaMismatch`](ErrorKind::SchemaMismatch) if the node cannot become the type,
@@ -166,7 +171,8 @@ fn check_chunk<V>(chunk: &Chunk<V>, rows: &Selection) -> Result<()> {
     check_nulls(chunk.len, chunk.nulls.as_ref())
 }
 
-/// An array of fixed-width values; copies them if they are not aligned, as those of a file may be.
+/// An array of a primitive type; copies the values if they are not aligned, as those of a file may
+/// be.
 fn from_values(
     arrow: ArrowType,
     len: usize,
@@ -174,12 +180,28 @@ fn from_values(
     nulls: Option<NullBuffer>,
 ) -> Result<ArrayRef> {
     check_nulls(len, nulls.as_ref())?;
-    let data = ArrayData::builder(arrow)
-        .len(len)
-        .add_buffer(values)
-        .nulls(nulls)
-        .align_buffers(true);
-    Ok(make_array(data.build().map_err(invalid)?))
+    macro_rules! primitive {
+        ($ty:ty, $arrow:expr) => {{
+            let width = size_of::<<$ty as ArrowPrimitiveType>::Native>();
+            check_len(len.saturating_mul(width), values.len())?;
+            let aligned = values
+                .as_ptr()
+                .addr()
+                .is_multiple_of(align_of::<<$ty as ArrowPrimitiveType>::Native>());
+            let values = if aligned {
+                values
+            } else {
+                Buffer::from(values.as_slice())
+            };
+            let values = ScalarBuffer::new(values, 0, len);
+            let array = PrimitiveArray::<$ty>::try_new(values, nulls).map_err(invalid)?;
+            Arc::new(array.with_data_type($arrow)) as ArrayRef
+        }};
+    }
+    Ok(downcast_primitive! {
+        arrow => (primitive, arrow),
+        _ => return Err(Error::corrupt(format!("{arrow} is no primitive type"))),
+    })
 }
 
 /// The elements of an array at ascending positions.

@@ -1,7 +1,8 @@
 //! Spec: docs/format.md, "Arrow types": the labels that say what stored values mean.
 
+use super::native::{NativeType, NativeTypes};
 use crate::error::{Error, ErrorKind, Result};
-use crate::format::{BasicType, DataType, ExtendedType, PropertyValue};
+use crate::format::{BasicType, DataType, ExtendedType, PropertyValue, decimal128};
 use arrow_array::types::{
     Decimal32Type, Decimal64Type, Decimal128Type, Decimal256Type,
     validate_decimal_precision_and_scale,
@@ -9,6 +10,10 @@ use arrow_array::types::{
 use arrow_schema::{ArrowError, DataType as ArrowType, IntervalUnit, TimeUnit};
 use std::sync::Arc;
 
+pub(super) const KUSTO_DATE_TIME: &str = "KustoDateTime";
+pub(super) const KUSTO_TIME_SPAN: &str = "KustoTimeSpan";
+pub(super) const KUSTO_DECIMAL: &str = decimal128::LABEL;
+pub(super) const KUSTO_DYNAMIC: &str = "KustoDynamic";
 pub(super) const FLOAT16: &str = "arrow.float16";
 pub(super) const TIMESTAMP: &str = "arrow.timestamp";
 pub(super) const DATE: &str = "arrow.date";
@@ -60,7 +65,7 @@ pub(super) fn interval_name(unit: IntervalUnit) -> &'static str {
 }
 
 /// Whether Arrow allows a decimal type with that precision and scale.
-pub(super) fn check_decimal(arrow: &ArrowType) -> Result<(), ArrowError> {
+pub(in crate::column) fn check_decimal(arrow: &ArrowType) -> Result<(), ArrowError> {
     match arrow {
         ArrowType::Decimal32(p, s) => validate_decimal_precision_and_scale::<Decimal32Type>(*p, *s),
         ArrowType::Decimal64(p, s) => validate_decimal_precision_and_scale::<Decimal64Type>(*p, *s),
@@ -74,12 +79,17 @@ pub(super) fn check_decimal(arrow: &ArrowType) -> Result<(), ArrowError> {
     }
 }
 
-/// The Arrow type of a leaf that keeps what its storage and its label say.
+/// The Arrow type of a leaf that keeps what its storage and its label say; native types of Amudai
+/// become what `types` says.
 ///
 /// # Errors
+/// [`ErrorKind::InvalidArgument`] if `types` holds a decimal type that Arrow forbids,
 /// [`ErrorKind::Unsupported`] for sizes that Arrow cannot have, [`ErrorKind::SchemaMismatch`] for a
 /// nested node.
-pub(in crate::column) fn natural_leaf(node: &DataType) -> Result<ArrowType> {
+pub(in crate::column) fn natural_leaf(node: &DataType, types: &NativeTypes) -> Result<ArrowType> {
+    if let Some(native) = NativeType::of(node) {
+        return native.arrow_type(types);
+    }
     if let Some(labelled) = labelled_leaf(node) {
         return Ok(labelled);
     }
@@ -100,9 +110,6 @@ pub(in crate::column) fn natural_leaf(node: &DataType) -> Result<ArrowType> {
         (BasicType::String, _) => ArrowType::LargeUtf8,
         (BasicType::FixedSizeBinary, _) => ArrowType::FixedSizeBinary(arrow_size(node)?),
         (BasicType::Guid, _) => ArrowType::FixedSizeBinary(16),
-        (BasicType::DateTime, _) => {
-            ArrowType::Timestamp(TimeUnit::Nanosecond, Some(Arc::from("UTC")))
-        }
         _ => {
             return Err(Error::new(
                 ErrorKind::SchemaMismatch,

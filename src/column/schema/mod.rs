@@ -1,13 +1,18 @@
 //! Spec: docs/format.md, "Arrow types": schemas of Arrow and of shards, both ways.
 
+mod complete;
 mod label;
+mod native;
 mod to_arrow;
 mod to_shard;
 
+pub use complete::complete_labels;
+pub use native::NativeTypes;
 pub use to_arrow::to_arrow;
 pub use to_shard::{SchemaOptions, TypeMapping, to_shard};
 
-pub(super) use label::natural_leaf;
+pub(super) use label::{check_decimal, natural_leaf};
+pub(super) use native::NativeType;
 pub(super) use to_arrow::check_children;
 
 use crate::error::{Error, ErrorKind, Result};

@@ -7,6 +7,10 @@ use arrow_schema::{
 use proptest::prelude::*;
 use std::sync::Arc;
 
+fn to_arrow(node: &DataType, hint: Option<&Field>) -> Result<Field> {
+    super::to_arrow(node, hint, &NativeTypes::default())
+}
+
 fn shard(fields: Vec<Field>, arrow_width_decimals: bool) -> format::Schema {
     let options = SchemaOptions {
         arrow_width_decimals,
@@ -232,8 +236,8 @@ fn labels_that_do_not_go_with_the_storage_are_ignored() {
             ArrowType::Int64,
         ),
         (
-            labelled(BasicType::Int64, true, "KustoTimeSpan", "s"),
-            ArrowType::Int64,
+            labelled(BasicType::Int64, false, "KustoTimeSpan", "s"),
+            ArrowType::UInt64,
         ),
         (
             labelled(BasicType::Int32, true, "arrow.decimal", "s"),

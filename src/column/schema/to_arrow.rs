@@ -2,7 +2,8 @@
 
 use super::deeper;
 use super::label::{self, arrow_size, natural_leaf};
-use super::to_shard::{SchemaOptions, type_node};
+use super::native::{NativeType, NativeTypes};
+use super::to_shard::{SchemaOptions, TypeMapping, type_node};
 use crate::error::{Error, Result};
 use crate::format::{BasicType, DataType};
 use arrow_schema::extension::EXTENSION_TYPE_NAME_KEY;
@@ -13,18 +14,19 @@ use std::sync::Arc;
 /// The Arrow field of a schema node.
 ///
 /// Without a hint it has the type that the node's storage and label call for, with 64-bit offsets,
-/// nullable. Of a hint, the field that was once written, every part is used whose own storage is
-/// that of the node.
+/// nullable, and native types become what `types` says. Of a hint, the field that was once written,
+/// every part is used whose own storage is that of the node.
 ///
 /// # Errors
+/// [`InvalidArgument`](crate::ErrorKind::InvalidArgument) if `types` are not Arrow's,
 /// [`Corrupt`](crate::ErrorKind::Corrupt) if a nested node has the wrong number of children,
 /// [`Unsupported`](crate::ErrorKind::Unsupported) if Arrow cannot hold the type,
 /// [`LimitExceeded`](crate::ErrorKind::LimitExceeded) if it is nested too deep.
-pub fn to_arrow(node: &DataType, hint: Option<&Field>) -> Result<Field> {
+pub fn to_arrow(node: &DataType, hint: Option<&Field>, types: &NativeTypes) -> Result<Field> {
     let hint = hint.filter(|h| h.name() == &node.name);
     match hint {
-        Some(hint) => hinted(node, hint, 0),
-        None => natural(node, &node.name, 0),
+        Some(hint) => hinted(node, hint, Descent { types, depth: 0 }),
+        None => natural(node, &node.name, Descent { types, depth: 0 }),
     }
 }
 
@@ -51,11 +53,26 @@ pub(in crate::column) fn check_children(node: &DataType) -> Result<()> {
     )))
 }
 
-fn natural(node: &DataType, name: &str, depth: u32) -> Result<Field> {
-    let field = Field::new(name, natural_type(node, depth)?, true);
+/// Where in a nested type, and what native types become there.
+#[derive(Debug, Clone, Copy)]
+struct Descent<'a> {
+    types: &'a NativeTypes,
+    depth: u32,
+}
+
+impl Descent<'_> {
+    fn deeper(self) -> Result<Self> {
+        let depth = deeper(self.depth)?;
+        Ok(Self { depth, ..self })
+    }
+}
+
+fn natural(node: &DataType, name: &str, at: Descent<'_>) -> Result<Field> {
+    let field = Field::new(name, natural_type(node, at)?, true);
     let extension = match (node.basic_type, node.label()) {
         (BasicType::Guid, _) => label::UUID,
         (BasicType::String, label::JSON) => label::JSON,
+        (BasicType::Binary, label::KUSTO_DYNAMIC) => label::KUSTO_DYNAMIC,
         _ => return Ok(field),
     };
     Ok(field.with_metadata(HashMap::from([(
@@ -64,40 +81,40 @@ fn natural(node: &DataType, name: &str, depth: u32) -> Result<Field> {
     )])))
 }
 
-fn natural_type(node: &DataType, depth: u32) -> Result<ArrowType> {
-    let depth = deeper(depth)?;
+fn natural_type(node: &DataType, at: Descent<'_>) -> Result<ArrowType> {
+    let at = at.deeper()?;
     check_children(node)?;
     match (node.basic_type, node.children.as_slice()) {
-        (BasicType::List, [item]) => Ok(ArrowType::LargeList(natural_ref(item, "item", depth)?)),
+        (BasicType::List, [item]) => Ok(ArrowType::LargeList(natural_ref(item, "item", at)?)),
         (BasicType::FixedSizeList, [item]) => Ok(ArrowType::FixedSizeList(
-            natural_ref(item, "item", depth)?,
+            natural_ref(item, "item", at)?,
             arrow_size(node)?,
         )),
         (BasicType::Map, [key, value]) => {
-            let key = natural(key, "key", depth)?.with_nullable(false);
-            let value = natural(value, "value", depth)?;
+            let key = natural(key, "key", at)?.with_nullable(false);
+            let value = natural(value, "value", at)?;
             let entries = ArrowType::Struct(Fields::from(vec![key, value]));
             let sorted = node.label() == label::MAP && node.property("keys_sorted") == Some("true");
             let entries = Field::new("entries", entries, false);
             Ok(ArrowType::Map(Arc::new(entries), sorted))
         }
         (BasicType::Struct, members) => {
-            let fields = members.iter().map(|m| natural_ref(m, &m.name, depth));
+            let fields = members.iter().map(|m| natural_ref(m, &m.name, at));
             Ok(ArrowType::Struct(fields.collect::<Result<_>>()?))
         }
         (BasicType::Union, variants) => {
             let fields = variants
                 .iter()
-                .map(|v| natural_ref(v, &v.name, depth))
+                .map(|v| natural_ref(v, &v.name, at))
                 .collect::<Result<Vec<_>>>()?;
             natural_union(node, &fields)
         }
-        _ => natural_leaf(node),
+        _ => natural_leaf(node, at.types),
     }
 }
 
-fn natural_ref(node: &DataType, name: &str, depth: u32) -> Result<FieldRef> {
-    natural(node, name, depth).map(Arc::new)
+fn natural_ref(node: &DataType, name: &str, at: Descent<'_>) -> Result<FieldRef> {
+    natural(node, name, at).map(Arc::new)
 }
 
 /// Without a label the union is dense, because that suits either storage.
@@ -136,16 +153,16 @@ fn labelled_mode(node: &DataType) -> Option<UnionMode> {
 }
 
 /// The hint where it agrees with the node, and the natural type of the node where not.
-fn hinted(node: &DataType, hint: &Field, depth: u32) -> Result<Field> {
+fn hinted(node: &DataType, hint: &Field, at: Descent<'_>) -> Result<Field> {
     let extension = hint.metadata().get(EXTENSION_TYPE_NAME_KEY);
-    match hinted_type(node, hint.data_type(), extension.map(String::as_str), depth)? {
+    match hinted_type(node, hint.data_type(), extension.map(String::as_str), at)? {
         Some(agreed) => Ok(hint.clone().with_data_type(agreed)),
-        None => natural(node, hint.name(), depth),
+        None => natural(node, hint.name(), at),
     }
 }
 
-fn hinted_ref(node: &DataType, hint: &FieldRef, depth: u32) -> Result<FieldRef> {
-    let field = hinted(node, hint, depth)?;
+fn hinted_ref(node: &DataType, hint: &FieldRef, at: Descent<'_>) -> Result<FieldRef> {
+    let field = hinted(node, hint, at)?;
     Ok(if &field == hint.as_ref() {
         hint.clone()
     } else {
@@ -154,11 +171,11 @@ fn hinted_ref(node: &DataType, hint: &FieldRef, depth: u32) -> Result<FieldRef> 
 }
 
 /// A named part: a hint of another name is for another part.
-fn hinted_named(node: &DataType, hint: &FieldRef, depth: u32) -> Result<FieldRef> {
+fn hinted_named(node: &DataType, hint: &FieldRef, at: Descent<'_>) -> Result<FieldRef> {
     if hint.name() == &node.name {
-        hinted_ref(node, hint, depth)
+        hinted_ref(node, hint, at)
     } else {
-        natural_ref(node, &node.name, depth)
+        natural_ref(node, &node.name, at)
     }
 }
 
@@ -167,14 +184,14 @@ fn hinted_type(
     node: &DataType,
     hint: &ArrowType,
     extension: Option<&str>,
-    depth: u32,
+    at: Descent<'_>,
 ) -> Result<Option<ArrowType>> {
-    let depth = deeper(depth)?;
+    let at = at.deeper()?;
     check_children(node)?;
     let children = node.children.as_slice();
     Ok(match (hint, node.basic_type) {
         (ArrowType::Dictionary(key, value), _) => {
-            let value = hinted_type(node, value, extension, depth)?;
+            let value = hinted_type(node, value, extension, at)?;
             value
                 .filter(|_| key.is_dictionary_key_type())
                 .map(|v| ArrowType::Dictionary(key.clone(), Box::new(v)))
@@ -182,44 +199,42 @@ fn hinted_type(
         (ArrowType::RunEndEncoded(ends, values), _) => {
             let inner = values.metadata().get(EXTENSION_TYPE_NAME_KEY);
             let extension = extension.or(inner.map(String::as_str));
-            hinted_type(node, values.data_type(), extension, depth)?
+            hinted_type(node, values.data_type(), extension, at)?
                 .filter(|_| ends.data_type().is_run_ends_type() && !ends.is_nullable())
                 .map(|v| {
                     let values = values.as_ref().clone().with_data_type(v);
                     ArrowType::RunEndEncoded(ends.clone(), Arc::new(values))
                 })
         }
-        (ArrowType::List(f), BasicType::List) => {
-            hinted_item(children, f, depth)?.map(ArrowType::List)
-        }
+        (ArrowType::List(f), BasicType::List) => hinted_item(children, f, at)?.map(ArrowType::List),
         (ArrowType::LargeList(f), BasicType::List) => {
-            hinted_item(children, f, depth)?.map(ArrowType::LargeList)
+            hinted_item(children, f, at)?.map(ArrowType::LargeList)
         }
         (ArrowType::ListView(f), BasicType::List) => {
-            hinted_item(children, f, depth)?.map(ArrowType::ListView)
+            hinted_item(children, f, at)?.map(ArrowType::ListView)
         }
         (ArrowType::LargeListView(f), BasicType::List) => {
-            hinted_item(children, f, depth)?.map(ArrowType::LargeListView)
+            hinted_item(children, f, at)?.map(ArrowType::LargeListView)
         }
         (ArrowType::FixedSizeList(f, size), BasicType::FixedSizeList)
             if u64::try_from(*size).is_ok_and(|s| s == node.fixed_size) =>
         {
-            hinted_item(children, f, depth)?.map(|f| ArrowType::FixedSizeList(f, *size))
+            hinted_item(children, f, at)?.map(|f| ArrowType::FixedSizeList(f, *size))
         }
         (ArrowType::Struct(fields), BasicType::Struct) if fields.len() == children.len() => {
             let members = children.iter().zip(fields);
-            let members = members.map(|(n, f)| hinted_named(n, f, depth));
+            let members = members.map(|(n, f)| hinted_named(n, f, at));
             Some(ArrowType::Struct(members.collect::<Result<_>>()?))
         }
         (ArrowType::Map(entries, sorted), BasicType::Map) => {
-            hinted_entries(children, entries, depth)?.map(|e| ArrowType::Map(e, *sorted))
+            hinted_entries(children, entries, at)?.map(|e| ArrowType::Map(e, *sorted))
         }
         (ArrowType::Union(fields, mode), BasicType::Union)
             if fields.len() == children.len() && labelled_mode(node).is_none_or(|m| m == *mode) =>
         {
             let variants = children.iter().zip(fields.iter());
             let variants = variants
-                .map(|(n, (_, f))| hinted_named(n, f, depth))
+                .map(|(n, (_, f))| hinted_named(n, f, at))
                 .collect::<Result<Vec<_>>>()?;
             let ids = fields.iter().map(|(id, _)| id);
             Some(ArrowType::Union(
@@ -231,9 +246,13 @@ fn hinted_type(
     })
 }
 
-fn hinted_item(children: &[DataType], hint: &FieldRef, depth: u32) -> Result<Option<FieldRef>> {
+fn hinted_item(
+    children: &[DataType],
+    hint: &FieldRef,
+    at: Descent<'_>,
+) -> Result<Option<FieldRef>> {
     match children {
-        [item] => hinted_ref(item, hint, depth).map(Some),
+        [item] => hinted_ref(item, hint, at).map(Some),
         _ => Ok(None),
     }
 }
@@ -241,7 +260,7 @@ fn hinted_item(children: &[DataType], hint: &FieldRef, depth: u32) -> Result<Opt
 fn hinted_entries(
     children: &[DataType],
     entries: &FieldRef,
-    depth: u32,
+    at: Descent<'_>,
 ) -> Result<Option<FieldRef>> {
     let ([key, value], ArrowType::Struct(fields)) = (children, entries.data_type()) else {
         return Ok(None);
@@ -252,8 +271,8 @@ fn hinted_entries(
     if entries.is_nullable() {
         return Ok(None);
     }
-    let key = hinted(key, key_hint, depth)?.with_nullable(false);
-    let value = hinted_ref(value, value_hint, depth)?;
+    let key = hinted(key, key_hint, at)?.with_nullable(false);
+    let value = hinted_ref(value, value_hint, at)?;
     let fields = Fields::from(vec![Arc::new(key), value]);
     let entries = entries.as_ref().clone();
     Ok(Some(Arc::new(
@@ -266,19 +285,27 @@ fn leaf_agrees(node: &DataType, hint: &ArrowType, extension: Option<&str>) -> bo
     if hint.is_nested() || !node.children.is_empty() {
         return false;
     }
-    let Ok(meaning) = natural_leaf(node) else {
+    let types = NativeTypes::default();
+    let Ok(meaning) = natural_leaf(node, &types) else {
         return false;
     };
-    [false, true].into_iter().any(|arrow_width_decimals| {
+    [
+        (TypeMapping::Lossless, false),
+        (TypeMapping::Lossless, true),
+        (TypeMapping::Amudai, false),
+    ]
+    .into_iter()
+    .any(|(mapping, arrow_width_decimals)| {
         let options = SchemaOptions {
+            mapping,
             arrow_width_decimals,
-            ..SchemaOptions::default()
         };
         type_node(hint, extension, &options, 0).is_ok_and(|written| {
             written.basic_type == node.basic_type
                 && written.signed == node.signed
                 && written.fixed_size == node.fixed_size
-                && natural_leaf(&written).is_ok_and(|m| m == meaning)
+                && NativeType::of(&written) == NativeType::of(node)
+                && natural_leaf(&written, &types).is_ok_and(|m| m == meaning)
         })
     })
 }

@@ -1,5 +1,6 @@
 //! Spec: docs/format.md, "Arrow types": Arrow schema to shard schema.
 
+use super::native::NativeType;
 use super::{deeper, label};
 use crate::error::{Error, ErrorKind, Result, Within};
 use crate::format::{self, BasicType, DataType, ExtendedType};
@@ -15,6 +16,40 @@ pub enum TypeMapping {
     /// Values are stored as Arrow has them; a label on the schema node keeps their meaning.
     #[default]
     Lossless,
+    /// Times, durations, decimals, UUIDs and JSON are stored in the native types of Amudai, which
+    /// every reader of the format understands; a value that does not fit them exactly is an error.
+    /// All else is stored as with [`Lossless`](Self::Lossless).
+    Amudai,
+}
+
+impl TypeMapping {
+    /// The mapping that a shard was written with, as far as its schema tells: native types are those
+    /// of [`Amudai`](Self::Amudai), labels of types that have a native one those of
+    /// [`Lossless`](Self::Lossless). `None` if it has neither.
+    pub fn of(schema: &format::Schema) -> Option<Self> {
+        let (mut is_amudai, mut is_lossless) = (false, false);
+        for field in schema.fields.iter().filter(|f| f.internal_kind.is_none()) {
+            field.data_type.walk(&mut |node| {
+                let lossless = matches!(
+                    node.label(),
+                    label::TIMESTAMP
+                        | label::DATE
+                        | label::DURATION
+                        | label::DECIMAL
+                        | label::UUID
+                        | label::JSON
+                );
+                is_lossless |= lossless;
+                is_amudai |= NativeType::of(node).is_some()
+                    || (node.basic_type == BasicType::Guid && !lossless);
+            });
+        }
+        match (is_amudai, is_lossless) {
+            (true, _) => Some(Self::Amudai),
+            (false, true) => Some(Self::Lossless),
+            (false, false) => None,
+        }
+    }
 }
 
 /// What a shard schema made of an Arrow schema depends on.
@@ -31,7 +66,8 @@ pub struct SchemaOptions {
 ///
 /// # Errors
 /// [`ErrorKind::InvalidArgument`] for a type that Arrow itself forbids, [`ErrorKind::LimitExceeded`]
-/// for one that is nested too deep; both name the field.
+/// for one that is nested too deep, [`ErrorKind::Unsupported`] for a decimal in its native form
+/// without the feature `decimal`; all name the field.
 pub fn to_shard(schema: &Schema, options: &SchemaOptions) -> Result<format::Schema> {
     let fields = schema.fields().iter().map(|f| {
         Ok(format::Field {
@@ -46,7 +82,12 @@ pub fn to_shard(schema: &Schema, options: &SchemaOptions) -> Result<format::Sche
     Ok(schema)
 }
 
-fn field_node(field: &Field, name: &str, options: &SchemaOptions, depth: u32) -> Result<DataType> {
+pub(super) fn field_node(
+    field: &Field,
+    name: &str,
+    options: &SchemaOptions,
+    depth: u32,
+) -> Result<DataType> {
     let extension = field.metadata().get(EXTENSION_TYPE_NAME_KEY);
     let mut node = type_node(
         field.data_type(),
@@ -68,6 +109,10 @@ pub(super) fn type_node(
 ) -> Result<DataType> {
     use BasicType as B;
     let depth = deeper(depth)?;
+    let is_native = options.mapping == TypeMapping::Amudai;
+    if is_native && let Some(native) = NativeType::for_arrow(arrow, extension)? {
+        return Ok(native.node());
+    }
     let time_unit = |unit: &TimeUnit| ("unit", label::unit_name(*unit).to_owned());
     let child = |field: &Field| field_node(field, "", options, depth);
     Ok(match arrow {
@@ -93,7 +138,11 @@ pub(super) fn type_node(
         }
         ArrowType::Binary | ArrowType::LargeBinary | ArrowType::BinaryView => leaf(B::Binary),
         ArrowType::FixedSizeBinary(16) if extension == Some(label::UUID) => {
-            labelled(sized(B::Guid, 16)?, label::label(label::UUID, &[]))
+            let guid = sized(B::Guid, 16)?;
+            match is_native {
+                true => guid,
+                false => labelled(guid, label::label(label::UUID, &[])),
+            }
         }
         ArrowType::FixedSizeBinary(size) => sized(B::FixedSizeBinary, *size)?,
         ArrowType::Timestamp(unit, timezone) => {

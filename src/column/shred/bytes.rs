@@ -1,5 +1,6 @@
 //! Spec: Chapter 6, "Primitive Variable-Sized Encoding".
 
+use super::super::schema::NativeType;
 use super::super::{ByteValues, Chunk, Values, mismatch};
 use super::slots::Slots;
 use crate::error::Result;
@@ -11,7 +12,9 @@ use arrow_schema::DataType as ArrowType;
 
 /// The values of a string or binary array in the layout that it has.
 pub(super) fn bytes(array: &dyn Array, slots: &Slots, node: &DataType) -> Result<Chunk<Values>> {
-    if array.data_type().is_string() != (node.basic_type == BasicType::String) {
+    let is_text = node.basic_type == BasicType::String;
+    let is_dynamic = NativeType::of(node) == Some(NativeType::Dynamic);
+    if array.data_type().is_string() != is_text && !is_dynamic {
         return Err(mismatch(array.data_type(), node));
     }
     let (taken, nulls) = slots.take(array)?;

@@ -2,12 +2,14 @@
 
 use super::super::{Chunk, Values, decimal, fixed_width, mismatch};
 use super::slots::Slots;
-use crate::column::schema::natural_leaf;
+use super::{decimal128, ticks};
+use crate::column::schema::{NativeType, NativeTypes, natural_leaf};
 use crate::error::Result;
 use crate::format::DataType;
-use arrow_array::Array;
 use arrow_array::cast::AsArray;
+use arrow_array::{Array, ArrayRef};
 use arrow_buffer::{Buffer, NullBuffer};
+use arrow_schema::DataType as ArrowType;
 
 pub(super) fn bits(array: &dyn Array, slots: &Slots) -> Result<Chunk<Values>> {
     let (taken, nulls) = slots.take(array)?;
@@ -21,7 +23,11 @@ pub(super) fn bits(array: &dyn Array, slots: &Slots) -> Result<Chunk<Values>> {
 /// The values of a number, decimal, interval or fixed-size binary; no copy if all are wanted.
 pub(super) fn fixed(array: &dyn Array, slots: &Slots, node: &DataType) -> Result<Chunk<Values>> {
     let arrow = array.data_type();
-    let width = fixed_width(node).filter(|_| natural_leaf(node).is_ok_and(|n| n == *arrow));
+    if let Some(native) = NativeType::of(node) {
+        return converted(array, slots, node, native);
+    }
+    let meaning = natural_leaf(node, &NativeTypes::default());
+    let width = fixed_width(node).filter(|_| meaning.is_ok_and(|m| m == *arrow));
     let Some(width) = width else {
         return Err(mismatch(arrow, node));
     };
@@ -34,9 +40,7 @@ pub(super) fn fixed(array: &dyn Array, slots: &Slots, node: &DataType) -> Result
     } else {
         let (taken, nulls) = slots.take(array)?;
         decimal::check_precision(&taken, nulls.as_ref())?;
-        let data = taken.to_data();
-        let start = data.offset() * arrow_width;
-        let values = data.buffers()[0].slice_with_length(start, slots.len() * arrow_width);
+        let values = raw_values(&taken, arrow_width);
         (narrowed(values, arrow_width, width, nulls.as_ref())?, nulls)
     };
     Ok(Chunk {
@@ -51,4 +55,36 @@ fn narrowed(values: Buffer, from: usize, to: usize, nulls: Option<&NullBuffer>) 
         return Ok(values);
     }
     decimal::resize(&values, from, to, nulls)
+}
+
+/// The values of a native type, made of those of an Arrow type.
+fn converted(
+    array: &dyn Array,
+    slots: &Slots,
+    node: &DataType,
+    native: NativeType,
+) -> Result<Chunk<Values>> {
+    let arrow = array.data_type();
+    let is_fixed = arrow.is_primitive() || matches!(arrow, ArrowType::FixedSizeBinary(16));
+    let Some(width) = fixed_width(node).filter(|_| is_fixed) else {
+        return Err(mismatch(arrow, node));
+    };
+    let (taken, nulls) = slots.take(array)?;
+    let data = match native {
+        NativeType::DateTime => ticks::date_times(&taken, nulls.as_ref(), node)?,
+        NativeType::TimeSpan => ticks::time_spans(&taken, nulls.as_ref(), node)?,
+        NativeType::Decimal => decimal128::decimals(&taken, nulls.as_ref(), node)?,
+        NativeType::Dynamic => return Err(mismatch(arrow, node)),
+    };
+    Ok(Chunk {
+        len: slots.len(),
+        nulls,
+        values: Values::Fixed { width, data },
+    })
+}
+
+/// The values of an array of that many bytes each.
+pub(super) fn raw_values(array: &ArrayRef, width: usize) -> Buffer {
+    let data = array.to_data();
+    data.buffers()[0].slice_with_length(data.offset() * width, data.len() * width)
 }

@@ -1,11 +1,13 @@
 //! Spec: docs/format.md, "Arrow types": Arrow arrays to the values of schema nodes.
 
 mod bytes;
+mod decimal128;
 mod dictionary;
 mod fixed;
 mod list;
 mod run;
 mod slots;
+mod ticks;
 mod union;
 
 use super::schema::{check_children, deeper};
@@ -27,7 +29,8 @@ use slots::Slots;
 /// # Errors
 /// [`SchemaMismatch`](crate::ErrorKind::SchemaMismatch) if the array is not of a type that the node
 /// stores, [`ValueOutOfRange`](crate::ErrorKind::ValueOutOfRange) naming the row of a decimal that
-/// exceeds its declared precision, and whatever `emit` returns.
+/// exceeds its declared precision or of a value that the node cannot hold unchanged, and whatever
+/// `emit` returns.
 pub fn shred(
     field: &Field,
     array: &dyn Array,

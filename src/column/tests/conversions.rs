@@ -3,9 +3,8 @@
 use super::generate::{leaf_types, random_array};
 use super::logical::{Value, values};
 use super::source::{MemorySource, Style};
-use super::{node_of, push, read_as, styles};
+use super::{node_of, push, read_as, styles, to_arrow};
 use crate::buffer::Selection;
-use crate::column::schema::to_arrow;
 use crate::column::{Chunk, Values, assemble, shred};
 use crate::error::{Error, ErrorKind};
 use crate::format::{BasicType, DataType};

@@ -2,11 +2,11 @@
 
 use super::generate::{random_array, random_field};
 use super::source::{MemorySource, Style};
-use super::{node_of, push, random_selection, styles};
+use super::{node_of, push, random_selection, styles, to_arrow};
 use crate::buffer::Selection;
 use crate::column::{
     ByteLayout, ByteValues, Chunk, DecodedBytes, DecodedDictionary, DecodedLists, DecodedUnions,
-    ListOffsets, NodeSource, OffsetWidth, assemble, to_arrow,
+    ListOffsets, NodeSource, OffsetWidth, assemble,
 };
 use crate::error::Result;
 use crate::format::DataType;

@@ -16,7 +16,7 @@ use super::{
 use crate::encoding::NumberKind;
 use crate::error::{Error, Result};
 use crate::kernels::codes_below;
-use std::collections::HashMap;
+use hashbrown::HashMap;
 use std::ops::Range;
 
 pub(super) struct BlockDictionary;

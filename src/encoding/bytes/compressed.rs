@@ -129,18 +129,11 @@ pub(super) fn estimate(
     let mut out = Vec::new();
     let method = method.available();
     compress(method, stats.sample_bytes(), &mut out).ok()?;
-    let offsets = match stats.fixed {
-        Some(_) => Estimate {
-            bytes: 0,
-            decode_cost: 0.0,
-        },
-        None => {
-            let total = stats.total_bytes as u64;
-            estimate_offsets(&stats.sample_offsets(), total, stats.n, offsets)?
-        }
-    };
+    let offsets = estimate_offsets(stats, offsets)?;
+    let compressed = stats.scale_up(out.len());
+    let cost = method.cost_per_compressed_byte() * number::ratio(compressed, stats.n);
     Some(Estimate {
-        bytes: 8 + stats.scale_up(out.len()).next_multiple_of(8) + offsets.bytes,
-        decode_cost: 0.3 + method.cost_per_byte() * stats.average_length() + offsets.decode_cost,
+        bytes: 8 + compressed.next_multiple_of(8) + offsets.bytes,
+        decode_cost: 0.3 + cost + offsets.decode_cost,
     })
 }

@@ -18,6 +18,7 @@ mod spans;
 mod stats;
 
 pub use builder::{BytesBuilder, BytesLayout, Decoded};
+pub use fsst::Learned;
 pub use input::Input;
 pub use nulls::NullsOut;
 pub use plan::Plan;
@@ -285,6 +286,7 @@ pub fn describe(values: &[u8], n: usize, fixed: Option<usize>) -> Result<Encodin
         .within(|| code.to_string())?;
     Ok(EncodingTree {
         code,
+        values: n,
         bytes: values.len(),
         children,
     })

@@ -1,9 +1,10 @@
 //! What a writer decided for a block of byte strings.
 
 use super::super::compress::Method;
+use super::fsst::Learned;
 use super::input::Clean;
 use super::stats::Stats;
-use super::{Estimate, Input, block_dictionary, compressed, number, plain, single_value};
+use super::{Estimate, Input, block_dictionary, compressed, fsst, number, plain, single_value};
 use crate::error::Result;
 use std::fmt;
 
@@ -24,6 +25,13 @@ pub enum Plan {
         /// For the lengths of the distinct values.
         lengths: Option<number::Plan>,
     },
+    /// Codes for frequent stretches of up to 8 bytes.
+    Fsst {
+        /// The symbols, if they have been learned before; otherwise every block has its own.
+        symbols: Learned,
+        /// For the offsets of the values.
+        offsets: Option<number::Plan>,
+    },
     /// Zstandard; LZ4 in builds without it.
     Zstd {
         /// Compression level, 0 for the default of the library.
@@ -39,6 +47,28 @@ pub enum Plan {
 }
 
 impl Plan {
+    /// FSST with symbols of every block's own, and offsets encoded so.
+    pub fn fsst(offsets: Option<number::Plan>) -> Self {
+        Self::Fsst {
+            symbols: Learned::default(),
+            offsets,
+        }
+    }
+
+    /// The same plan with everything learned from these values that blocks like theirs can share.
+    ///
+    /// # Errors
+    /// What is wrong with the input.
+    pub fn learned_from(self, input: &Input<'_>) -> Result<Self> {
+        match self {
+            Self::Fsst { offsets, .. } => Ok(Self::Fsst {
+                symbols: Learned::from_values(&input.clean()?.values),
+                offsets,
+            }),
+            other => Ok(other),
+        }
+    }
+
     /// What encoding values with these statistics so should give; `None` if it cannot pay.
     pub fn estimate(&self, stats: &Stats) -> Option<Estimate> {
         match self {
@@ -47,6 +77,7 @@ impl Plan {
             Self::BlockDictionary { codes, lengths } => {
                 block_dictionary::estimate(codes, lengths.as_ref(), stats)
             }
+            Self::Fsst { offsets, .. } => fsst::estimate(stats, offsets.as_ref()),
             Self::Zstd { level, offsets } => {
                 compressed::estimate(stats, Method::Zstd { level: *level }, offsets.as_ref())
             }
@@ -71,6 +102,7 @@ impl fmt::Display for Plan {
                     part(lengths)
                 )
             }
+            Self::Fsst { offsets, .. } => write!(f, "FSST(offsets: {})", part(offsets)),
             Self::Zstd { level, offsets } => write!(f, "ZSTD({level}, offsets: {})", part(offsets)),
             Self::Lz4 { offsets } => write!(f, "LZ4(offsets: {})", part(offsets)),
         }
@@ -104,6 +136,7 @@ fn try_encode(input: &Clean<'_>, plan: &Plan, out: &mut Vec<u8>) -> Result<bool>
         Plan::BlockDictionary { codes, lengths } => {
             block_dictionary::encode(input, codes, lengths.as_ref(), out)?;
         }
+        Plan::Fsst { symbols, offsets } => fsst::encode(input, symbols, offsets.as_ref(), out)?,
         Plan::Zstd { level, offsets } => {
             compressed::encode(input, Method::Zstd { level: *level }, offsets.as_ref(), out)?;
         }

@@ -2,6 +2,7 @@
 
 use super::super::fields::write_words;
 use super::super::{Context, Estimate, NumberKind, number};
+use super::stats::Stats;
 use super::{EncodingTree, Request};
 use crate::error::{Error, Result, to_usize};
 use crate::kernels::is_ascending;
@@ -116,20 +117,21 @@ pub(super) fn write_offsets(
     }
 }
 
-/// What storing the offsets of `n` values should cost, of which some offsets are a sample.
-pub(super) fn estimate_offsets(
-    sample: &[u64],
-    total: u64,
-    n: usize,
-    plan: Option<&number::Plan>,
-) -> Option<Estimate> {
-    match plan {
-        Some(plan) => {
-            let stats = number::Stats::of_sample(sample.to_vec(), NumberKind::Unsigned, n + 1);
-            plan.estimate(&stats.with_range(0, total))
+/// What storing the offsets of values with these statistics should cost; nothing if they have one
+/// size.
+pub(super) fn estimate_offsets(stats: &Stats, plan: Option<&number::Plan>) -> Option<Estimate> {
+    match (stats.fixed, plan) {
+        (Some(_), _) => Some(Estimate {
+            bytes: 0,
+            decode_cost: 0.0,
+        }),
+        (None, Some(plan)) => {
+            let (sample, unsigned) = (stats.sample_offsets(), NumberKind::Unsigned);
+            let offsets = number::Stats::of_sample(sample, unsigned, stats.n + 1);
+            plan.estimate(&offsets.with_range(0, stats.total_bytes as u64))
         }
-        None => Some(Estimate {
-            bytes: 8 * (n + 1),
+        (None, None) => Some(Estimate {
+            bytes: 8 * (stats.n + 1),
             decode_cost: 0.1,
         }),
     }

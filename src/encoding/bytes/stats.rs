@@ -3,7 +3,7 @@
 use super::Input;
 use crate::encoding::number::scaled;
 use crate::error::Result;
-use std::collections::{HashMap, HashSet};
+use hashbrown::{HashMap, HashSet};
 use xxhash_rust::xxh3::xxh3_64;
 
 /// Values and bytes that are looked at closely.

@@ -15,7 +15,7 @@ use super::exceptions::for_selected;
 use super::{Children, Codec, Context, EncodingCode, Estimate, NumberKind, Plan, Stats, Word};
 use super::{fl_bit_pack, packed::packed_bytes};
 use crate::error::{Error, Result};
-use std::collections::HashMap;
+use hashbrown::HashMap;
 use std::ops::Range;
 
 pub(super) struct AlpRd;

@@ -13,7 +13,7 @@ use super::{
 };
 use crate::error::{Error, Result};
 use crate::kernels::{codes_below, gather};
-use std::collections::HashMap;
+use hashbrown::HashMap;
 use std::ops::Range;
 
 pub(super) struct BlockDictionary;

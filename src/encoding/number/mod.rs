@@ -289,6 +289,7 @@ pub(super) fn tree<W: Word>(
         .within(|| code.to_string())?;
     Ok(EncodingTree {
         code,
+        values: n,
         bytes: values.len(),
         children,
     })

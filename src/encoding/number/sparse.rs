@@ -125,6 +125,9 @@ impl Codec for Sparse {
             values,
             values_nested,
         } = parse(values, n)?;
+        if count == 0 {
+            return Ok(Vec::new());
+        }
         let unsigned = NumberKind::Unsigned;
         let mut children = super::part_tree::<u32>(
             "positions",

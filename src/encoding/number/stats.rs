@@ -2,7 +2,7 @@
 
 use super::{NumberKind, Word};
 use crate::kernels::{count_runs, key_range};
-use std::collections::HashMap;
+use hashbrown::HashMap;
 
 /// Values that are looked at closely, in stretches spread over all values.
 const SAMPLE: usize = 2048;

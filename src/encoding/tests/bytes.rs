@@ -27,9 +27,10 @@ fn random_plan(rng: &mut StdRng) -> Plan {
         _ => number::Plan::Ffor,
     };
     let part = |rng: &mut StdRng| rng.random::<bool>().then(|| number(rng));
-    match rng.random_range(0..6) {
+    match rng.random_range(0..8) {
         0 => Plan::Plain,
         1 => Plan::SingleValue,
+        6 | 7 => Plan::fsst(part(rng)),
         2 | 3 => Plan::BlockDictionary {
             codes: number(rng),
             lengths: part(rng),

@@ -2,13 +2,29 @@
 
 mod bytes;
 mod examples;
+#[expect(
+    clippy::cast_possible_truncation,
+    reason = "regions of tests are short"
+)]
+mod nesting;
 mod number;
+#[expect(
+    clippy::cast_possible_truncation,
+    reason = "offsets of tests are short"
+)]
+mod properties;
 #[expect(
     clippy::cast_possible_truncation,
     clippy::cast_possible_wrap,
     reason = "any bits will do for test values"
 )]
 mod shapes;
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_possible_wrap,
+    reason = "any bits will do for test values"
+)]
+mod table;
 
 use super::{Context, Scratch};
 use crate::Limits;

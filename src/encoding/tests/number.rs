@@ -77,7 +77,7 @@ fn kinds<W: Word>() -> &'static [NumberKind] {
     }
 }
 
-fn view_agrees<W: Word>(view: View<W>, values: &[W]) {
+pub(super) fn view_agrees<W: Word>(view: View<W>, values: &[W]) {
     match view {
         View::Constant(v) => assert!(values.iter().all(|x| *x == v)),
         View::Runs {

@@ -1,9 +1,11 @@
 //! One field of a stripe, and the buffers and blocks that it is stored in.
 
 use super::blocks::{Elements, Part, block_groups};
+use super::statistics::contradictions;
 use super::{BlockInfo, BlocksInfo, BufferInfo, EncodingCount, FieldInfo, InspectOptions};
 use crate::buffer::{BlockMap, BlockRange, Physical, Place};
-use crate::encoding::{EncodingTree, bytes, envelope, number};
+use crate::encoding::presence::PresenceKind;
+use crate::encoding::{EncodingTree, bytes, envelope, number, presence};
 use crate::error::{Error, Result, Within, to_usize};
 use crate::format::{
     BasicType, BufferKind, DataEncoding, DataType, EncodedBuffer, NativeDataEncoding,
@@ -64,6 +66,10 @@ impl Inspector<'_> {
             constant: None,
             dictionary_size: None,
             range: None,
+            type_specific: None,
+            cardinality: None,
+            membership_filter: None,
+            contradictions: Vec::new(),
             raw_data_size: None,
             encoded_bytes: 0,
             buffers: Vec::new(),
@@ -87,11 +93,15 @@ impl Inspector<'_> {
             return Ok(());
         };
         let field = descriptor.field;
+        info.contradictions = contradictions(&field);
         info.positions = Some(field.position_count);
         info.null_count = field.null_count;
         info.constant = field.constant_value;
         info.dictionary_size = field.dictionary_size;
         info.range = field.range_stats;
+        info.type_specific = field.type_specific;
+        info.cardinality = field.cardinality;
+        info.membership_filter = field.membership_filter;
         info.raw_data_size = field.raw_data_size;
         let physical = Physical::of(node)?;
         for (ordinal, encoding) in descriptor.encodings.iter().enumerate() {
@@ -201,7 +211,7 @@ impl Inspector<'_> {
         &self,
         info: &mut BlocksInfo,
         block: &BlockRange,
-        (presence, tree): (u64, EncodingTree),
+        (presence_bytes, presence, tree): (u64, PresenceKind, EncodingTree),
     ) {
         let bytes = block.bytes.end - block.bytes.start;
         match info
@@ -223,7 +233,8 @@ impl Inspector<'_> {
             info.trees.push(BlockInfo {
                 values: block.values.clone(),
                 bytes,
-                presence_bytes: presence,
+                presence_bytes,
+                presence,
                 encoding: tree,
             });
         }
@@ -242,13 +253,13 @@ fn part_of(native: &NativeDataEncoding, buffer: &EncodedBuffer) -> Part {
     }
 }
 
-/// Bytes of the presence section of a block, and its encodings.
+/// Bytes and kind of the presence section of a block, and its encodings.
 fn describe_block(
     bytes: &[u8],
     block: &BlockRange,
     elements: Elements,
     checksums: bool,
-) -> Result<(u64, EncodingTree)> {
+) -> Result<(u64, PresenceKind, EncodingTree)> {
     let content = match checksums {
         true => envelope::strip_checksum(bytes, false)?,
         false => bytes,
@@ -259,5 +270,6 @@ fn describe_block(
         Elements::Numbers(kind, width) => number::describe(envelope.values, kind, n, width)?,
         Elements::Bytes(fixed) => bytes::describe(envelope.values, n, fixed)?,
     };
-    Ok((envelope.presence.len() as u64, tree))
+    let kind = presence::kind(envelope.presence, n)?;
+    Ok((envelope.presence.len() as u64, kind, tree))
 }

@@ -2,6 +2,7 @@
 
 mod blocks;
 mod field;
+mod statistics;
 #[cfg(test)]
 mod tests;
 
@@ -11,9 +12,14 @@ pub(super) use field::child_name;
 use super::metadata::ready;
 use super::shard::Shard;
 use crate::buffer::Place;
+use crate::column::TypeMapping;
+use crate::encoding::presence::PresenceKind;
 use crate::encoding::{EncodingCode, EncodingTree};
 use crate::error::Result;
-use crate::format::{AnyValue, BufferKind, DataType, NameValuePair, RangeStats, Wire};
+use crate::format::{
+    AnyValue, BufferKind, CardinalityInfo, DataType, NameValuePair, RangeStats,
+    SplitBlockBloomFilter, TypeStats, Wire,
+};
 use crate::io::ByteRange;
 use std::ops::Range;
 
@@ -69,6 +75,8 @@ pub struct ShardInfo {
     pub rows: u64,
     /// How the metadata are written.
     pub wire: Wire,
+    /// How Arrow types became types of the shard, if a column tells.
+    pub mapping: Option<TypeMapping>,
     /// Earliest creation time, in 100 ns ticks since 0001-01-01.
     pub creation_min: Option<u64>,
     /// Latest creation time, in 100 ns ticks since 0001-01-01.
@@ -136,6 +144,14 @@ pub struct FieldInfo {
     pub dictionary_size: Option<u64>,
     /// Least and greatest value.
     pub range: Option<RangeStats>,
+    /// Statistics of the field's type.
+    pub type_specific: Option<TypeStats>,
+    /// Number of distinct values.
+    pub cardinality: Option<CardinalityInfo>,
+    /// Membership filter.
+    pub membership_filter: Option<SplitBlockBloomFilter>,
+    /// What the statistics say that cannot all be true.
+    pub contradictions: Vec<String>,
     /// Bytes of the field's own values before encoding.
     pub raw_data_size: Option<u64>,
     /// Bytes of the field's own buffers.
@@ -214,6 +230,8 @@ pub struct BlockInfo {
     pub bytes: u64,
     /// Bytes of the presence section.
     pub presence_bytes: u64,
+    /// How presence is stored.
+    pub presence: PresenceKind,
     /// Its encodings.
     pub encoding: EncodingTree,
 }
@@ -245,6 +263,7 @@ impl Shard {
             files: Vec::new(),
             rows: self.num_rows(),
             wire: self.wire(),
+            mapping: TypeMapping::of(&schema),
             creation_min: None,
             creation_max: None,
             raw_data_size: directory.raw_data_size,

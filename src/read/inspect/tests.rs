@@ -102,7 +102,9 @@ fn raw_buffers_have_no_blocks_and_flags_say_what_is_embedded() {
     let kinds: Vec<BufferKind> = text.buffers.iter().map(|buffer| buffer.kind).collect();
     assert!(kinds.contains(&BufferKind::Presence) && kinds.contains(&BufferKind::Offsets));
     assert!(text.buffers.iter().all(|buffer| buffer.blocks.is_none()));
-    let (embedded, _) = shard(WriterOptions::default().with_presence(PresenceLayout::Embedded));
+    // Codes of a dictionary have their presence apart.
+    let options = WriterOptions::default().with_dictionary_enabled(false);
+    let (embedded, _) = shard(options.with_presence(PresenceLayout::Embedded));
     let info = embedded.inspect(&InspectOptions::default()).unwrap();
     let data = &info.stripes[0].fields[1].buffers[0];
     assert!(data.embedded_presence && data.embedded_offsets);

@@ -14,6 +14,7 @@ use crate::encoding::bytes::{BytesLayout, Decoded};
 use crate::error::{Error, Result, Within, to_usize};
 use crate::format::DataType;
 use arrow_buffer::{BooleanBuffer, BooleanBufferBuilder, Buffer, MutableBuffer, NullBuffer};
+use std::borrow::Cow;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -158,8 +159,8 @@ impl Source<'_> {
         }
         let window = self.string_window(node, layout, &rows)?;
         let wanted = match &window {
-            Some((positions, _)) => Selection::range(positions.clone()),
-            None => rows.clone(),
+            Some((positions, _)) => Cow::Owned(Selection::range(positions.clone())),
+            None => Cow::Borrowed(&*rows),
         };
         let mut field = self.open(node, &wanted)?;
         let len = to_usize(wanted.len())?;
@@ -255,7 +256,7 @@ impl Source<'_> {
         rows: &Selection,
     ) -> Result<Option<DecodedDictionary>> {
         // Every column of every batch comes by here, and few have a dictionary.
-        let layout = self.fields.layouts.get(&node.schema_id);
+        let layout = self.fields.layout(node.schema_id);
         let has_dictionary = layout.is_some_and(|layout| match &layout.storage {
             Storage::Buffers(buffers) => buffers.dictionary.is_some(),
             _ => false,

@@ -19,15 +19,68 @@ use crate::format::{DataType, Wire};
 use arrow_array::{Array, ArrayRef};
 use arrow_buffer::{BooleanBuffer, BooleanBufferBuilder, Buffer, NullBuffer};
 use arrow_schema::DataType as ArrowType;
-use std::collections::HashMap;
+use std::borrow::Cow;
 use std::ops::Range;
 use std::sync::{Arc, PoisonError};
 
-/// The layouts of the fields of one stripe that a plan reads, by schema id.
+/// The layouts of the fields of one stripe that a plan reads.
 #[derive(Debug)]
 pub(super) struct StripeFields {
     pub(super) stripe: u64,
-    pub(super) layouts: HashMap<u32, Arc<FieldLayout>>,
+    /// Schema ids, ascending, of `layouts`.
+    ids: Vec<u32>,
+    layouts: Vec<Arc<FieldLayout>>,
+    /// Whether all bytes of the fields are in memory, so that nothing has to be fetched.
+    resident: bool,
+}
+
+impl StripeFields {
+    /// The fields with these schema ids.
+    pub(super) fn new(
+        stripe: u64,
+        mut layouts: Vec<(u32, Arc<FieldLayout>)>,
+        bench: &Bench<'_>,
+    ) -> Self {
+        layouts.sort_unstable_by_key(|(id, _)| *id);
+        layouts.dedup_by_key(|(id, _)| *id);
+        let (ids, layouts): (Vec<u32>, Vec<Arc<FieldLayout>>) = layouts.into_iter().unzip();
+        let resident = layouts.iter().all(|layout| match &layout.storage {
+            Storage::Buffers(buffers) => buffers
+                .streams()
+                .all(|buffer| bench.is_resident(buffer.place.artifact)),
+            _ => true,
+        });
+        Self {
+            stripe,
+            ids,
+            layouts,
+            resident,
+        }
+    }
+
+    /// The layout of the field with a schema id.
+    pub(super) fn layout(&self, id: u32) -> Option<&Arc<FieldLayout>> {
+        self.layouts.get(self.index(id)?)
+    }
+
+    /// The layouts of all fields.
+    pub(super) fn layouts(&self) -> &[Arc<FieldLayout>] {
+        &self.layouts
+    }
+
+    /// Whether all bytes of the fields are in memory.
+    pub(super) fn are_resident(&self) -> bool {
+        self.resident
+    }
+
+    fn index(&self, id: u32) -> Option<usize> {
+        // The ids of neighbouring columns follow each other.
+        let guess = id.wrapping_sub(*self.ids.first()?) as usize;
+        if self.ids.get(guess) == Some(&id) {
+            return Some(guess);
+        }
+        self.ids.binary_search(&id).ok()
+    }
 }
 
 /// The blocks of a field that were decoded last.
@@ -42,7 +95,8 @@ pub(super) struct FieldState {
 /// What decoding keeps from batch to batch.
 #[derive(Debug, Default)]
 pub(super) struct ReadState {
-    fields: HashMap<u32, FieldState>,
+    /// In the order of the layouts of the open stripe.
+    fields: Vec<FieldState>,
     scratch: Scratch,
 }
 
@@ -73,10 +127,11 @@ struct Opened<'a> {
 impl Source<'_> {
     /// The field of a node, if the rows lie inside it.
     fn open(&mut self, node: &DataType, rows: &Selection) -> Result<Opened<'_>> {
-        let layout =
-            self.fields.layouts.get(&node.schema_id).ok_or_else(|| {
-                Error::corrupt(format!("schema node {} is not open", node.schema_id))
-            })?;
+        let index = self
+            .fields
+            .index(node.schema_id)
+            .ok_or_else(|| Error::corrupt(format!("schema node {} is not open", node.schema_id)))?;
+        let layout = &self.fields.layouts[index];
         if rows.end() > layout.positions {
             return Err(Error::corrupt(format!(
                 "the field has {} positions, position {} was expected",
@@ -84,9 +139,13 @@ impl Source<'_> {
                 rows.end() - 1
             )));
         }
+        if self.state.fields.is_empty() {
+            let states = self.fields.layouts.iter().map(|_| FieldState::default());
+            self.state.fields = states.collect();
+        }
         Ok(Opened {
             layout,
-            state: self.state.fields.entry(node.schema_id).or_default(),
+            state: &mut self.state.fields[index],
             cx: ReadContext {
                 source: self.bench,
                 limits: self.metadata.artifacts.limits(),
@@ -99,10 +158,10 @@ impl Source<'_> {
 
     /// The part of `rows` that is stored, and the number of those that follow. The reference
     /// implementation leaves out trailing items of fixed-size lists that are null.
-    fn stored(&self, node: &DataType, rows: &Selection) -> (Selection, u64) {
-        let positions = match self.fields.layouts.get(&node.schema_id) {
+    fn stored<'r>(&self, node: &DataType, rows: &'r Selection) -> (Cow<'r, Selection>, u64) {
+        let positions = match self.fields.layout(node.schema_id) {
             Some(layout) if self.metadata.wire == Wire::Reference => layout.positions,
-            _ => return (rows.clone(), 0),
+            _ => return (Cow::Borrowed(rows), 0),
         };
         let inside = rows
             .ranges()
@@ -110,12 +169,12 @@ impl Source<'_> {
             .map(|r| r.start.min(positions)..r.end.min(positions));
         let stored: Selection = inside.collect();
         let missing = rows.len() - stored.len();
-        (stored, missing)
+        (Cow::Owned(stored), missing)
     }
 
     /// The error with the file that the field is stored in, unless it is the directory file.
     fn placed(&self, error: Error, node: &DataType) -> Error {
-        let layout = self.fields.layouts.get(&node.schema_id);
+        let layout = self.fields.layout(node.schema_id);
         let artifact = layout.and_then(|layout| match &layout.storage {
             Storage::Buffers(buffers) => Some(buffers.streams().next()?.place.artifact),
             _ => None,

@@ -1,5 +1,6 @@
 //! A shard as JSON.
 
+use super::statistics;
 use crate::schema::{node_label, node_type};
 use crate::text;
 use arrow_shard::encoding::EncodingTree;
@@ -17,6 +18,7 @@ pub(super) fn shard(info: &ShardInfo) -> Value {
         "files": files.collect::<Vec<_>>(),
         "rows": info.rows,
         "wire": format!("{:?}", info.wire),
+        "mapping": info.mapping.map(|mapping| format!("{mapping:?}")),
         "created_min": info.creation_min.map(text::ticks),
         "created_max": info.creation_max.map(text::ticks),
         "raw_bytes": info.raw_data_size,
@@ -55,6 +57,10 @@ fn field(info: &FieldInfo) -> Value {
         "constant": info.constant.as_ref().map(value),
         "dictionary_size": info.dictionary_size,
         "range": info.range.as_ref().map(range),
+        "statistics": info.type_specific.as_ref().map(statistics::type_json),
+        "cardinality": info.cardinality.as_ref().map(statistics::cardinality_json),
+        "membership_filter": info.membership_filter.as_ref().map(statistics::filter_json),
+        "contradictions": info.contradictions,
         "raw_bytes": raw,
         "encoded_bytes": encoded,
         "ratio": text::ratio(raw, encoded),
@@ -114,6 +120,7 @@ fn blocks(info: &BlocksInfo) -> Value {
             "values": block.values.end - block.values.start,
             "bytes": block.bytes,
             "presence_bytes": block.presence_bytes,
+            "presence": block.presence.to_string(),
             "encoding": encoding(&block.encoding),
         })
     });
@@ -137,6 +144,7 @@ fn encoding(tree: &EncodingTree) -> Value {
     });
     json!({
         "encoding": tree.code.to_string(),
+        "values": tree.values,
         "bytes": tree.bytes,
         "children": children.collect::<Vec<_>>(),
     })

@@ -1,14 +1,14 @@
 //! A shard as a drawn tree.
 
+use super::statistics;
 use crate::schema::{node_label, node_type};
 use crate::text;
-use arrow_shard::encoding::EncodingTree;
 use arrow_shard::format::RangeStats;
 use arrow_shard::read::{BlocksInfo, BufferInfo, FieldInfo, ShardInfo};
 use std::io::{self, Write};
 
-/// Prints the tree.
-pub(super) fn print(out: &mut impl Write, info: &ShardInfo) -> io::Result<()> {
+/// Prints the tree, with statistics if it is to be `verbose`.
+pub(super) fn print(out: &mut impl Write, info: &ShardInfo, verbose: bool) -> io::Result<()> {
     for file in &info.files {
         let size = file
             .bytes
@@ -22,9 +22,13 @@ pub(super) fn print(out: &mut impl Write, info: &ShardInfo) -> io::Result<()> {
         (Some(time), _) | (_, Some(time)) => format!(", created {}", text::ticks(time)),
         (None, None) => String::new(),
     };
+    let mapping = match info.mapping {
+        Some(mapping) => format!(", {mapping:?} mapping"),
+        None => String::new(),
+    };
     writeln!(
         out,
-        "{} in {}, {:?} wire{created}",
+        "{} in {}, {:?} wire{mapping}{created}",
         text::count(info.rows, "row"),
         text::count(info.stripes.len() as u64, "stripe"),
         info.wire
@@ -50,7 +54,7 @@ pub(super) fn print(out: &mut impl Write, info: &ShardInfo) -> io::Result<()> {
             writeln!(out, "│  properties: {}", stripe.properties.join(", "))?;
         }
         problem(out, "│  ", stripe.problem.as_ref())?;
-        fields(out, "", &stripe.fields)?;
+        fields(out, "", &stripe.fields, verbose)?;
     }
     Ok(())
 }
@@ -72,7 +76,7 @@ fn sizes(raw: Option<u64>, encoded: u64) -> String {
     }
 }
 
-fn fields(out: &mut impl Write, indent: &str, all: &[FieldInfo]) -> io::Result<()> {
+fn fields(out: &mut impl Write, indent: &str, all: &[FieldInfo], verbose: bool) -> io::Result<()> {
     for (i, field) in all.iter().enumerate() {
         let last = i + 1 == all.len();
         let (branch, below) = if last {
@@ -83,10 +87,18 @@ fn fields(out: &mut impl Write, indent: &str, all: &[FieldInfo]) -> io::Result<(
         writeln!(out, "{indent}{branch}{}", title(field))?;
         let indent = format!("{indent}{below}");
         problem(out, &indent, field.problem.as_ref())?;
+        for contradiction in &field.contradictions {
+            writeln!(out, "{indent}CONTRADICTION: {contradiction}")?;
+        }
+        if verbose {
+            for line in statistics::lines(field) {
+                writeln!(out, "{indent}{line}")?;
+            }
+        }
         for buffer in &field.buffers {
             print_buffer(out, &indent, buffer)?;
         }
-        fields(out, &indent, &field.children)?;
+        fields(out, &indent, &field.children, verbose)?;
     }
     Ok(())
 }
@@ -112,8 +124,10 @@ fn title(field: &FieldInfo) -> String {
     }
     match (&field.constant, &field.range) {
         (Some(value), _) => parts.push(format!("constant {}", text::value(value))),
-        (None, Some(range)) => parts.push(range_text(range)),
-        (None, None) => {}
+        (None, Some(range)) if range.min_value.is_some() || range.max_value.is_some() => {
+            parts.push(range_text(range));
+        }
+        (None, _) => {}
     }
     parts.push(sizes(
         field.total_raw_data_size(),
@@ -156,13 +170,18 @@ fn print_buffer(out: &mut impl Write, indent: &str, buffer: &BufferInfo) -> io::
         .flat_map(|blocks| &blocks.trees)
         .enumerate();
     for (ordinal, block) in blocks {
-        let (values, encoding) = (&block.values, encoding_text(&block.encoding));
+        let values = &block.values;
+        let presence = match block.presence_bytes {
+            0 => block.presence.to_string(),
+            bytes => format!("presence {} ({})", text::bytes(bytes), block.presence),
+        };
         writeln!(
             out,
-            "{indent}  {ordinal}: values {}..{}, {}: {encoding}",
+            "{indent}  {ordinal}: values {}..{}, {}, {presence}: {}",
             values.start,
             values.end,
-            text::bytes(block.bytes)
+            text::bytes(block.bytes),
+            block.encoding
         )?;
     }
     Ok(())
@@ -183,15 +202,4 @@ fn blocks_text(blocks: &BlocksInfo) -> String {
         line.push_str(&encodings.join(", "));
     }
     line
-}
-
-fn encoding_text(tree: &EncodingTree) -> String {
-    let children = tree.children.iter();
-    let children: Vec<String> = children
-        .map(|(part, child)| format!("{part}: {}", encoding_text(child)))
-        .collect();
-    match children.is_empty() {
-        true => tree.code.to_string(),
-        false => format!("{} {{ {} }}", tree.code, children.join(", ")),
-    }
 }

@@ -1,0 +1,169 @@
+//! The tables that every format holds, as uncompressed Arrow IPC files.
+
+mod embeddings;
+mod log;
+mod real;
+mod tpch;
+mod wide;
+
+use anyhow::{Context, Result};
+use arrow_array::RecordBatch;
+use arrow_ipc::reader::FileReader;
+use arrow_ipc::writer::FileWriter;
+use arrow_schema::{ArrowError, SchemaRef};
+use clap::ValueEnum;
+use std::fs::File;
+use std::io::BufReader;
+use std::path::{Path, PathBuf};
+
+/// Rows of every batch but the last of a table: what writers are given, and what readers are asked
+/// for where that can be said.
+pub(crate) const BATCH_ROWS: usize = 8192;
+
+/// All tables, in the order in which they are generated, measured and reported.
+const TABLES: [&str; 16] = [
+    "lineitem",
+    "lineitem_utf8",
+    "orders",
+    "orders_utf8",
+    "log",
+    "flights",
+    "birdstrikes",
+    "hdfs",
+    "bgl",
+    "apache",
+    "openstack",
+    "city_temperature",
+    "food_prices",
+    "nyc29",
+    "embeddings",
+    "wide",
+];
+
+/// The number of rows, among the metadata of a file.
+const ROWS: &str = "rows";
+
+/// How much data there is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Scale {
+    /// For tests: thousands of rows, 50 columns where `full` has 10,000.
+    Tiny,
+    /// For development: a tenth of `full`.
+    Small,
+    /// What is reported.
+    Full,
+}
+
+impl Scale {
+    /// `full` rows or columns of the full scale, at this one.
+    fn of(self, full: usize) -> usize {
+        match self {
+            Self::Tiny => full / 200,
+            Self::Small => full / 10,
+            Self::Full => full,
+        }
+    }
+
+    /// The scale factor of TPC-H.
+    fn tpch(self) -> f64 {
+        match self {
+            Self::Tiny => 0.005,
+            Self::Small => 0.1,
+            Self::Full => 1.0,
+        }
+    }
+}
+
+type Batches = Box<dyn Iterator<Item = Result<RecordBatch, ArrowError>>>;
+
+/// Batches of [`BATCH_ROWS`] rows, made one after the other.
+struct Table {
+    schema: SchemaRef,
+    batches: Batches,
+}
+
+impl Table {
+    /// A table of `rows` rows; `make` is given how many rows a batch has.
+    fn of_rows(
+        schema: SchemaRef,
+        rows: usize,
+        mut make: impl FnMut(usize) -> Result<RecordBatch, ArrowError> + 'static,
+    ) -> Self {
+        let starts = (0..rows).step_by(BATCH_ROWS);
+        Self {
+            schema,
+            batches: Box::new(starts.map(move |start| make(BATCH_ROWS.min(rows - start)))),
+        }
+    }
+
+    fn write(self, path: &Path) -> Result<usize> {
+        let mut rows = 0;
+        let mut writer = FileWriter::try_new_buffered(File::create(path)?, &self.schema)?;
+        for batch in self.batches {
+            let batch = batch?;
+            rows += batch.num_rows();
+            writer.write(&batch)?;
+        }
+        writer.write_metadata(ROWS, rows.to_string());
+        writer.finish()?;
+        Ok(rows)
+    }
+}
+
+fn folder(data: &Path) -> PathBuf {
+    data.join("source")
+}
+
+/// The file of a table.
+pub(crate) fn path(data: &Path, table: &str) -> PathBuf {
+    folder(data).join(format!("{table}.arrow"))
+}
+
+/// Names of the tables that have been generated.
+pub(crate) fn tables(data: &Path) -> Vec<&'static str> {
+    let there = |table: &&str| path(data, table).is_file();
+    TABLES.into_iter().filter(there).collect()
+}
+
+/// Opens a table, which is then read batch by batch.
+pub(crate) fn open(data: &Path, table: &str) -> Result<FileReader<BufReader<File>>> {
+    let path = path(data, table);
+    let file = File::open(&path).with_context(|| {
+        let path = path.display();
+        format!("table {table} is not there ({path}); make it with `peers generate`")
+    })?;
+    Ok(FileReader::try_new_buffered(file, None)?)
+}
+
+/// Number of rows of a table.
+pub(crate) fn rows(table: &FileReader<BufReader<File>>) -> Result<u64> {
+    let rows = table.custom_metadata().get(ROWS);
+    let rows = rows.context("the table does not say how many rows it has; generate it again")?;
+    Ok(rows.parse()?)
+}
+
+/// Writes all tables; those of real data only if their files are in the folder `real`.
+pub(crate) fn generate(data: &Path, scale: Scale, real: &Path) -> Result<()> {
+    std::fs::create_dir_all(folder(data))?;
+    for name in TABLES {
+        let table = match name {
+            "lineitem" => Some(tpch::lineitem(scale)),
+            "lineitem_utf8" => Some(tpch::as_utf8(tpch::lineitem(scale))),
+            "orders" => Some(tpch::orders(scale)),
+            "orders_utf8" => Some(tpch::as_utf8(tpch::orders(scale))),
+            "log" => Some(log::table(scale)?),
+            "embeddings" => Some(embeddings::table(scale)),
+            "wide" => Some(wide::table(scale)),
+            name => real::table(name, scale, real)?,
+        };
+        let Some(table) = table else {
+            eprintln!("{name}: left out, its file is not in {}", real.display());
+            continue;
+        };
+        let path = path(data, name);
+        let rows = table.write(&path)?;
+        let bytes = std::fs::metadata(&path)?.len();
+        eprintln!("{name}: {rows} rows, {bytes} bytes");
+    }
+    Ok(())
+}

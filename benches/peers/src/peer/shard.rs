@@ -1,0 +1,94 @@
+//! Shards.
+
+use super::{Access, Batches, Opened, Peer, Source, Want};
+use crate::counted::Reads;
+use crate::data::BATCH_ROWS;
+use anyhow::Result;
+use arrow_array::RecordBatch;
+use arrow_schema::SchemaRef;
+use arrow_shard::io::{ByteRange, LocalFile, NoContainer, ReadAt, WriteSink};
+use arrow_shard::write::{Profile, ShardWriter, WriterOptions};
+use arrow_shard::{Projection, Shard, ShardOptions};
+use bytes::Bytes;
+use std::fs::File;
+use std::io::BufWriter;
+use std::path::Path;
+use std::sync::Arc;
+
+pub(super) struct Shards {
+    profile: Profile,
+}
+
+impl Shards {
+    pub(super) fn new(profile: Profile) -> Self {
+        Self { profile }
+    }
+}
+
+impl Peer for Shards {
+    fn write(&self, path: &Path, schema: &SchemaRef, batches: &mut Batches<'_>) -> Result<()> {
+        let options = WriterOptions::default().with_profile(self.profile);
+        // A file by its path would be synced.
+        let sink = WriteSink::new(BufWriter::new(File::create(path)?));
+        let mut writer = ShardWriter::try_new(sink, schema.clone(), options)?;
+        for batch in batches {
+            writer.write(&batch?)?;
+        }
+        writer.finish()?;
+        Ok(())
+    }
+
+    fn open(&self, source: &Source<'_>, access: Access) -> Result<Option<Box<dyn Opened>>> {
+        let options = ShardOptions::default();
+        let options = options.with_verify_checksums(access != Access::TrustedMap);
+        let reader: Arc<dyn ReadAt> = match access {
+            Access::File => Arc::new(CountedReadAt {
+                file: LocalFile::open(source.path)?,
+                reads: source.reads.clone(),
+            }),
+            Access::Map | Access::TrustedMap => Arc::new(super::map(source.path)?),
+        };
+        let shard = Shard::from_reader(reader, Arc::new(NoContainer), options)?;
+        Ok(Some(Box::new(OpenShard(shard))))
+    }
+}
+
+/// A local file whose reads are counted.
+#[derive(Debug)]
+struct CountedReadAt {
+    file: LocalFile,
+    reads: Arc<Reads>,
+}
+
+impl ReadAt for CountedReadAt {
+    fn size(&self) -> arrow_shard::Result<u64> {
+        self.file.size()
+    }
+
+    fn read_at(&self, range: ByteRange) -> arrow_shard::Result<Bytes> {
+        let bytes = self.file.read_at(range)?;
+        self.reads.count(bytes.len());
+        Ok(bytes)
+    }
+}
+
+struct OpenShard(Shard);
+
+impl Opened for OpenShard {
+    fn scan(&mut self, want: Want<'_>, visit: &mut dyn FnMut(RecordBatch)) -> Result<()> {
+        let scan = self.0.scan().with_batch_size(BATCH_ROWS);
+        let scan = match want {
+            Want::Written => scan,
+            Want::Types(schema) => scan.with_schema(schema.clone()),
+            Want::Columns(columns) => scan.with_projection(columns.to_vec()),
+        };
+        for batch in scan.build()? {
+            visit(batch?);
+        }
+        Ok(())
+    }
+
+    fn take(&mut self, rows: &[u64]) -> Result<RecordBatch> {
+        Ok(self.0.take(rows, Projection::All)?)
+    }
+}

@@ -1,0 +1,119 @@
+//! The report: tables with ratios, and a plot.
+
+mod markdown;
+mod numbers;
+mod plot;
+
+use crate::peer::Format;
+use crate::question::Question;
+use crate::run::{Machine, median, results};
+use crate::worker::Measurement;
+use anyhow::{Context, Result};
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+
+/// What the ratios of the report are to.
+const BASELINE: Format = Format::ParquetZstd;
+
+/// An answer, of all processes that gave it.
+struct Answer {
+    /// Median wall time in nanoseconds.
+    wall: u64,
+    /// Median CPU time in nanoseconds.
+    cpu: u64,
+    /// Median of peak memory, in bytes.
+    peak: u64,
+    requests: u64,
+    read_bytes: u64,
+    file_bytes: u64,
+    rows: u64,
+}
+
+impl Answer {
+    /// `None` if nothing was measured, because the format does not offer it.
+    fn of(measurements: &[Measurement]) -> Option<Self> {
+        let samples = || measurements.iter().flat_map(|m| &m.samples);
+        let mut walls: Vec<u64> = samples().map(|sample| sample.wall).collect();
+        let mut cpus: Vec<u64> = samples().map(|sample| sample.cpu).collect();
+        let mut peaks: Vec<u64> = measurements.iter().map(|m| m.peak).collect();
+        let last = measurements.last()?;
+        Some(Self {
+            wall: median(&mut walls)?,
+            cpu: median(&mut cpus)?,
+            peak: median(&mut peaks)?,
+            requests: last.requests,
+            read_bytes: last.read_bytes,
+            file_bytes: last.file_bytes,
+            rows: last.rows,
+        })
+    }
+}
+
+/// The answers of a run.
+struct Answers {
+    machine: Machine,
+    /// Names of the tables, in the order of the run.
+    tables: Vec<String>,
+    answers: BTreeMap<(String, Format, Question), Answer>,
+    /// Most threads that a process of a format had at its end.
+    threads: BTreeMap<Format, u64>,
+    /// Median of the peak memory of processes that had not begun, in bytes.
+    idle_peak: u64,
+}
+
+impl Answers {
+    fn read(path: &Path) -> Result<Self> {
+        let text = std::fs::read_to_string(path).with_context(|| {
+            format!(
+                "no results in {}; make them with `peers run`",
+                path.display()
+            )
+        })?;
+        let mut lines = text.lines();
+        let machine = lines.next().context("the results are empty")?;
+        let mut tables: Vec<String> = Vec::new();
+        let mut groups: BTreeMap<_, Vec<Measurement>> = BTreeMap::new();
+        let mut threads = BTreeMap::new();
+        let mut idle_peaks = Vec::new();
+        for line in lines {
+            let measurement: Measurement = serde_json::from_str(line)?;
+            if !tables.contains(&measurement.table) {
+                tables.push(measurement.table.clone());
+            }
+            idle_peaks.push(measurement.peak_before);
+            let most = threads.entry(measurement.format).or_insert(0);
+            *most = measurement.threads.max(*most);
+            let Measurement {
+                format, question, ..
+            } = measurement;
+            let key = (measurement.table.clone(), format, question);
+            groups.entry(key).or_default().push(measurement);
+        }
+        let answered =
+            |(key, measurements): (_, Vec<Measurement>)| Some((key, Answer::of(&measurements)?));
+        Ok(Self {
+            machine: serde_json::from_str(machine)?,
+            tables,
+            answers: groups.into_iter().filter_map(answered).collect(),
+            threads,
+            idle_peak: median(&mut idle_peaks).unwrap_or_default(),
+        })
+    }
+
+    fn get(&self, table: &str, format: Format, question: Question) -> Option<&Answer> {
+        self.answers.get(&(table.to_owned(), format, question))
+    }
+
+    /// The formats that were asked, in their order.
+    fn formats(&self) -> BTreeSet<Format> {
+        self.answers.keys().map(|key| key.1).collect()
+    }
+}
+
+/// Writes `benchmarks.md` and `benchmarks.svg` into the folder `out`.
+pub(crate) fn write(data: &Path, out: &Path) -> Result<()> {
+    let answers = Answers::read(&results(data))?;
+    std::fs::write(out.join("benchmarks.svg"), plot::plot(&answers)?)?;
+    std::fs::write(out.join("benchmarks.md"), markdown::page(&answers)?)?;
+    Ok(())
+}

@@ -1,0 +1,236 @@
+//! Asks all questions, each in a process of its own, and keeps the answers.
+
+use crate::data;
+use crate::peer::Format;
+use crate::question::Question;
+use crate::worker::{self, Measurement};
+use anyhow::{Context, Result, bail, ensure};
+use clap::ValueEnum;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+/// Where the answers of the last run are, one JSON object per line, the [`Machine`] first.
+pub(crate) fn results(data: &Path) -> PathBuf {
+    data.join("results.jsonl")
+}
+
+/// Where and when a run was made.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) struct Machine {
+    /// Seconds since 1970.
+    pub(crate) time: u64,
+    pub(crate) cpu: String,
+    pub(crate) cores: usize,
+    pub(crate) kernel: String,
+    pub(crate) memory_bytes: u64,
+    /// Processes that wanted a core in the minute before the run.
+    pub(crate) load: f64,
+    pub(crate) repeat: usize,
+    pub(crate) versions: BTreeMap<String, String>,
+}
+
+impl Machine {
+    fn here(repeat: usize) -> Result<Self> {
+        let text = |path: &str| std::fs::read_to_string(path).with_context(|| path.to_owned());
+        let value = |text: &str, name: &str| {
+            let line = text.lines().find(|line| line.starts_with(name))?;
+            Some(line.split_once(':')?.1.trim().to_owned())
+        };
+        let memory = value(&text("/proc/meminfo")?, "MemTotal");
+        let memory = memory.and_then(|m| m.split_whitespace().next()?.parse::<u64>().ok());
+        let load = text("/proc/loadavg")?;
+        let load = load.split_whitespace().next().and_then(|l| l.parse().ok());
+        Ok(Self {
+            time: SystemTime::now().duration_since(UNIX_EPOCH)?.as_secs(),
+            cpu: value(&text("/proc/cpuinfo")?, "model name").unwrap_or_default(),
+            cores: std::thread::available_parallelism()?.get(),
+            kernel: text("/proc/sys/kernel/osrelease")?.trim().to_owned(),
+            memory_bytes: memory.context("/proc/meminfo has no MemTotal")? * 1024,
+            load: load.context("/proc/loadavg has no load")?,
+            repeat,
+            versions: versions(),
+        })
+    }
+}
+
+/// Versions of the formats' crates, from the lock file.
+fn versions() -> BTreeMap<String, String> {
+    let quoted = |line: &str, key: &str| {
+        let value = line.strip_prefix(key)?.strip_prefix(" = \"")?;
+        Some(value.strip_suffix('"')?.to_owned())
+    };
+    let mut versions = BTreeMap::new();
+    let mut name = String::new();
+    for line in include_str!("../Cargo.lock").lines() {
+        if let Some(found) = quoted(line, "name") {
+            name = found;
+        } else if let Some(version) = quoted(line, "version")
+            && ["arrow-shard", "parquet", "arrow-ipc", "vortex-file"].contains(&name.as_str())
+        {
+            versions.insert(name.clone(), version);
+        }
+    }
+    versions
+}
+
+/// What to ask of whom.
+pub(crate) struct Run {
+    data: PathBuf,
+    tables: Vec<String>,
+    formats: Vec<Format>,
+    questions: Vec<Question>,
+    repeat: usize,
+    keep: bool,
+}
+
+impl Run {
+    /// Empty lists stand for all that there are.
+    pub(crate) fn new(
+        data: PathBuf,
+        tables: Vec<String>,
+        formats: Vec<Format>,
+        questions: Vec<Question>,
+        repeat: usize,
+        keep: bool,
+    ) -> Result<Self> {
+        let there = data::tables(&data);
+        ensure!(
+            !there.is_empty(),
+            "no table is there; make them with `peers generate`"
+        );
+        if let Some(table) = tables.iter().find(|table| !there.contains(&table.as_str())) {
+            bail!("table {table} is not there; there are {}", there.join(", "));
+        }
+        let all_tables = || there.iter().map(|&table| table.to_owned()).collect();
+        Ok(Self {
+            tables: Some(tables)
+                .filter(|t| !t.is_empty())
+                .unwrap_or_else(all_tables),
+            formats: all_if_empty(formats),
+            questions: all_if_empty(questions),
+            data,
+            repeat: repeat.max(1),
+            keep,
+        })
+    }
+
+    /// Asks everything. Files are always written anew, so that what is read is of this build, and
+    /// removed when their table is done, unless they shall be kept.
+    pub(crate) fn all(&self) -> Result<()> {
+        let mut out = File::create(results(&self.data))?;
+        let machine = Machine::here(self.repeat)?;
+        writeln!(out, "{}", serde_json::to_string(&machine)?)?;
+        for table in &self.tables {
+            let schema = data::open(&self.data, table)?.schema();
+            let times = if self.questions.contains(&Question::Write) {
+                self.repeat
+            } else {
+                1
+            };
+            self.ask(table, Question::Write, times, &mut out)?;
+            for &question in &self.questions {
+                if question != Question::Write && question.suits(&schema) {
+                    self.ask(table, question, self.repeat, &mut out)?;
+                }
+            }
+            if !self.keep {
+                for &format in &self.formats {
+                    std::fs::remove_file(worker::file(&self.data, table, format))?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Asks the formats in turn, again and again.
+    fn ask(&self, table: &str, question: Question, times: usize, out: &mut File) -> Result<()> {
+        let mut answers = Vec::new();
+        for _ in 0..times {
+            for &format in &self.formats {
+                // What was written before goes to the disk now, and not while others are measured.
+                rustix::fs::sync();
+                let answer = self.spawn(table, format, question).with_context(|| {
+                    format!(
+                        "{} of table {table} in format {}",
+                        question.name(),
+                        format.name()
+                    )
+                })?;
+                writeln!(out, "{}", serde_json::to_string(&answer)?)?;
+                answers.push(answer);
+            }
+        }
+        for &format in &self.formats {
+            let samples = answers.iter().filter(|answer| answer.format == format);
+            let mut times: Vec<u64> = samples
+                .flat_map(|a| a.samples.iter().map(|s| s.wall))
+                .collect();
+            if let Some(median) = median(&mut times) {
+                let ms = median as f64 / 1e6;
+                eprintln!("{table} {} {}: {ms:.3} ms", question.name(), format.name());
+            }
+        }
+        Ok(())
+    }
+
+    fn spawn(&self, table: &str, format: Format, question: Question) -> Result<Measurement> {
+        let output = Command::new(std::env::current_exe()?)
+            .arg("worker")
+            .arg("--data")
+            .arg(&self.data)
+            .args(["--table", table, "--format", &format.name()])
+            .args(["--question", &question.name()])
+            .stderr(Stdio::inherit())
+            .output()?;
+        ensure!(
+            output.status.success(),
+            "the process ended with {}",
+            output.status
+        );
+        Ok(serde_json::from_slice(&output.stdout)?)
+    }
+}
+
+fn all_if_empty<T: ValueEnum>(chosen: Vec<T>) -> Vec<T> {
+    if chosen.is_empty() {
+        T::value_variants().to_vec()
+    } else {
+        chosen
+    }
+}
+
+/// The middle value, which is the upper one of two.
+pub(crate) fn median(values: &mut [u64]) -> Option<u64> {
+    values.sort_unstable();
+    values.get(values.len() / 2).copied()
+}
+
+/// Compares what every format gives with every table.
+pub(crate) fn check(data: &Path) -> Result<()> {
+    for table in data::tables(data) {
+        for &format in Format::value_variants() {
+            worker::check(data, table, format)?;
+        }
+        eprintln!("{table}: all formats give what was written");
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::data::{Scale, generate};
+    use std::path::Path;
+
+    #[test]
+    fn every_format_gives_what_was_written() {
+        let folder = tempfile::tempdir().unwrap();
+        let real = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data/real");
+        generate(folder.path(), Scale::Tiny, &real).unwrap();
+        super::check(folder.path()).unwrap();
+    }
+}

@@ -1,0 +1,308 @@
+//! One question to one format about one table, in a process of its own.
+
+use crate::clock::{Clock, Sample, Status};
+use crate::counted::Reads;
+use crate::data;
+use crate::peer::{Format, Opened, Peer, Source, Want};
+use crate::question::{Question, Read};
+use crate::strings::{cast_batch, with_utf8};
+use crate::touch::touch;
+use anyhow::{Context, Result, ensure};
+use arrow_array::{RecordBatch, UInt64Array};
+use arrow_schema::SchemaRef;
+use arrow_select::concat::concat_batches;
+use arrow_select::take::take_record_batch;
+use clap::ValueEnum;
+use rand::SeedableRng;
+use rand::rngs::StdRng;
+use serde::{Deserialize, Serialize};
+use std::cell::RefCell;
+use std::hint::black_box;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+/// A process repeats what it measures for that long, ...
+const ENOUGH: Duration = Duration::from_millis(250);
+/// ... but no more often than that.
+const MOST: usize = 100;
+
+/// What a worker has measured; a line of its output.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(crate) struct Measurement {
+    pub(crate) table: String,
+    pub(crate) format: Format,
+    pub(crate) question: Question,
+    pub(crate) rows: u64,
+    /// Size of the file in bytes.
+    pub(crate) file_bytes: u64,
+    /// Empty if the format does not offer what was asked.
+    pub(crate) samples: Vec<Sample>,
+    /// Peak memory of the process after it was done once, in bytes.
+    pub(crate) peak: u64,
+    /// Peak memory before it began, in bytes.
+    pub(crate) peak_before: u64,
+    /// Threads of the process at its end.
+    pub(crate) threads: u64,
+    /// Reads that doing it once needed; none through a memory map.
+    pub(crate) requests: u64,
+    pub(crate) read_bytes: u64,
+}
+
+/// Where the file of a table in a format is.
+pub(crate) fn file(data: &Path, table: &str, format: Format) -> PathBuf {
+    data.join("files")
+        .join(format!("{table}.{}", format.name()))
+}
+
+pub(crate) fn measure(
+    data: &Path,
+    table: &str,
+    format: Format,
+    question: Question,
+) -> Result<Measurement> {
+    let task = Task::new(data, table, format)?;
+    let mut measurement = Measurement {
+        table: table.to_owned(),
+        format,
+        question,
+        rows: task.rows,
+        file_bytes: 0,
+        samples: Vec::new(),
+        peak: 0,
+        peak_before: Status::now()?.peak,
+        threads: 0,
+        requests: 0,
+        read_bytes: 0,
+    };
+    let begun = Instant::now();
+    match question.read() {
+        None => {
+            measurement.samples.push(task.write()?);
+            measurement.peak = Status::now()?.peak;
+            repeat(&mut measurement.samples, begun, || task.write())?;
+        }
+        Some(read) => task.read(question, read, &mut measurement)?,
+    }
+    measurement.file_bytes = std::fs::metadata(&task.path)?.len();
+    measurement.threads = Status::now()?.threads;
+    Ok(measurement)
+}
+
+struct Task<'a> {
+    data: &'a Path,
+    table: &'a str,
+    path: PathBuf,
+    schema: SchemaRef,
+    rows: u64,
+    peer: Box<dyn Peer>,
+}
+
+impl<'a> Task<'a> {
+    fn new(data: &'a Path, table: &'a str, format: Format) -> Result<Self> {
+        let source = data::open(data, table)?;
+        Ok(Self {
+            data,
+            table,
+            path: file(data, table, format),
+            schema: source.schema(),
+            rows: data::rows(&source)?,
+            peer: format.peer(),
+        })
+    }
+
+    /// Writes the file; the clock stands still while the table is read.
+    fn write(&self) -> Result<Sample> {
+        let mut source = data::open(self.data, self.table)?;
+        if let Some(folder) = self.path.parent() {
+            std::fs::create_dir_all(folder)?;
+        }
+        let clock = RefCell::new(Clock::start());
+        let mut batches = std::iter::from_fn(|| {
+            clock.borrow_mut().pause();
+            let batch = source.next();
+            clock.borrow_mut().resume();
+            batch
+        });
+        let written = self.path.with_extension("unfinished");
+        self.peer.write(&written, &self.schema, &mut batches)?;
+        let sample = clock.into_inner().stop();
+        std::fs::rename(written, &self.path)?;
+        Ok(sample)
+    }
+
+    fn open(&self, question: Question, reads: &Arc<Reads>) -> Result<Option<Box<dyn Opened>>> {
+        let source = Source {
+            path: &self.path,
+            schema: &self.schema,
+            reads,
+        };
+        self.peer.open(&source, question.access())
+    }
+
+    /// Reads once without a clock, which also says what memory and requests it takes, then again
+    /// and again with one.
+    fn read(&self, question: Question, read: Read, measurement: &mut Measurement) -> Result<()> {
+        let mut reading = Reading::new(read, &self.schema, self.rows);
+        let reads = Arc::new(Reads::default());
+        let Some(mut opened) = self.open(question, &reads)? else {
+            return Ok(());
+        };
+        reading.once(&mut *opened)?;
+        // Before a second file is open beside the first.
+        measurement.peak = Status::now()?.peak;
+        measurement.requests = reads.requests();
+        measurement.read_bytes = reads.bytes();
+
+        repeat(&mut measurement.samples, Instant::now(), || {
+            reading.draw();
+            let clock = Clock::start();
+            if question.keeps_open() {
+                reading.once(&mut *opened)?;
+                return Ok(clock.stop());
+            }
+            // Closing what is opened here is on the clock.
+            let mut anew = self.open(question, &reads)?.context("the file was open")?;
+            reading.once(&mut *anew)?;
+            drop(anew);
+            Ok(clock.stop())
+        })
+    }
+}
+
+/// Measures at least once, until it is enough.
+fn repeat(
+    samples: &mut Vec<Sample>,
+    begun: Instant,
+    mut once: impl FnMut() -> Result<Sample>,
+) -> Result<()> {
+    while samples.is_empty() || (samples.len() < MOST && begun.elapsed() < ENOUGH) {
+        samples.push(once()?);
+    }
+    Ok(())
+}
+
+/// Something to read, again and again.
+struct Reading {
+    read: Read,
+    total: u64,
+    utf8: SchemaRef,
+    columns: Vec<usize>,
+    /// Rows to take: others each time, and the same for every format.
+    rows: Vec<u64>,
+    rng: StdRng,
+}
+
+impl Reading {
+    fn new(read: Read, schema: &SchemaRef, total: u64) -> Self {
+        let last = schema.fields().len().saturating_sub(1);
+        let mut columns = vec![0, last / 2, last];
+        columns.dedup();
+        let mut reading = Self {
+            read,
+            total,
+            utf8: Arc::new(with_utf8(schema)),
+            columns,
+            rows: Vec::new(),
+            rng: StdRng::seed_from_u64(5),
+        };
+        reading.draw();
+        reading
+    }
+
+    /// Chooses other rows.
+    fn draw(&mut self) {
+        if let Read::Take(count) = self.read {
+            let total = self.total as usize;
+            let rows = rand::seq::index::sample(&mut self.rng, total, count.min(total));
+            self.rows = rows.into_iter().map(|row| row as u64).collect();
+            self.rows.sort_unstable();
+        }
+    }
+
+    /// Reads once, and looks at all that comes.
+    fn once(&self, opened: &mut dyn Opened) -> Result<()> {
+        let mut rows = 0;
+        self.run(opened, &mut |batch| {
+            rows += batch.num_rows() as u64;
+            black_box(touch(&batch));
+        })?;
+        let expected = match self.read {
+            Read::Take(_) => self.rows.len() as u64,
+            _ => self.total,
+        };
+        ensure!(rows == expected, "{rows} rows were read, not {expected}");
+        Ok(())
+    }
+
+    fn run(&self, opened: &mut dyn Opened, visit: &mut dyn FnMut(RecordBatch)) -> Result<()> {
+        match self.read {
+            Read::Scan => opened.scan(Want::Written, visit),
+            Read::ScanUtf8 => opened.scan(Want::Types(&self.utf8), visit),
+            Read::Project3 => opened.scan(Want::Columns(&self.columns), visit),
+            Read::Take(_) => {
+                visit(opened.take(&self.rows)?);
+                Ok(())
+            }
+        }
+    }
+
+    /// What reading gives, in one batch.
+    fn result(&self, opened: &mut dyn Opened) -> Result<RecordBatch> {
+        let mut batches = Vec::new();
+        self.run(opened, &mut |batch| batches.push(batch))?;
+        let schema = batches.first().context("there are no rows")?.schema();
+        Ok(concat_batches(&schema, &batches)?)
+    }
+
+    /// What reading has to give, of the whole table.
+    fn expected(&self, table: &RecordBatch) -> Result<RecordBatch> {
+        Ok(match self.read {
+            Read::Scan => table.clone(),
+            Read::ScanUtf8 => cast_batch(table, &self.utf8)?,
+            Read::Project3 => table.project(&self.columns)?,
+            Read::Take(_) => {
+                let rows = UInt64Array::from(self.rows.clone());
+                take_record_batch(table, &rows)?
+            }
+        })
+    }
+}
+
+/// Writes the file and compares all that can be read of it with the table, row for row.
+pub(crate) fn check(data: &Path, table: &str, format: Format) -> Result<()> {
+    let task = Task::new(data, table, format)?;
+    task.write()?;
+    let batches = data::open(data, table)?.collect::<Result<Vec<_>, _>>()?;
+    let whole = concat_batches(&task.schema, &batches)?;
+    for &question in Question::value_variants() {
+        let Some(read) = question.read() else {
+            continue;
+        };
+        let Some(mut opened) = task.open(question, &Arc::default())? else {
+            continue;
+        };
+        let mut reading = Reading::new(read, &task.schema, task.rows);
+        for time in ["first", "second"] {
+            let found = reading.result(&mut *opened)?;
+            let expected = reading.expected(&whole)?;
+            for (found, expected) in found.columns().iter().zip(expected.columns()) {
+                ensure!(
+                    found == expected,
+                    "{table}, {format:?}, {question:?}, {time} time: a column of {} and {} rows \
+                     differs from the one of {} and {} rows that was written",
+                    found.data_type(),
+                    found.len(),
+                    expected.data_type(),
+                    expected.len()
+                );
+            }
+            ensure!(
+                found.num_columns() == expected.num_columns(),
+                "columns are missing"
+            );
+            reading.draw();
+        }
+    }
+    Ok(())
+}

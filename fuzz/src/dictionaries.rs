@@ -1,0 +1,82 @@
+//! A value dictionary, as it is or with its checksums mended: its entries divide its values.
+//!
+//! Input: u8 whether to mend | buffer
+
+use arrow_shard::buffer::ValueDictionary;
+use arrow_shard::format::checksum;
+use bytes::Bytes;
+
+pub fn run(data: &[u8]) {
+    let Some((mending, buffer)) = data.split_first() else {
+        return;
+    };
+    let mut buffer = buffer.to_vec();
+    match mending % 3 {
+        1 => mend(&mut buffer, 4..42, spec_sections),
+        2 => mend(&mut buffer, 0..124, reference_sections),
+        _ => {}
+    }
+    let buffer = Bytes::from(buffer);
+    let _ = ValueDictionary::verify_sorted_ids(&buffer);
+    let Ok(dictionary) = ValueDictionary::parse(&buffer) else {
+        return;
+    };
+    assert!(dictionary.null_id.is_none_or(|id| id < dictionary.count));
+    assert!(dictionary.values.len() <= buffer.len());
+    if let Some(offsets) = &dictionary.offsets {
+        assert_eq!(offsets.len(), dictionary.count as usize + 1);
+        assert!(offsets[0] == 0 && offsets.is_sorted());
+        assert_eq!(offsets.last(), Some(&(dictionary.values.len() as u64)));
+    }
+}
+
+fn u64_at(buffer: &[u8], at: usize) -> Option<usize> {
+    let bytes = buffer.get(at..)?.first_chunk::<8>()?;
+    usize::try_from(u64::from_le_bytes(*bytes)).ok()
+}
+
+/// Start and size of each section that the header names.
+type Sections = Vec<Option<(usize, usize)>>;
+
+/// The sections: one after the other behind the header.
+fn spec_sections(buffer: &[u8]) -> Sections {
+    let mut at = Some(48usize);
+    [18, 26, 34]
+        .map(|field| {
+            let size = u64_at(buffer, field)?;
+            let start = at?;
+            at = start.checked_add(size);
+            Some((start, size))
+        })
+        .to_vec()
+}
+
+/// The sections, by the ranges of the header.
+fn reference_sections(buffer: &[u8]) -> Sections {
+    [14, 30, 46]
+        .map(|field| {
+            let start = u64_at(buffer, field)?;
+            Some((start, u64_at(buffer, field + 8)?.checked_sub(start)?))
+        })
+        .to_vec()
+}
+
+fn mend(buffer: &mut [u8], header: std::ops::Range<usize>, sections: fn(&[u8]) -> Sections) {
+    let set = |buffer: &mut [u8], bytes: std::ops::Range<usize>, at: usize| {
+        let Some(sum) = buffer.get(bytes).map(checksum) else {
+            return;
+        };
+        if let Some(place) = at.checked_add(4).and_then(|end| buffer.get_mut(at..end)) {
+            place.copy_from_slice(&sum.to_le_bytes());
+        }
+    };
+    for (start, size) in sections(buffer).into_iter().flatten() {
+        let payload = u64_at(buffer, start).and_then(|len| (start + 8).checked_add(len));
+        let sum = start.checked_add(size).and_then(|end| end.checked_sub(4));
+        if let (Some(end), Some(sum)) = (payload, sum) {
+            set(buffer, start + 8..end, sum);
+        }
+    }
+    let at = header.end;
+    set(buffer, header, at);
+}

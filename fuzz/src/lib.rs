@@ -1,0 +1,51 @@
+//! What the fuzz targets run, one module each. A test of the library, `tests/fuzz_corpus.rs`, runs
+//! the corpus through the same functions, and makes the seeds with the builders here.
+#![allow(
+    dead_code,
+    unreachable_pub,
+    missing_docs,
+    clippy::cast_possible_truncation,
+    clippy::cast_possible_wrap,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::unwrap_used,
+    reason = "a failed check is a finding, and each user needs a part of this"
+)]
+
+pub mod block_maps;
+pub mod bytes_blocks;
+pub mod dictionaries;
+pub mod mended_shards;
+pub mod number_blocks;
+pub mod ranges;
+pub mod shards;
+
+#[path = "../../tests/support/covered.rs"]
+mod covered;
+
+use arrow_shard::Limits;
+
+/// A target: its name, which is that of its folder in the corpus, and what it runs.
+pub type Target = (&'static str, fn(&[u8]));
+
+/// All targets.
+pub const TARGETS: [Target; 6] = [
+    ("number_blocks", number_blocks::run),
+    ("bytes_blocks", bytes_blocks::run),
+    ("block_maps", block_maps::run),
+    ("dictionaries", dictionaries::run),
+    ("shards", shards::run),
+    ("mended_shards", mended_shards::run),
+];
+
+/// Limits that leave no case much time or memory.
+fn limits() -> Limits {
+    Limits::default()
+        .with_max_message_bytes(1 << 20)
+        .with_max_schema_nodes(1000)
+        .with_max_stripes(1000)
+        .with_max_block_values(1 << 16)
+        .with_max_block_bytes(1 << 22)
+        .with_max_dictionary_bytes(1 << 22)
+        .with_max_batch_bytes(1 << 24)
+}

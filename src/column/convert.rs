@@ -1,0 +1,27 @@
+//! Values that become others one by one.
+
+use crate::error::{Error, ErrorKind, Result};
+use arrow_buffer::{ArrowNativeType, Buffer, NullBuffer};
+
+/// The converted values; zero where `nulls` says that there is none.
+///
+/// # Errors
+/// [`ErrorKind::ValueOutOfRange`] naming the first row for which `value` gives `None`, and what
+/// `complaint` says of its value.
+pub(super) fn convert<S: Copy, T: ArrowNativeType>(
+    values: impl Iterator<Item = S>,
+    nulls: Option<&NullBuffer>,
+    value: impl Fn(S) -> Option<T>,
+    complaint: impl Fn(S) -> String,
+) -> Result<Buffer> {
+    let converted = values.enumerate().map(|(row, from)| {
+        if nulls.is_some_and(|n| n.is_null(row)) {
+            return Ok(T::default());
+        }
+        value(from).ok_or_else(|| {
+            let message = format!("row {row}: {}", complaint(from));
+            Error::new(ErrorKind::ValueOutOfRange, message)
+        })
+    });
+    Ok(Buffer::from_vec(converted.collect::<Result<Vec<T>>>()?))
+}

@@ -1,0 +1,141 @@
+//! Spec: docs/format.md, "Arrow types": the native types of Amudai that no Arrow type stores alike.
+
+use super::label::{self, check_decimal};
+use crate::error::{Error, Result};
+use crate::format::{BasicType, DataType, decimal128};
+use arrow_schema::{DataType as ArrowType, TimeUnit};
+use std::sync::Arc;
+
+/// What becomes of native types where neither the shard nor the caller names an Arrow type.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct NativeTypes {
+    /// Unit of DateTime and KustoTimeSpan.
+    pub time_unit: TimeUnit,
+    /// Decimal digits of KustoDecimal.
+    pub decimal_precision: u8,
+    /// Digits after the decimal point of KustoDecimal.
+    pub decimal_scale: i8,
+}
+
+impl Default for NativeTypes {
+    /// Nanoseconds, and `Decimal128(38, 16)`.
+    fn default() -> Self {
+        Self {
+            time_unit: TimeUnit::Nanosecond,
+            decimal_precision: 38,
+            decimal_scale: 16,
+        }
+    }
+}
+
+/// A type of which Arrow has the meaning, but not the storage.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::column) enum NativeType {
+    /// u64 ticks of 100 ns since 0001-01-01.
+    DateTime,
+    /// i64 ticks of 100 ns.
+    TimeSpan,
+    /// A decimal128.
+    Decimal,
+    /// Bytes; JSON where Arrow's type says so.
+    Dynamic,
+}
+
+impl NativeType {
+    /// The native type of a leaf; `None` if it has none, or a label that does not go with the
+    /// storage.
+    pub(in crate::column) fn of(node: &DataType) -> Option<Self> {
+        match (node.basic_type, node.label()) {
+            (BasicType::DateTime, _) => Some(Self::DateTime),
+            (BasicType::Int64, label::KUSTO_TIME_SPAN) if node.signed => Some(Self::TimeSpan),
+            (BasicType::FixedSizeBinary, label::KUSTO_DECIMAL) if node.fixed_size == 16 => {
+                Some(Self::Decimal)
+            }
+            (BasicType::Binary, label::KUSTO_DYNAMIC) => Some(Self::Dynamic),
+            _ => None,
+        }
+    }
+
+    /// Whether a node, or one below it, has a native type.
+    pub(in crate::column) fn is_within(node: &DataType) -> bool {
+        let mut found = false;
+        node.walk(&mut |node| found |= Self::of(node).is_some());
+        found
+    }
+
+    /// The type that stores values of an Arrow type; `None` if there is none, or if the storage is
+    /// a matter of the extension type alone.
+    ///
+    /// # Errors
+    /// [`Unsupported`](crate::ErrorKind::Unsupported) for decimals that this build cannot convert,
+    /// [`InvalidArgument`](crate::ErrorKind::InvalidArgument) for those that Arrow forbids.
+    pub(super) fn for_arrow(arrow: &ArrowType, extension: Option<&str>) -> Result<Option<Self>> {
+        let extension = extension.unwrap_or_default();
+        Ok(match arrow {
+            ArrowType::Timestamp(..) | ArrowType::Date32 | ArrowType::Date64 => {
+                Some(Self::DateTime)
+            }
+            ArrowType::UInt64 if extension == label::KUSTO_DATE_TIME => Some(Self::DateTime),
+            ArrowType::Duration(_) => Some(Self::TimeSpan),
+            ArrowType::Int64 if extension == label::KUSTO_TIME_SPAN => Some(Self::TimeSpan),
+            decimal if decimal.is_decimal() => {
+                check_decimal(arrow).map_err(|e| Error::invalid(e.to_string()).caused_by(e))?;
+                decimal128::check_supported()?;
+                Some(Self::Decimal)
+            }
+            ArrowType::FixedSizeBinary(16) if extension == label::KUSTO_DECIMAL => {
+                Some(Self::Decimal)
+            }
+            text if text.is_string() && extension == label::JSON => Some(Self::Dynamic),
+            ArrowType::Binary | ArrowType::LargeBinary | ArrowType::BinaryView
+                if extension == label::KUSTO_DYNAMIC =>
+            {
+                Some(Self::Dynamic)
+            }
+            _ => None,
+        })
+    }
+
+    /// The nameless node of the type.
+    pub(super) fn node(self) -> DataType {
+        let labelled = |basic_type, name| DataType {
+            extended_type: Some(label::label(name, &[])),
+            ..DataType::new(basic_type, "")
+        };
+        match self {
+            Self::DateTime => DataType::new(BasicType::DateTime, ""),
+            Self::TimeSpan => DataType {
+                signed: true,
+                ..labelled(BasicType::Int64, label::KUSTO_TIME_SPAN)
+            },
+            Self::Decimal => DataType {
+                fixed_size: 16,
+                ..labelled(BasicType::FixedSizeBinary, label::KUSTO_DECIMAL)
+            },
+            Self::Dynamic => labelled(BasicType::Binary, label::KUSTO_DYNAMIC),
+        }
+    }
+
+    /// # Errors
+    /// [`InvalidArgument`](crate::ErrorKind::InvalidArgument) for a decimal that Arrow forbids.
+    pub(super) fn arrow_type(self, types: &NativeTypes) -> Result<ArrowType> {
+        Ok(match self {
+            Self::DateTime => ArrowType::Timestamp(types.time_unit, Some(Arc::from("UTC"))),
+            Self::TimeSpan => ArrowType::Duration(types.time_unit),
+            Self::Decimal => {
+                let (precision, scale) = (types.decimal_precision, types.decimal_scale);
+                let decimal = match precision {
+                    0..=38 => ArrowType::Decimal128(precision, scale),
+                    _ => ArrowType::Decimal256(precision, scale),
+                };
+                check_decimal(&decimal).map_err(|e| {
+                    let message = format!("the type to read KustoDecimal as: {e}");
+                    Error::invalid(message).caused_by(e)
+                })?;
+                decimal
+            }
+            // Nothing says that the bytes are text.
+            Self::Dynamic => ArrowType::LargeBinary,
+        })
+    }
+}

@@ -1,0 +1,306 @@
+//! Decompressing with a table of FSST symbols.
+
+use crate::error::{Error, Result};
+use arrow_buffer::MutableBuffer;
+
+/// Longest symbol, in bytes.
+pub(crate) const MAX_SYMBOL: usize = 8;
+
+/// The code before a byte that stands for itself.
+const ESCAPE: u8 = 255;
+
+/// Codes that are looked at together.
+const STEP: usize = 8;
+
+/// Room behind the values: every symbol of a step is stored whole.
+const SLACK: usize = STEP * MAX_SYMBOL;
+
+/// Symbols of 1 to 8 bytes by their code.
+#[derive(Debug)]
+pub(crate) struct Symbols {
+    /// First byte lowest; whatever stands behind a symbol gets overwritten by the next one.
+    words: [u64; 256],
+    /// At most `MAX_SYMBOL`.
+    lengths: [u8; 256],
+    /// Codes below this have symbols.
+    count: u8,
+}
+
+impl Symbols {
+    /// The symbols with codes from 0 on; as many lengths as symbols.
+    ///
+    /// # Errors
+    /// [`Corrupt`](crate::ErrorKind::Corrupt) for a length that is not 1 to 8, and for more than
+    /// 255 symbols.
+    pub(crate) fn try_new(symbols: &[[u8; MAX_SYMBOL]], lengths: &[u8]) -> Result<Self> {
+        let count = u8::try_from(symbols.len())
+            .ok()
+            .filter(|count| usize::from(*count) == lengths.len())
+            .ok_or_else(|| {
+                Error::corrupt(format!(
+                    "expected up to 255 symbols and as many lengths, found {} and {}",
+                    symbols.len(),
+                    lengths.len()
+                ))
+            })?;
+        let legal = 1..=MAX_SYMBOL;
+        if let Some(length) = lengths.iter().find(|l| !legal.contains(&usize::from(**l))) {
+            return Err(Error::corrupt(format!(
+                "expected symbols of 1 to {MAX_SYMBOL} bytes, found {length}"
+            )));
+        }
+        let mut table = Self {
+            words: [0; 256],
+            lengths: [0; 256],
+            count,
+        };
+        for (slot, symbol) in table.words.iter_mut().zip(symbols) {
+            *slot = u64::from_le_bytes(*symbol);
+        }
+        table.lengths[..lengths.len()].copy_from_slice(lengths);
+        Ok(table)
+    }
+
+    /// Appends the bytes that `src` stands for, which must be `total`.
+    ///
+    /// # Errors
+    /// [`Corrupt`](crate::ErrorKind::Corrupt) if they are not, and for a code without a symbol;
+    /// `out` keeps its length then.
+    pub(crate) fn decompress(
+        &self,
+        src: &[u8],
+        total: usize,
+        out: &mut MutableBuffer,
+    ) -> Result<()> {
+        if total > src.len().saturating_mul(MAX_SYMBOL) {
+            return Err(Error::corrupt(format!(
+                "{} bytes of FSST cannot hold {total} bytes",
+                src.len()
+            )));
+        }
+        out.reserve(total + SLACK);
+        let start = out.len();
+        let mut dst = Cursor {
+            // SAFETY: the start lies within the allocation, which has room for `total + SLACK`
+            // bytes behind it.
+            ptr: unsafe { out.as_mut_ptr().add(start) },
+            at: 0,
+        };
+        let mut rest = src;
+        while let Some((step, behind)) = rest.split_first_chunk::<STEP>() {
+            if dst.at > total {
+                return Err(too_long(total));
+            }
+            let codes = u64::from_le_bytes(*step);
+            let others = bytes_from(codes, self.count);
+            if others == 0 {
+                for &code in step {
+                    // SAFETY: at most `total` bytes are behind the cursor before the step, and
+                    // at most `SLACK` are stored in it.
+                    unsafe { dst.push(self, code) };
+                }
+                rest = behind;
+                continue;
+            }
+            let symbols = others.trailing_zeros() as usize / 8;
+            for &code in &step[..symbols] {
+                // SAFETY: as above, and there is a byte of room left: fewer than `STEP` symbols.
+                unsafe { dst.push(self, code) };
+            }
+            let (byte, behind) = escaped(&rest[symbols..])?;
+            // SAFETY: as above.
+            unsafe { dst.push_byte(byte) };
+            rest = behind;
+        }
+        while let Some((&code, behind)) = rest.split_first() {
+            if dst.at > total {
+                return Err(too_long(total));
+            }
+            if code < self.count {
+                // SAFETY: at most `total` bytes are behind the cursor.
+                unsafe { dst.push(self, code) };
+                rest = behind;
+            } else {
+                let (byte, behind) = escaped(rest)?;
+                // SAFETY: as above.
+                unsafe { dst.push_byte(byte) };
+                rest = behind;
+            }
+        }
+        if dst.at > total {
+            return Err(too_long(total));
+        }
+        if dst.at < total {
+            return Err(Error::corrupt(format!(
+                "expected {total} decompressed bytes, found {}",
+                dst.at
+            )));
+        }
+        // SAFETY: `total` bytes behind `start` were stored, one after the other.
+        unsafe { out.set_len(start + total) };
+        Ok(())
+    }
+}
+
+#[cold]
+fn too_long(total: usize) -> Error {
+    Error::corrupt(format!("FSST data exceeds {total} bytes"))
+}
+
+/// The byte behind the escape that `rest` starts with, and what follows it.
+fn escaped(rest: &[u8]) -> Result<(u8, &[u8])> {
+    match rest {
+        [ESCAPE, byte, behind @ ..] => Ok((*byte, behind)),
+        [ESCAPE] => Err(Error::corrupt("FSST data ends after an escape")),
+        [code, ..] => Err(Error::corrupt(format!("FSST code {code} has no symbol"))),
+        [] => Err(Error::corrupt("FSST data ends before a code")),
+    }
+}
+
+/// The high bit of every byte of `word` that is at least `least`.
+#[inline(always)]
+fn bytes_from(word: u64, least: u8) -> u64 {
+    const ONES: u64 = u64::MAX / 255;
+    const HIGH: u64 = ONES << 7;
+    let least = u64::from(least) * ONES;
+    // The high bits are kept out of the subtraction, so that nothing is borrowed across bytes.
+    let low = (word | HIGH) - (least & !HIGH);
+    ((word & low) | ((word | low) & !least)) & HIGH
+}
+
+/// Where the next symbol goes.
+struct Cursor {
+    ptr: *mut u8,
+    /// Bytes behind the cursor.
+    at: usize,
+}
+
+impl Cursor {
+    /// Appends a symbol.
+    ///
+    /// # Safety
+    /// There is room for `MAX_SYMBOL` bytes at the cursor.
+    #[inline(always)]
+    unsafe fn push(&mut self, symbols: &Symbols, code: u8) {
+        let word = symbols.words[usize::from(code)].to_le();
+        // SAFETY: the caller has checked the room.
+        unsafe { self.ptr.add(self.at).cast::<u64>().write_unaligned(word) };
+        self.at += usize::from(symbols.lengths[usize::from(code)]);
+    }
+
+    /// Appends a byte.
+    ///
+    /// # Safety
+    /// There is room for it at the cursor.
+    #[inline(always)]
+    unsafe fn push_byte(&mut self, byte: u8) {
+        // SAFETY: the caller has checked the room.
+        unsafe { self.ptr.add(self.at).write(byte) };
+        self.at += 1;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn table() -> Symbols {
+        let symbols = [
+            *b"ab------",
+            *b"the -+-+",
+            *b"12345678",
+            *b"x\0\0\0\0\0\0\0",
+        ];
+        Symbols::try_new(&symbols, &[2, 4, 8, 1]).unwrap()
+    }
+
+    /// One code after the other, nothing clever.
+    fn plainly(table: &Symbols, src: &[u8]) -> Option<Vec<u8>> {
+        let mut out = Vec::new();
+        let mut codes = src.iter();
+        while let Some(&code) = codes.next() {
+            if code < table.count {
+                let word = table.words[usize::from(code)].to_le_bytes();
+                out.extend_from_slice(&word[..usize::from(table.lengths[usize::from(code)])]);
+            } else if code == ESCAPE {
+                out.push(*codes.next()?);
+            } else {
+                return None;
+            }
+        }
+        Some(out)
+    }
+
+    fn run(table: &Symbols, src: &[u8], total: usize) -> Option<Vec<u8>> {
+        let mut out = MutableBuffer::new(0);
+        out.extend_from_slice(b"before");
+        let result = table.decompress(src, total, &mut out);
+        assert_eq!(out.as_slice()[..6], *b"before");
+        match result {
+            Ok(()) => Some(out.as_slice()[6..].to_vec()),
+            Err(_) => {
+                assert_eq!(out.len(), 6);
+                None
+            }
+        }
+    }
+
+    #[test]
+    fn steps_give_what_single_codes_give() {
+        let table = table();
+        let mut seed = 1u64;
+        for case in 0..3000 {
+            let len = case % 40;
+            let src: Vec<u8> = (0..len)
+                .map(|_| {
+                    seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+                    match seed >> 58 {
+                        0 => 255,
+                        1 if case % 5 == 0 => 77,
+                        other => (other & 3) as u8,
+                    }
+                })
+                .collect();
+            let want = plainly(&table, &src);
+            let total = want.as_ref().map_or(len, Vec::len);
+            assert_eq!(run(&table, &src, total), want, "{src:?}");
+            if want.is_some() {
+                assert_eq!(run(&table, &src, total + 1), None);
+                assert_eq!(
+                    total.checked_sub(1).and_then(|t| run(&table, &src, t)),
+                    None
+                );
+                assert_eq!(run(&table, &src, total / 2).is_some(), total == 0);
+            }
+        }
+    }
+
+    #[test]
+    fn bytes_are_compared_alone() {
+        for least in 0..=255 {
+            for byte in 0..=255u8 {
+                let word = u64::from_le_bytes([byte, 0, byte, 255, 1, byte, 128, 127]);
+                let want =
+                    [byte, 0, byte, 255, 1, byte, 128, 127].map(|b| (b >= least) as u8 * 128);
+                assert_eq!(bytes_from(word, least), u64::from_le_bytes(want));
+            }
+        }
+    }
+
+    #[test]
+    fn illegal_tables_are_refused() {
+        let symbol = [*b"abcdefgh"];
+        assert!(Symbols::try_new(&symbol, &[0]).is_err());
+        assert!(Symbols::try_new(&symbol, &[9]).is_err());
+        assert!(Symbols::try_new(&symbol, &[]).is_err());
+        assert!(Symbols::try_new(&[[0; 8]; 256], &[1; 256]).is_err());
+        let full = Symbols::try_new(&[[7; 8]; 255], &[8; 255]).unwrap();
+        assert_eq!(run(&full, &[254; 9], 72), Some(vec![7; 72]));
+        let none = Symbols::try_new(&[], &[]).unwrap();
+        assert_eq!(
+            run(&none, &[255, 1, 255, 255, 255, 3, 255, 4, 255, 5], 5),
+            Some(vec![1, 255, 3, 4, 5])
+        );
+        assert_eq!(run(&none, &[0; 8], 8), None);
+    }
+}

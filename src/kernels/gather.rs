@@ -1,0 +1,135 @@
+//! Values of a dictionary, in the order of codes.
+
+use super::bytes::{GATHER_SLACK, Offset, gather_bytes};
+use crate::error::{Error, Result};
+use arrow_array::types::ByteArrayType;
+use arrow_array::{Array, GenericByteArray};
+use arrow_buffer::{
+    ArrowNativeType, Buffer, MutableBuffer, NullBuffer, OffsetBuffer, ScalarBuffer,
+};
+
+/// Bytes up to which entries are copied, so that all of them can be gathered the fast way.
+const PADDED_BYTES: usize = 16 << 10;
+
+/// The entries that codes name, one after the other; empty values at null positions, whose codes
+/// do not matter. `None` if offsets of the type are too narrow for all bytes together.
+///
+/// # Errors
+/// [`Corrupt`](crate::ErrorKind::Corrupt) if a code names no entry, or there is not one null bit
+/// per code.
+pub(crate) fn gather_entries<T: ByteArrayType<Offset: Offset>>(
+    entries: &GenericByteArray<T>,
+    codes: &[u32],
+    nulls: Option<NullBuffer>,
+) -> Result<Option<GenericByteArray<T>>> {
+    let count = entries.len();
+    let hidden;
+    let codes = match &nulls {
+        None => codes,
+        Some(nulls) if nulls.len() == codes.len() => {
+            // One entry more, of no bytes, for what is null.
+            let empty = u32::try_from(count).unwrap_or(u32::MAX);
+            let code = |(code, valid): (&u32, bool)| if valid { *code } else { empty };
+            hidden = codes.iter().zip(nulls).map(code).collect::<Vec<_>>();
+            &hidden
+        }
+        Some(nulls) => {
+            return Err(Error::corrupt(format!(
+                "expected presence of {} values, found {}",
+                codes.len(),
+                nulls.len()
+            )));
+        }
+    };
+    let largest = codes.iter().copied().fold(0, u32::max).as_usize();
+    if !codes.is_empty() && largest >= count + usize::from(nulls.is_some()) {
+        return Err(Error::corrupt(format!(
+            "code {largest} of a dictionary of {count} entries"
+        )));
+    }
+    let mut table: Vec<u64> = entries
+        .value_offsets()
+        .iter()
+        .map(|offset| offset.as_usize() as u64)
+        .collect();
+    table.extend(table.last().copied());
+    let lengths: Vec<u64> = table.windows(2).map(|ends| ends[1] - ends[0]).collect();
+    let mut offsets = Vec::with_capacity(codes.len() + 1);
+    let mut end = 0u64;
+    offsets.push(T::Offset::of(0));
+    for code in codes {
+        end = end.saturating_add(lengths[code.as_usize()]);
+        offsets.push(T::Offset::of(end));
+    }
+    let Some(total) = usize::try_from(end)
+        .ok()
+        .filter(|_| end <= T::Offset::LARGEST)
+    else {
+        return Ok(None);
+    };
+    let mut values = MutableBuffer::from_len_zeroed(total + GATHER_SLACK);
+    let mut data = entries.value_data();
+    let padded;
+    if data.len() <= PADDED_BYTES {
+        // The last entries then have as much room behind them as the others.
+        padded = [data, &[0; GATHER_SLACK]].concat();
+        data = &padded;
+    }
+    gather_bytes(codes, &table, data, &mut values);
+    let values = Buffer::from(values).slice_with_length(0, total);
+    // SAFETY: offsets ascend from 0 to `total`.
+    let offsets = unsafe { OffsetBuffer::new_unchecked(ScalarBuffer::from(offsets)) };
+    // SAFETY: the offsets ascend and end with the values, the nulls fit, and every value is a whole
+    // entry of a valid array, or empty, so that it is text where the type asks for it.
+    let array = unsafe { GenericByteArray::new_unchecked(offsets, values, nulls) };
+    Ok(Some(array))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use arrow_array::{BinaryArray, LargeStringArray, StringArray};
+
+    const TEXTS: [&str; 5] = [
+        "",
+        "é",
+        "a text that is much longer than thirty-two bytes",
+        "b",
+        "ß",
+    ];
+
+    #[test]
+    fn entries_follow_the_codes() {
+        let entries = StringArray::from_iter_values(TEXTS).slice(1, 4);
+        let codes = [3, 1, 1, 0, 2];
+        let got = gather_entries(&entries, &codes, None).unwrap().unwrap();
+        got.to_data().validate_full().unwrap();
+        assert!(got.iter().eq(codes.map(|c| Some(TEXTS[c as usize + 1]))));
+    }
+
+    #[test]
+    fn null_positions_are_empty_whatever_their_code() {
+        let entries = LargeStringArray::from_iter_values(TEXTS);
+        let nulls = NullBuffer::from(vec![true, false, true]);
+        let got = gather_entries(&entries, &[4, 77, 1], Some(nulls))
+            .unwrap()
+            .unwrap();
+        assert_eq!(
+            got,
+            LargeStringArray::from(vec![Some("ß"), None, Some("é")])
+        );
+        assert_eq!(got.value(1), "");
+    }
+
+    #[test]
+    fn what_does_not_fit_is_an_error() {
+        let entries = BinaryArray::from_iter_values([b"x"]);
+        assert!(gather_entries(&entries, &[0, 1], None).is_err());
+        assert!(gather_entries(&entries, &[0, 0], Some(NullBuffer::new_null(3))).is_err());
+        let none = BinaryArray::from_iter_values(Vec::<&[u8]>::new());
+        assert_eq!(gather_entries(&none, &[], None).unwrap().unwrap().len(), 0);
+        assert!(gather_entries(&none, &[0], None).is_err());
+        let long = BinaryArray::from_iter_values([vec![0; 1 << 20]]);
+        assert!(gather_entries(&long, &[0; 2048], None).unwrap().is_none());
+    }
+}

@@ -1,0 +1,204 @@
+//! Rows of a shard in order, as RecordBatches.
+
+use super::columns::Column;
+use super::fetch::{Bench, Fetched, drive};
+use super::metadata::{WINDOW, ready};
+use super::plan::{StripeReader, open_fields, record_batch, stripe_of};
+use super::shard::Shard;
+use super::source::{ReadState, StripeFields};
+use crate::buffer::{Selection, Storage};
+use crate::error::{Error, ErrorKind, Result, Within};
+use arrow_array::{ArrayRef, RecordBatch, UInt64Array};
+use arrow_schema::SchemaRef;
+use std::ops::Range;
+use std::sync::Arc;
+
+/// What is read of each row, and how.
+#[derive(Debug, Clone)]
+pub(super) struct RowFormat {
+    pub(super) shard: Shard,
+    pub(super) columns: Arc<[Column]>,
+    pub(super) schema: SchemaRef,
+    /// Whether the last column is the number of the row.
+    pub(super) row_number: bool,
+    /// Most rows of a batch.
+    pub(super) batch_size: u64,
+}
+
+/// Reads a range of rows, batch by batch, on the thread that asks for them.
+#[derive(Debug)]
+pub(super) struct RowReader {
+    format: RowFormat,
+    /// Rows that are still to be read.
+    rows: Range<u64>,
+    stripe: Option<OpenStripe>,
+    state: ReadState,
+    fetched: Fetched,
+}
+
+/// The stripe that is being read.
+#[derive(Debug)]
+struct OpenStripe {
+    fields: StripeFields,
+    /// Its rows, by number in the shard.
+    rows: Range<u64>,
+    /// Rows whose bytes have been fetched, by number in the stripe.
+    window: Range<u64>,
+    /// Rows that are fetched at a time.
+    window_rows: u64,
+}
+
+impl RowReader {
+    pub(super) fn new(format: RowFormat, rows: Range<u64>) -> Self {
+        Self {
+            format,
+            rows,
+            stripe: None,
+            state: ReadState::default(),
+            fetched: Fetched::default(),
+        }
+    }
+
+    /// Rows that have not been read yet.
+    pub(super) fn remaining_rows(&self) -> u64 {
+        self.rows.end - self.rows.start
+    }
+
+    fn next_batch(&mut self) -> Result<Option<RecordBatch>> {
+        if self.rows.is_empty() {
+            return Ok(None);
+        }
+        self.open_stripe()?;
+        let Some(stripe) = &mut self.stripe else {
+            return Ok(None);
+        };
+        let start = self.rows.start - stripe.rows.start;
+        let most = (self.rows.end.min(stripe.rows.end)) - stripe.rows.start;
+        let mut rows = start..most.min(start.saturating_add(self.format.batch_size));
+        let (inner, state) = (&self.format.shard.inner, &mut self.state);
+        let artifacts = &inner.artifacts;
+        if rows.end > stripe.window.end || rows.start < stripe.window.start {
+            self.fetched.clear();
+            let border = (rows.start + stripe.window_rows) / WINDOW * WINDOW;
+            let window = rows.start..border.max(rows.end).min(most);
+            let selection = Selection::range(window.clone());
+            drive(artifacts, &mut self.fetched, |bench| {
+                let mut reader = StripeReader {
+                    metadata: inner,
+                    bench,
+                    fields: &stripe.fields,
+                    state,
+                    sequential: true,
+                };
+                Ok(reader
+                    .fetch(&self.format.columns, &selection)?
+                    .then_some(()))
+            })?;
+            stripe.window = window;
+        }
+        let columns = loop {
+            let selection = Selection::range(rows.clone());
+            let bench = Bench::new(artifacts, &self.fetched);
+            let mut reader = StripeReader {
+                metadata: inner,
+                bench: &bench,
+                fields: &stripe.fields,
+                state,
+                sequential: true,
+            };
+            let place = || {
+                let first = stripe.rows.start;
+                format!("rows {}..{}", first + rows.start, first + rows.end)
+            };
+            match reader.read(&self.format.columns, &selection) {
+                // Fewer rows may fit where all do not; a single row that does not is an error.
+                Err(e) if e.kind() == ErrorKind::OffsetOverflow && rows.end - rows.start > 1 => {
+                    rows.end = rows.start + (rows.end - rows.start) / 2;
+                }
+                read => {
+                    break read.within(place).within(|| artifacts.name().to_owned())?;
+                }
+            }
+        };
+        let first = stripe.rows.start + rows.start;
+        let count = rows.end - rows.start;
+        let batch = self.batch(columns, first, count)?;
+        self.rows.start += count;
+        Ok(Some(batch))
+    }
+
+    fn batch(&self, mut columns: Vec<ArrayRef>, first: u64, count: u64) -> Result<RecordBatch> {
+        if self.format.row_number {
+            let numbers = UInt64Array::from_iter_values(first..first + count);
+            columns.push(Arc::new(numbers));
+        }
+        record_batch(&self.format.schema, columns, crate::error::to_usize(count)?)
+            .within(|| self.format.shard.inner.artifacts.name().to_owned())
+    }
+
+    /// Opens the stripe of the next row, unless it is open.
+    fn open_stripe(&mut self) -> Result<()> {
+        let row = self.rows.start;
+        if self
+            .stripe
+            .as_ref()
+            .is_some_and(|stripe| stripe.rows.contains(&row))
+        {
+            return Ok(());
+        }
+        self.fetched.clear();
+        self.state.clear();
+        let (inner, columns) = (&self.format.shard.inner, &self.format.columns);
+        let opened = drive(&inner.artifacts, &mut self.fetched, |bench| {
+            let stripes = ready!(inner.stripes(bench));
+            let (ordinal, directory) = stripe_of(stripes, row)
+                .ok_or_else(|| Error::corrupt(format!("no stripe holds row {row}")))?;
+            let count = directory.total_record_count;
+            let fields = ready!(open_fields(inner, bench, ordinal, count, columns));
+            let first = directory.record_offset;
+            Ok(Some((fields, first..first + count)))
+        })?;
+        self.fetched.clear();
+        let (fields, rows) = opened;
+        let window_rows = window_rows(
+            &fields,
+            rows.end - rows.start,
+            inner.artifacts.options().fetch_bytes(),
+        );
+        self.stripe = Some(OpenStripe {
+            fields,
+            rows,
+            window: 0..0,
+            window_rows,
+        });
+        Ok(())
+    }
+}
+
+/// Rows whose bytes come to about `fetch_bytes`, a multiple of the window that blocks end at.
+fn window_rows(fields: &StripeFields, rows: u64, fetch_bytes: u64) -> u64 {
+    let mut bytes = 0u64;
+    for layout in fields.layouts() {
+        if let Storage::Buffers(buffers) = &layout.storage {
+            for buffer in buffers.streams() {
+                bytes = bytes.saturating_add(buffer.place.range.len());
+            }
+        }
+    }
+    let windows = rows.div_ceil(WINDOW).max(1);
+    let per_window = (bytes / windows).max(1);
+    (fetch_bytes / per_window).clamp(1, windows) * WINDOW
+}
+
+impl Iterator for RowReader {
+    type Item = Result<RecordBatch>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let next = self.next_batch();
+        if next.is_err() {
+            // What comes after a damaged place is not the next rows.
+            self.rows.start = self.rows.end;
+        }
+        next.transpose()
+    }
+}

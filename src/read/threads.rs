@@ -1,0 +1,115 @@
+//! Rows of a shard in order, decoded by several threads.
+
+use super::rows::{RowFormat, RowReader};
+use super::windows::windows;
+use crate::error::{Error, ErrorKind, Result};
+use arrow_array::RecordBatch;
+use std::collections::VecDeque;
+use std::ops::Range;
+use std::sync::mpsc::{Receiver, TryRecvError, sync_channel};
+
+/// The batches of a window, up to the first that cannot be read.
+type Window = Vec<Result<RecordBatch>>;
+
+/// Reads windows of rows as tasks on rayon's threads, and gives their batches in order.
+#[derive(Debug)]
+pub(super) struct ThreadedReader {
+    format: RowFormat,
+    /// Windows that no task reads yet.
+    windows: VecDeque<Range<u64>>,
+    /// What tasks have read or are reading, in order.
+    tasks: VecDeque<Receiver<Window>>,
+    /// Tasks at a time.
+    threads: usize,
+    /// Batches of the windows that have been read.
+    ready: VecDeque<Result<RecordBatch>>,
+    remaining: u64,
+}
+
+impl ThreadedReader {
+    pub(super) fn try_new(format: RowFormat, rows: Range<u64>, threads: usize) -> Result<Self> {
+        let remaining = rows.end - rows.start;
+        let mut reader = Self {
+            windows: windows(&format.shard, rows, format.batch_size)?.into(),
+            format,
+            tasks: VecDeque::new(),
+            threads,
+            ready: VecDeque::new(),
+            remaining,
+        };
+        reader.start_tasks();
+        Ok(reader)
+    }
+
+    /// Rows that have not been given yet.
+    pub(super) fn remaining_rows(&self) -> u64 {
+        self.remaining
+    }
+
+    /// Starts as many tasks as may run, and one more for each thread to go on with.
+    fn start_tasks(&mut self) {
+        while self.tasks.len() < 2 * self.threads
+            && let Some(rows) = self.windows.pop_front()
+        {
+            let (sender, receiver) = sync_channel(1);
+            let reader = RowReader::new(self.format.clone(), rows);
+            rayon::spawn(move || {
+                // A reader that is gone wants no batches.
+                drop(sender.send(reader.collect()));
+            });
+            self.tasks.push_back(receiver);
+        }
+    }
+
+    fn stop(&mut self) {
+        self.windows.clear();
+        self.tasks.clear();
+        self.ready.clear();
+        self.remaining = 0;
+    }
+}
+
+impl Iterator for ThreadedReader {
+    type Item = Result<RecordBatch>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        while self.ready.is_empty() {
+            let task = self.tasks.pop_front()?;
+            self.ready.extend(receive(&task));
+            self.start_tasks();
+        }
+        let batch = self.ready.pop_front()?;
+        match &batch {
+            Ok(batch) => {
+                self.remaining = self.remaining.saturating_sub(batch.num_rows() as u64);
+            }
+            Err(_) => self.stop(),
+        }
+        Some(batch)
+    }
+}
+
+/// Waits for a task. A thread of the pool works on other tasks meanwhile, so that a pool of one
+/// thread does not wait for itself.
+fn receive(task: &Receiver<Window>) -> Window {
+    let lost = || {
+        vec![Err(Error::new(
+            ErrorKind::Io,
+            "a task of the scan panicked",
+        ))]
+    };
+    if rayon::current_thread_index().is_none() {
+        return task.recv().unwrap_or_else(|_| lost());
+    }
+    loop {
+        match task.try_recv() {
+            Ok(read) => return read,
+            Err(TryRecvError::Disconnected) => return lost(),
+            Err(TryRecvError::Empty) => {
+                if rayon::yield_now() == Some(rayon::Yield::Idle) {
+                    std::thread::yield_now();
+                }
+            }
+        }
+    }
+}

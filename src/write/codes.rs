@@ -1,0 +1,177 @@
+//! Spec: Chapter 6, "Value Dictionary": codes of a stripe field, and the dictionary they refer to.
+
+use super::interner::Interner;
+use super::number::{NumberEncoder, Settings};
+use crate::buffer::{DictionaryInput, FinishedBuffer};
+use crate::encoding::NumberKind;
+use crate::error::{Error, Result};
+use crate::format::{BasicType, BufferKind};
+use arrow_buffer::{ArrowNativeType, BooleanBuffer, NullBuffer};
+use std::cmp::Reverse;
+
+/// Stands for a position that is null.
+pub(super) const NULL: u32 = u32::MAX;
+
+/// What the entries of a dictionary are.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct EntryType {
+    pub(super) value_type: BasicType,
+    /// Bytes of an entry, if all have the same size.
+    pub(super) width: Option<usize>,
+    /// How the bits of entries that are numbers are read.
+    pub(super) kind: Option<NumberKind>,
+    /// Whether codes keep the order in which the entries came.
+    pub(super) ordered: bool,
+}
+
+/// The codes of a stripe field so far, and the values that they stand for.
+#[derive(Debug, Default)]
+pub(super) struct Codes {
+    entries: Interner,
+    codes: Vec<u32>,
+    nulls: usize,
+}
+
+impl Codes {
+    pub(super) fn entries(&self) -> &Interner {
+        &self.entries
+    }
+
+    pub(super) fn entries_mut(&mut self) -> &mut Interner {
+        &mut self.entries
+    }
+
+    /// One code per position, [`NULL`] where it is null.
+    pub(super) fn codes(&self) -> &[u32] {
+        &self.codes
+    }
+
+    /// Appends the code of an entry, or [`NULL`].
+    pub(super) fn push(&mut self, code: u32) {
+        self.nulls += usize::from(code == NULL);
+        self.codes.push(code);
+    }
+
+    /// Forgets all positions from `len` on; entries stay.
+    pub(super) fn truncate(&mut self, len: usize) {
+        let gone = &self.codes[len..];
+        self.nulls -= gone.iter().filter(|&&code| code == NULL).count();
+        self.codes.truncate(len);
+    }
+
+    /// Bytes held in memory.
+    pub(super) fn memory_size(&self) -> usize {
+        self.entries.memory_size() + 4 * self.codes.capacity()
+    }
+
+    /// The finished buffers, codes and dictionary, and the number of entries. The most frequent
+    /// entry gets code 0, unless the order is to be kept.
+    pub(super) fn finish(
+        self,
+        entry: EntryType,
+        settings: Settings,
+    ) -> Result<(Vec<FinishedBuffer>, u64)> {
+        let Self {
+            entries,
+            mut codes,
+            nulls,
+        } = self;
+        let count = u32::try_from(entries.len()).unwrap_or(NULL);
+        let mut order: Vec<u32> = (0..count).collect();
+        if !entry.ordered {
+            let mut frequencies = vec![0u32; entries.len()];
+            for &code in codes.iter().filter(|&&code| code != NULL) {
+                frequencies[code.as_usize()] += 1;
+            }
+            order.sort_by_key(|code| Reverse(frequencies[code.as_usize()]));
+            let mut renumbered = vec![0; entries.len()];
+            for (new, old) in (0..).zip(&order) {
+                renumbered[old.as_usize()] = new;
+            }
+            for code in codes.iter_mut().filter(|code| **code != NULL) {
+                *code = renumbered[code.as_usize()];
+            }
+        }
+        let null_entry = !settings.capabilities.presence_beside_dictionary && nulls > 0;
+        let dictionary = encode_entries(&entries, &order, null_entry, entry, settings)?;
+        let settings = Settings {
+            embedded_presence: false,
+            ..settings
+        };
+        let mut encoder = NumberEncoder::new(NumberKind::Unsigned, settings);
+        if null_entry {
+            for code in codes.iter_mut().filter(|code| **code == NULL) {
+                *code = count;
+            }
+        }
+        let present = (nulls > 0 && !null_entry).then(|| {
+            let bits = BooleanBuffer::collect_bool(codes.len(), |i| codes[i] != NULL);
+            NullBuffer::new(bits)
+        });
+        encoder.push(&codes, present.as_ref())?;
+        let buffers = vec![
+            encoder.finish(BufferKind::Data)?,
+            FinishedBuffer::dictionary(dictionary),
+        ];
+        Ok((buffers, u64::from(count) + u64::from(null_entry)))
+    }
+}
+
+/// The bytes of a dictionary of the entries in that order, and of a null entry after them.
+fn encode_entries(
+    entries: &Interner,
+    order: &[u32],
+    null_entry: bool,
+    entry: EntryType,
+    settings: Settings,
+) -> Result<Vec<u8>> {
+    let width = entry.width.unwrap_or(0);
+    let mut values = Vec::with_capacity(entries.byte_len() + width);
+    let mut offsets = Vec::with_capacity(order.len() + 2);
+    offsets.push(0);
+    for &code in order {
+        values.extend_from_slice(entries.entry(code));
+        offsets.push(values.len() as u64);
+    }
+    let mut count = u32::try_from(order.len()).unwrap_or(NULL);
+    let mut sorted: Vec<u32> = (0..count).collect();
+    sorted.sort_by(|&a, &b| {
+        let of = |new: u32| entries.entry(order[new.as_usize()]);
+        match entry.kind {
+            Some(kind) => number_key(of(a), kind).cmp(&number_key(of(b), kind)),
+            None => of(a).cmp(of(b)),
+        }
+    });
+    let null_id = null_entry.then_some(count);
+    if null_entry {
+        values.resize(values.len() + width, 0);
+        offsets.push(values.len() as u64);
+        count += 1;
+    }
+    let fixed_value_size =
+        u32::try_from(width).map_err(|_| Error::invalid("a fixed size exceeds 32 bits"))?;
+    let input = DictionaryInput {
+        value_type: entry.value_type,
+        count,
+        null_id,
+        fixed_value_size,
+        values: &values,
+        offsets: entry.width.is_none().then_some(&offsets[..]),
+        sorted_ids: &sorted,
+    };
+    Ok(input.encode(settings.capabilities.spec_dictionary_header))
+}
+
+/// A number of up to 8 bytes, as an integer that sorts like it; floats by total order.
+fn number_key(bytes: &[u8], kind: NumberKind) -> u64 {
+    let mut word = [0; 8];
+    word[8 - bytes.len()..].copy_from_slice(bytes);
+    let bits = u64::from_le_bytes(word);
+    let sign = 1 << 63;
+    match kind {
+        NumberKind::Unsigned => bits,
+        NumberKind::Signed => bits ^ sign,
+        NumberKind::Float if bits & sign == 0 => bits ^ sign,
+        NumberKind::Float => !bits,
+    }
+}

@@ -1,0 +1,148 @@
+//! Spec: docs/format.md, "Differences in meaning": which encodings readers of a wire take.
+
+use crate::encoding::{bytes, number::Plan};
+use crate::format::Capabilities;
+
+/// Most encodings one below the other, the outermost counted.
+const MAX_DEPTH: u32 = 4;
+
+/// Whether readers of the wire take numbers that are encoded so.
+pub(super) fn takes_numbers(plan: &Plan, capabilities: &Capabilities) -> bool {
+    capabilities.every_nesting || outer(plan)
+}
+
+/// Whether readers of the wire take byte strings, of a fixed size or not, that are encoded so.
+pub(super) fn takes_bytes(plan: &bytes::Plan, fixed: bool, capabilities: &Capabilities) -> bool {
+    use bytes::Plan as P;
+    let below = |part: &Option<Plan>| {
+        capabilities.every_nesting || part.as_ref().is_none_or(|plan| inner(plan, MAX_DEPTH - 1))
+    };
+    match plan {
+        P::Plain => true,
+        // A block that violates it becomes a BlockDictionary.
+        P::SingleValue => !fixed || capabilities.fixed_size_block_dictionaries,
+        P::BlockDictionary { codes, lengths } => {
+            (!fixed || capabilities.fixed_size_block_dictionaries)
+                && (capabilities.every_nesting || inner(codes, MAX_DEPTH - 1))
+                && below(lengths)
+        }
+        P::Fsst { offsets, .. } | P::Zstd { offsets, .. } | P::Lz4 { offsets } => below(offsets),
+    }
+}
+
+/// Whether the reference takes the plan for a whole block.
+fn outer(plan: &Plan) -> bool {
+    let below = |plan: &Plan| inner(plan, MAX_DEPTH - 1);
+    let part = |part: &Option<Box<Plan>>| part.as_deref().is_none_or(below);
+    match plan {
+        Plan::ZigZag { values } => below(values),
+        Plan::Alp { integers } => below(integers),
+        // The distinct values follow the codes without padding, and only raw ones may be unaligned.
+        Plan::BlockDictionary { codes, values } => below(codes) && values.is_none(),
+        Plan::Sparse { positions, values } => part(positions) && part(values),
+        // The right parts follow the left codes without padding, and left codes that are all the
+        // same are no multiple of 8 long.
+        Plan::AlpRd { .. } => false,
+        Plan::Zstd { .. } | Plan::Lz4 => true,
+        _ => inner(plan, MAX_DEPTH),
+    }
+}
+
+/// Whether the reference takes the plan for a part of a block.
+fn inner(plan: &Plan, depth: u32) -> bool {
+    let Some(depth) = depth.checked_sub(1) else {
+        return false;
+    };
+    let part = |part: &Option<Box<Plan>>| part.as_deref().is_none_or(|plan| inner(plan, depth));
+    match plan {
+        Plan::Plain | Plan::SingleValue | Plan::FlBitPack | Plan::Ffor => true,
+        Plan::For { deltas } => inner(deltas, depth),
+        Plan::Delta { differences } => inner(differences, depth),
+        Plan::RunLength { values, lengths } => part(values) && part(lengths),
+        Plan::Truncate { values } => part(values),
+        Plan::ZigZag { .. }
+        | Plan::Alp { .. }
+        | Plan::AlpRd { .. }
+        | Plan::BlockDictionary { .. }
+        | Plan::Sparse { .. }
+        | Plan::Zstd { .. }
+        | Plan::Lz4 => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::format::Wire;
+
+    fn taken(plan: &Plan) -> (bool, bool) {
+        let on = |wire: Wire| takes_numbers(plan, &wire.capabilities());
+        (on(Wire::Spec), on(Wire::Reference))
+    }
+
+    fn runs(values: Plan) -> Plan {
+        Plan::RunLength {
+            values: Some(Box::new(values)),
+            lengths: Some(Box::new(Plan::FlBitPack)),
+        }
+    }
+
+    fn dictionary(values: Option<Box<Plan>>) -> Plan {
+        Plan::BlockDictionary {
+            codes: Box::new(Plan::FlBitPack),
+            values,
+        }
+    }
+
+    #[test]
+    fn every_nesting_is_taken_on_one_wire_and_aligned_ones_on_the_other() {
+        let delta = |differences| Plan::Delta {
+            differences: Box::new(differences),
+        };
+        let both = [
+            Plan::Plain,
+            Plan::Lz4,
+            delta(Plan::Ffor),
+            runs(delta(Plan::Ffor)),
+            dictionary(None),
+        ];
+        for plan in both {
+            assert_eq!(taken(&plan), (true, true), "{plan}");
+        }
+        let alp_rd = Plan::AlpRd {
+            left: Box::new(Plan::FlBitPack),
+            right: Box::new(Plan::FlBitPack),
+        };
+        let deep = delta(delta(delta(delta(Plan::Ffor))));
+        let spec_only = [
+            alp_rd,
+            deep,
+            delta(dictionary(None)),
+            runs(Plan::Lz4),
+            dictionary(Some(Box::new(Plan::Ffor))),
+        ];
+        for plan in spec_only {
+            assert_eq!(taken(&plan), (true, false), "{plan}");
+        }
+    }
+
+    #[test]
+    fn fixed_sizes_have_no_block_dictionary_on_the_reference_wire() {
+        let reference = Wire::Reference.capabilities();
+        let plans = [
+            bytes::Plan::SingleValue,
+            bytes::Plan::BlockDictionary {
+                codes: Plan::FlBitPack,
+                lengths: Some(Plan::Ffor),
+            },
+        ];
+        for plan in plans {
+            assert!(takes_bytes(&plan, false, &reference), "{plan}");
+            assert!(!takes_bytes(&plan, true, &reference), "{plan}");
+            assert!(
+                takes_bytes(&plan, true, &Wire::Spec.capabilities()),
+                "{plan}"
+            );
+        }
+    }
+}

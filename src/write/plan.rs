@@ -1,0 +1,99 @@
+//! What the writer knows of a stripe field before its first value.
+
+use super::codes::EntryType;
+use super::number::Settings;
+use super::options::Profile;
+use crate::buffer::Physical;
+use crate::error::Result;
+use crate::format::{BasicType, DataType, decimal128};
+use crate::stats::{DecimalForm, NumberDomain};
+
+/// What the writer knows of a schema node.
+#[derive(Debug, Clone)]
+pub(super) struct FieldPlan {
+    pub(super) basic_type: BasicType,
+    pub(super) physical: Physical,
+    pub(super) domain: NumberDomain,
+    pub(super) decimals: Option<DecimalForm>,
+    /// Whether a dictionary of the Arrow type is kept; otherwise its values are stored plain.
+    pub(super) keeps_dictionary: bool,
+    /// Most entries that the keys of the Arrow dictionary type can tell apart.
+    pub(super) max_entries: usize,
+    /// Whether the Arrow dictionary type keeps the order of its entries.
+    pub(super) ordered: bool,
+    /// Whether the Arrow type has 64-bit offsets, which raw offsets then have too.
+    pub(super) wide_offsets: bool,
+    pub(super) settings: Settings,
+}
+
+impl FieldPlan {
+    /// The plan for a node of the shard's schema.
+    pub(super) fn new(node: &DataType, settings: Settings) -> Result<Self> {
+        let physical = Physical::of(node)?;
+        let capabilities = &settings.capabilities;
+        let label = match capabilities.label_statistics {
+            true => node.label(),
+            false => "",
+        };
+        let is_decimal128 = node.label() == decimal128::LABEL;
+        let domain = match node.basic_type {
+            BasicType::Float32 | BasicType::Float64 => NumberDomain::Float,
+            _ if label == "arrow.float16" => NumberDomain::Half,
+            _ if node.signed => NumberDomain::Signed,
+            _ => NumberDomain::Unsigned,
+        };
+        let decimals = match (label, physical) {
+            ("arrow.decimal", Physical::Fixed(16)) => Some(DecimalForm::Integer128),
+            ("arrow.decimal", Physical::Fixed(32)) => Some(DecimalForm::Integer256),
+            // Every wire has statistics of these.
+            (_, Physical::Fixed(16)) if is_decimal128 => Some(DecimalForm::Decimal128),
+            _ => None,
+        };
+        let is_leaf = !matches!(
+            physical,
+            Physical::Presence | Physical::Lists | Physical::Bits | Physical::Union
+        );
+        let keeps_dictionary = capabilities.numeric_dictionaries
+            || (matches!(physical, Physical::Fixed(_) | Physical::Bytes) && !is_decimal128);
+        Ok(Self {
+            basic_type: node.basic_type,
+            physical,
+            keeps_dictionary,
+            domain,
+            decimals,
+            max_entries: usize::MAX,
+            ordered: false,
+            wide_offsets: false,
+            settings: Settings {
+                // Only blocks have a place for presence, and only those of leaf values.
+                embedded_presence: settings.embedded_presence && is_leaf && !settings.is_raw(),
+                ..settings
+            },
+        })
+    }
+}
+
+impl FieldPlan {
+    /// What the entries of a dictionary of the field's values are.
+    pub(super) fn entry_type(&self) -> EntryType {
+        let is_number = matches!(self.physical, Physical::Number(_));
+        EntryType {
+            value_type: self.basic_type,
+            width: self.physical.width(),
+            kind: is_number.then(|| self.domain.kind()),
+            ordered: self.ordered,
+        }
+    }
+
+    /// As [`entry_type`](Self::entry_type), if values that come without a dictionary may get one.
+    pub(super) fn tried_entry(&self) -> Option<EntryType> {
+        let tried = self.settings.dictionaries
+            && self.keeps_dictionary
+            && self.settings.profile != Profile::Plain;
+        let is_worth_it = self.physical.width().is_none_or(|width| width > 1);
+        (tried && is_worth_it).then(|| EntryType {
+            ordered: false,
+            ..self.entry_type()
+        })
+    }
+}

@@ -1,0 +1,148 @@
+//! Whether a stripe field gets a value dictionary: tried window by window, and given up when it
+//! stops paying.
+
+use super::choose;
+use super::codes::{Codes, EntryType, NULL};
+use super::interner::Interner;
+use super::number::{FinishedLeaf, Settings};
+use crate::encoding::Word;
+use crate::error::Result;
+use arrow_buffer::{ArrowNativeType, BooleanBuffer};
+
+/// Values after which a window is given up that cannot pay any more.
+const STRIDE: usize = 1024;
+/// Numbers that are looked up without the table of entries.
+const SEEN: usize = 1024;
+/// Share of the cost of the alternative that a dictionary of numbers may have: gathering them is
+/// dear beside unpacking.
+const MOST_OF_NUMBERS: f64 = 0.8;
+/// Fewest numbers of a first window that a dictionary is tried for.
+const FEWEST_NUMBERS: usize = 4096;
+/// Bytes that a dictionary takes beside its entries: header, padding, its place in the descriptor.
+const OVERHEAD: f64 = 256.0;
+
+/// The codes of the windows so far, as long as they pay.
+#[derive(Debug)]
+pub(super) struct Trial {
+    codes: Codes,
+    entry: EntryType,
+    /// What the windows so far should cost without a dictionary.
+    alternative: f64,
+}
+
+impl Trial {
+    pub(super) fn new(entry: EntryType) -> Self {
+        Self {
+            codes: Codes::default(),
+            entry,
+            alternative: 0.0,
+        }
+    }
+
+    /// Adds a window of numbers, see [`add`](Self::add).
+    pub(super) fn add_numbers<W: Word>(
+        &mut self,
+        values: &[W],
+        present: Option<&BooleanBuffer>,
+        alternative: f64,
+        settings: &Settings,
+    ) -> Result<bool> {
+        // Most numbers have been seen shortly before.
+        let mut seen = [(W::ZERO, NULL); SEEN];
+        let code = |entries: &mut Interner, i: usize| {
+            if present.is_some_and(|present| !present.value(i)) {
+                return Ok(NULL);
+            }
+            let value = values[i];
+            let hash = value.to_u64().wrapping_mul(0x9E37_79B9_7F4A_7C15) >> (64 - SEEN.ilog2());
+            let (number, code) = &mut seen[hash.as_usize()];
+            if *number != value || *code == NULL {
+                (*number, *code) = (value, entries.intern(value.to_le().as_ref())?);
+            }
+            Ok(*code)
+        };
+        self.add(values.len(), code, alternative, settings)
+    }
+
+    /// Adds a window of `len` values that should cost `alternative` without a dictionary. `code`
+    /// gives the code of a value, [`NULL`] at null positions. Gives whether the dictionary still
+    /// pays; if not, the window is not added, and the values are to be stored without one.
+    ///
+    /// # Errors
+    /// Those of `code`.
+    pub(super) fn add(
+        &mut self,
+        len: usize,
+        mut code: impl FnMut(&mut Interner, usize) -> Result<u32>,
+        alternative: f64,
+        settings: &Settings,
+    ) -> Result<bool> {
+        let before = self.codes.codes().len();
+        let is_number = self.entry.kind.is_some();
+        if is_number && before == 0 && len < FEWEST_NUMBERS {
+            return Ok(false);
+        }
+        let budget = (self.alternative + alternative) * self.share();
+        for start in (0..len).step_by(STRIDE) {
+            for i in start..len.min(start + STRIDE) {
+                let code = code(self.codes.entries_mut(), i)?;
+                self.codes.push(code);
+            }
+            // Where nearly every number is a new one, there is no end of new ones.
+            let taken = start + STRIDE;
+            let hopeless = is_number
+                && taken == FEWEST_NUMBERS
+                && self.codes.entries().len() > FEWEST_NUMBERS * 7 / 8;
+            if hopeless || self.cost(before + len, settings) > budget {
+                self.codes.truncate(before);
+                return Ok(false);
+            }
+        }
+        self.alternative += alternative;
+        Ok(true)
+    }
+
+    /// What `positions` values cost with the entries so far, in the unit of [`choose`].
+    fn cost(&self, positions: usize, settings: &Settings) -> f64 {
+        let entries = self.codes.entries();
+        // Sorted ids, and offsets where entries have no common size.
+        let per_entry = if self.entry.width.is_some() { 4 } else { 12 };
+        let bits = usize::BITS - entries.len().saturating_sub(1).leading_zeros();
+        let average = entries.byte_len() as f64 / entries.len().max(1) as f64;
+        let gather = match self.entry.kind {
+            Some(_) => 0.4,
+            None => 1.5 + 0.03 * average,
+        };
+        let size = entries.byte_len() + per_entry * entries.len() + positions * bits as usize / 8;
+        let time = choose::price_of_a_nanosecond(settings.profile) * gather;
+        OVERHEAD + size as f64 + time * positions as f64
+    }
+
+    fn share(&self) -> f64 {
+        self.entry.kind.map_or(1.0, |_| MOST_OF_NUMBERS)
+    }
+
+    /// Whether no window has been added.
+    pub(super) fn is_empty(&self) -> bool {
+        self.codes.codes().is_empty()
+    }
+
+    /// The codes of the windows that were added.
+    pub(super) fn into_codes(self) -> Codes {
+        self.codes
+    }
+
+    /// Bytes held in memory.
+    pub(super) fn memory_size(&self) -> usize {
+        self.codes.memory_size()
+    }
+
+    /// Codes and dictionary.
+    pub(super) fn finish(self, settings: Settings) -> Result<FinishedLeaf> {
+        let (buffers, entries) = self.codes.finish(self.entry, settings)?;
+        Ok(FinishedLeaf {
+            buffers,
+            dictionary_size: Some(entries),
+        })
+    }
+}

@@ -1,0 +1,154 @@
+//! What `inspect` says of encodings, statistics and sketches, of both wires.
+
+use super::data::plain;
+use super::support::covered::{Covered, covered};
+use super::support::shared;
+use super::{Folder, Value};
+
+fn json(folder: &Folder, arguments: &[&str]) -> Value {
+    let all = [&["inspect", "--json"], arguments].concat();
+    serde_json::from_str(&folder.run(&all).ok()).unwrap()
+}
+
+/// All fields of all stripes, nested ones included.
+fn fields(shard: &Value) -> Vec<&Value> {
+    let stripes = shard["stripes"].as_array().unwrap().iter();
+    let mut found: Vec<&Value> = stripes
+        .flat_map(|stripe| stripe["fields"].as_array().unwrap())
+        .collect();
+    let mut next = 0;
+    while next < found.len() {
+        found.extend(found[next]["children"].as_array().unwrap());
+        next += 1;
+    }
+    found
+}
+
+#[test]
+fn verbose_inspection_names_every_nested_encoding_with_values_and_bytes() {
+    let folder = Folder::with(&plain(10_000));
+    folder.run(&["convert", "t.arrow", "t.shard"]).ok();
+    let json = json(&folder, &["-v", "t.shard"]);
+    let mut nested = 0;
+    for field in fields(&json) {
+        assert_eq!(field["contradictions"].as_array().unwrap().len(), 0);
+        for buffer in field["buffers"].as_array().unwrap() {
+            // A value dictionary has no blocks.
+            for block in buffer["blocks"]["trees"].as_array().unwrap_or(&Vec::new()) {
+                let tree = &block["encoding"];
+                assert_eq!(tree["values"], block["values"], "{block}");
+                assert_eq!(block["presence"], "all present", "{block}");
+                for child in tree["children"].as_array().unwrap() {
+                    nested += 1;
+                    assert!(child["bytes"].as_u64() < tree["bytes"].as_u64(), "{block}");
+                    assert!(child["values"].as_u64().unwrap() > 0, "{block}");
+                }
+            }
+        }
+    }
+    assert!(nested > 0);
+    let text = folder.run(&["inspect", "-v", "t.shard"]).ok();
+    for expected in [
+        "values 0..8192",
+        "all present: ",
+        "{ differences: FFOR (4) 8191 x ",
+        "2500 true, 5000 false",
+    ] {
+        assert!(text.contains(expected), "{expected}: {text}");
+    }
+    assert!(!text.contains("CONTRADICTION"), "{text}");
+    let short = folder.run(&["inspect", "t.shard"]).ok();
+    assert!(!short.contains("2500 true"), "{short}");
+}
+
+#[test]
+fn statistics_that_contradict_each_other_are_marked() {
+    let folder = Folder::with(&plain(10_000));
+    folder.run(&["convert", "t.arrow", "t.amudai.shard"]).ok();
+    let bytes = std::fs::read(folder.path("t.amudai.shard")).unwrap();
+    let mut files = vec![("t.amudai.shard".to_owned(), bytes)];
+    let regions = covered(&files);
+    // The null count of `flag`, which its counts of true and false values then exceed.
+    let [nulls, more] = [2500u64, 2600].map(u64::to_le_bytes);
+    for region in regions
+        .iter()
+        .filter(|region| region.name == "stripe field")
+    {
+        let field = &mut files[0].1[region.bytes.clone()];
+        if let Some(at) = field.windows(8).position(|bytes| bytes == nulls) {
+            field[at..at + 8].copy_from_slice(&more);
+            Covered::mend(&regions, region, &mut files);
+        }
+    }
+    std::fs::write(folder.path("bad.shard"), &files[0].1).unwrap();
+    let text = folder.run(&["inspect", "bad.shard"]).ok();
+    let expected = "CONTRADICTION: 2500 values are true and 5000 false, and 7400 are not null";
+    assert!(text.contains(expected), "{text}");
+    let json = json(&folder, &["--quick", "bad.shard"]);
+    let marked = fields(&json)
+        .into_iter()
+        .filter(|field| field["contradictions"].as_array().unwrap().len() == 1);
+    assert_eq!(
+        marked.map(|field| &field["path"]).collect::<Vec<_>>(),
+        ["flag"]
+    );
+}
+
+#[test]
+fn statistics_and_sketches_of_the_reference_are_shown_and_agree() {
+    let Some(golden) = shared("golden/shards") else {
+        return;
+    };
+    let folder = Folder::new();
+    let (mut sketches, mut filters, mut typed) = (0, 0, 0);
+    for entry in std::fs::read_dir(golden).unwrap() {
+        let path = entry.unwrap().path();
+        if !path.is_file() {
+            continue;
+        }
+        let json = json(&folder, &["--quick", path.to_str().unwrap()]);
+        for field in fields(&json) {
+            let place = format!("{}: {}", path.display(), field["path"]);
+            assert_eq!(field["problem"], Value::Null, "{place}");
+            let found = field["contradictions"].as_array().unwrap();
+            // The reference folds floats that are all equal but for NaN into a constant.
+            let folded = |c: &Value| c.as_str().unwrap().contains("are not numbers");
+            assert!(found.iter().all(folded), "{place}: {found:?}");
+            typed += usize::from(!field["statistics"].is_null());
+            let sketch = &field["cardinality"]["sketch"];
+            if !sketch.is_null() {
+                sketches += 1;
+                assert_eq!(sketch["hash_seed"], 0x416D_7564_484C_4C31u64, "{place}");
+                assert_eq!(
+                    (&sketch["bits_per_index"], &sketch["counters"]),
+                    (&7.into(), &128.into())
+                );
+            }
+            let filter = &field["membership_filter"];
+            if !filter.is_null() {
+                filters += 1;
+                assert_eq!(filter["hash_seed"], 0x4D75_6461_6942_4646u64, "{place}");
+                let blocks = filter["blocks"].as_u64().unwrap();
+                assert_eq!(filter["bytes"], blocks * 32, "{place}");
+            }
+        }
+    }
+    assert!(
+        sketches > 10 && filters > 10 && typed > 50,
+        "{sketches} {filters} {typed}"
+    );
+    let strings = shared("golden/shards")
+        .unwrap()
+        .join("strings.amudai.shard");
+    let text = folder
+        .run(&["inspect", "-v", strings.to_str().unwrap()])
+        .ok();
+    assert!(
+        text.contains("HLL: ") && text.contains("SBBF: ") && text.contains("lengths: "),
+        "{text}"
+    );
+    assert!(
+        text.contains("Reference wire") && text.contains("presence "),
+        "{text}"
+    );
+}

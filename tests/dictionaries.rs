@@ -1,0 +1,223 @@
+//! Values that come without a dictionary get one where that pays, and lose it where it stops.
+#![expect(clippy::unwrap_used, reason = "a failed helper is a failed test")]
+
+use arrow_array::{
+    Array, ArrayRef, BinaryArray, FixedSizeBinaryArray, Float64Array, Int64Array, LargeStringArray,
+    RecordBatch, StringViewArray, UInt16Array,
+};
+use arrow_shard::Shard;
+use arrow_shard::format::{BufferKind, DataEncoding, Wire};
+use arrow_shard::write::{ColumnOptions, PresenceLayout, Profile, ShardWriter, WriterOptions};
+use bytes::Bytes;
+use rand::rngs::StdRng;
+use rand::{Rng, SeedableRng};
+use std::sync::Arc;
+
+/// Windows after which encodings are chosen anew.
+const WINDOW: usize = 65_536;
+
+/// Which of `entries` stands at each row; `None` is a null.
+fn picks(rows: usize, entries: usize, nulls: bool, seed: u64) -> Vec<Option<usize>> {
+    let mut rng = StdRng::seed_from_u64(seed);
+    (0..rows)
+        .map(|_| {
+            let pick = rng.random_range(0..entries);
+            (!nulls || rng.random_range(0..5) > 0).then_some(pick)
+        })
+        .collect()
+}
+
+fn text(i: usize) -> String {
+    format!("https://example.org/{}/{i}", i.wrapping_mul(0x9E37_79B9))
+}
+
+fn scattered(i: usize) -> u64 {
+    (i as u64 + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15)
+}
+
+/// A column of every kind that can have a dictionary.
+fn columns(picks: &[Option<usize>]) -> Vec<(&'static str, ArrayRef)> {
+    let of = |pick: &Option<usize>| *pick;
+    let texts: LargeStringArray = picks.iter().map(|p| of(p).map(text)).collect();
+    let views: StringViewArray = picks.iter().map(|p| of(p).map(text)).collect();
+    let binaries: BinaryArray = picks.iter().map(|p| of(p).map(text)).collect();
+    let fixed = picks.iter().map(|p| {
+        let id = of(p).map(scattered)?;
+        Some([id.to_le_bytes(), (!id).to_le_bytes()].concat())
+    });
+    let fixed = FixedSizeBinaryArray::try_from_sparse_iter_with_size(fixed, 16).unwrap();
+    let integers: Int64Array = picks
+        .iter()
+        .map(|p| of(p).map(|i| scattered(i).cast_signed()))
+        .collect();
+    let doubles: Float64Array = picks
+        .iter()
+        .map(|p| of(p).map(|i| f64::from_bits(scattered(i) | 1)))
+        .collect();
+    let shorts: UInt16Array = picks
+        .iter()
+        .map(|p| of(p).map(|i| (scattered(i) >> 48) as u16))
+        .collect();
+    vec![
+        ("texts", Arc::new(texts)),
+        ("views", Arc::new(views)),
+        ("binaries", Arc::new(binaries)),
+        ("fixed", Arc::new(fixed)),
+        ("integers", Arc::new(integers)),
+        ("doubles", Arc::new(doubles)),
+        ("shorts", Arc::new(shorts)),
+    ]
+}
+
+fn written(batch: &RecordBatch, options: WriterOptions) -> Shard {
+    let mut file = Vec::new();
+    let mut writer = ShardWriter::try_new(&mut file, batch.schema(), options).unwrap();
+    // Batches that end nowhere near a window.
+    let mut at = 0;
+    while at < batch.num_rows() {
+        let len = 10_007.min(batch.num_rows() - at);
+        writer.write(&batch.slice(at, len)).unwrap();
+        at += len;
+    }
+    writer.finish().unwrap();
+    Shard::from_bytes(Bytes::from(file)).unwrap()
+}
+
+fn assert_reads(shard: &Shard, batch: &RecordBatch) {
+    let mut at = 0;
+    for read in shard.scan().with_batch_size(7001).build().unwrap() {
+        let read = read.unwrap();
+        let expected = batch.slice(at, read.num_rows());
+        assert_eq!(read, expected, "rows from {at} on");
+        at += read.num_rows();
+    }
+    assert_eq!(at, batch.num_rows());
+    let rows: Vec<u64> = (0..batch.num_rows() as u64).step_by(9973).collect();
+    let taken = shard.take(&rows, arrow_shard::Projection::All).unwrap();
+    for (i, row) in rows.iter().enumerate() {
+        assert_eq!(
+            taken.slice(i, 1),
+            batch.slice(usize::try_from(*row).unwrap(), 1)
+        );
+    }
+}
+
+/// Names of the columns that have a dictionary in stripe 0.
+fn with_dictionary(shard: &Shard) -> Vec<String> {
+    let schema = shard.shard_schema().unwrap();
+    let has_dictionary = |id: u32| {
+        let field = shard.stripe_field_descriptor(0, id).unwrap().unwrap();
+        field.encodings.iter().any(|encoding| match encoding {
+            DataEncoding::Native(native) => native
+                .buffers
+                .iter()
+                .any(|b| b.kind == BufferKind::ValueDictionary),
+            _ => false,
+        })
+    };
+    let fields = schema.fields.iter().map(|field| &field.data_type);
+    fields
+        .filter(|node| has_dictionary(node.schema_id))
+        .map(|node| node.name.clone())
+        .collect()
+}
+
+fn every_option() -> Vec<WriterOptions> {
+    let options = WriterOptions::default();
+    vec![
+        options.clone(),
+        options.clone().with_presence(PresenceLayout::Embedded),
+        options.clone().with_profile(Profile::HighCompression),
+        options.with_wire(Wire::Reference),
+    ]
+}
+
+#[test]
+fn few_distinct_values_get_a_dictionary() {
+    for nulls in [false, true] {
+        let picks = picks(2 * WINDOW + 12_345, 500, nulls, 1);
+        let batch = RecordBatch::try_from_iter(columns(&picks)).unwrap();
+        for options in every_option() {
+            let wire = options.wire();
+            let shard = written(&batch, options);
+            let expected: &[&str] = match wire {
+                Wire::Spec => &["texts", "views", "binaries", "fixed", "integers", "doubles"],
+                Wire::Reference => &["texts", "views", "binaries", "fixed"],
+            };
+            let found = with_dictionary(&shard);
+            for name in expected {
+                assert!(
+                    found.iter().any(|f| f == name),
+                    "{wire:?}: {name} not in {found:?}"
+                );
+            }
+            assert_reads(&shard, &batch);
+        }
+    }
+}
+
+#[test]
+fn a_dictionary_that_stops_paying_is_given_up() {
+    for nulls in [false, true] {
+        let mut all = picks(WINDOW, 300, nulls, 2);
+        all.extend(picks(3 * WINDOW + 99, 1 << 40, nulls, 3));
+        let batch = RecordBatch::try_from_iter(columns(&all)).unwrap();
+        for options in every_option() {
+            let shard = written(&batch, options);
+            let found = with_dictionary(&shard);
+            for name in ["texts", "views", "binaries", "fixed", "integers", "doubles"] {
+                assert!(!found.iter().any(|f| f == name), "{name} in {found:?}");
+            }
+            assert_reads(&shard, &batch);
+        }
+    }
+}
+
+#[test]
+fn dictionaries_can_be_switched_off() {
+    let picks = picks(WINDOW, 50, false, 4);
+    let batch = RecordBatch::try_from_iter(columns(&picks)).unwrap();
+    let off = WriterOptions::default().with_dictionary_enabled(false);
+    let shard = written(&batch, off.clone());
+    assert!(with_dictionary(&shard).is_empty());
+    let one = off.with_column(
+        "texts",
+        ColumnOptions::default().with_dictionary_enabled(true),
+    );
+    assert_eq!(with_dictionary(&written(&batch, one)), ["texts"]);
+    let plain = WriterOptions::default().with_profile(Profile::Plain);
+    assert!(with_dictionary(&written(&batch, plain)).is_empty());
+}
+
+#[test]
+fn the_most_frequent_entry_has_code_0() {
+    let texts: LargeStringArray = (0..WINDOW)
+        .map(|i| match i % 10 {
+            0 => Some("first but rare".to_owned()),
+            1 | 2 => Some(format!("other {}", i % 7)),
+            _ => Some("frequent".to_owned()),
+        })
+        .collect();
+    let batch = RecordBatch::try_from_iter([("texts", Arc::new(texts) as ArrayRef)]).unwrap();
+    let shard = written(&batch, WriterOptions::default());
+    assert_eq!(with_dictionary(&shard), ["texts"]);
+    let dictionary = arrow_schema::DataType::Dictionary(
+        Box::new(arrow_schema::DataType::UInt32),
+        Box::new(arrow_schema::DataType::LargeUtf8),
+    );
+    let schema =
+        arrow_schema::Schema::new(vec![arrow_schema::Field::new("texts", dictionary, true)]);
+    let mut scan = shard.scan().with_schema(Arc::new(schema)).build().unwrap();
+    let read = scan.next().unwrap().unwrap();
+    let read = read.column(0).as_any();
+    let read = read
+        .downcast_ref::<arrow_array::DictionaryArray<arrow_array::types::UInt32Type>>()
+        .unwrap();
+    let entries = read
+        .values()
+        .as_any()
+        .downcast_ref::<LargeStringArray>()
+        .unwrap();
+    assert_eq!(entries.value(0), "frequent");
+    assert_eq!(entries.len(), 9);
+}

@@ -1,0 +1,386 @@
+//! Runs the corpus of the fuzz targets through what they run, and makes its seeds:
+//! `cargo test --test fuzz_corpus -- --ignored` writes `fuzz/corpus/*/seed-*` anew.
+#![expect(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::cast_possible_truncation,
+    reason = "a failed helper is a failed test"
+)]
+
+#[path = "support/allocations.rs"]
+mod allocations;
+#[path = "../fuzz/src/lib.rs"]
+mod fuzz;
+
+use allocations::Counting;
+use rand::rngs::StdRng;
+use rand::seq::IndexedRandom;
+use rand::{Rng, SeedableRng};
+
+use arrow_shard::buffer::{BlockMap, DictionaryInput};
+use arrow_shard::encoding::bytes::{self, Input};
+use arrow_shard::encoding::number::{self, Plan};
+use arrow_shard::encoding::{NumberKind, Word};
+use arrow_shard::format::BasicType;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// The corpus must stay small enough to live in the repository.
+const MAX_BYTES: usize = 700_000;
+/// Bytes that a case may take beside a multiple of its input: what the limits of the targets allow,
+/// several times over, because they compare several ways of reading.
+const MAX_MEMORY: usize = 64 << 20;
+/// Damaged copies that are tried of each file.
+const CASES_PER_FILE: usize = 20;
+
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;
+
+fn folder(target: &str) -> PathBuf {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    root.join("fuzz/corpus").join(target)
+}
+
+/// The files of a target's corpus, in one order everywhere.
+fn corpus(target: &str) -> Vec<(PathBuf, Vec<u8>)> {
+    let entries = fs::read_dir(folder(target)).unwrap();
+    let mut files: Vec<PathBuf> = entries.map(|entry| entry.unwrap().path()).collect();
+    files.sort();
+    assert!(files.len() > 5, "{target} has {} files", files.len());
+    let read = |path: PathBuf| {
+        let data = fs::read(&path).unwrap();
+        (path, data)
+    };
+    files.into_iter().map(read).collect()
+}
+
+/// Runs a case, which must neither panic nor take more memory than limits and input explain.
+fn check(run: fn(&[u8]), data: &[u8], what: impl Fn() -> String) {
+    allocations::start();
+    if let Err(panic) = allocations::caught(|| run(data)) {
+        panic!("{}: {panic}", what());
+    }
+    let peak = allocations::peak();
+    let most = MAX_MEMORY + 64 * data.len();
+    assert!(
+        peak <= most,
+        "{} takes {peak} bytes, {most} at most",
+        what()
+    );
+}
+
+#[test]
+fn the_corpus_runs_through_every_target() {
+    let mut bytes = 0;
+    for (target, run) in fuzz::TARGETS {
+        for (path, data) in corpus(target) {
+            bytes += data.len();
+            check(run, &data, || path.display().to_string());
+        }
+    }
+    assert!(bytes < MAX_BYTES, "the corpus has {bytes} bytes");
+}
+
+#[test]
+fn damage_to_the_corpus_runs_through_every_target() {
+    let mut rng = StdRng::seed_from_u64(1);
+    for (target, run) in fuzz::TARGETS {
+        for (path, data) in corpus(target) {
+            for _ in 0..CASES_PER_FILE {
+                let mut damaged = data.clone();
+                for _ in 0..rng.random_range(1..4) {
+                    // Metadata stand in front.
+                    let reach = if rng.random() { 40 } else { data.len() };
+                    let at = rng.random_range(0..reach.clamp(1, data.len().max(1)));
+                    match (damaged.get_mut(at), rng.random_range(0..4)) {
+                        (None, _) => {}
+                        (Some(byte), 0) => *byte ^= 1 << rng.random_range(0..8),
+                        (Some(byte), 1) => *byte = *[0, 1, 0x7f, 0xff].choose(&mut rng).unwrap(),
+                        (Some(byte), 2) => *byte = rng.random(),
+                        (Some(_), _) => damaged.truncate(at),
+                    }
+                }
+                check(run, &damaged, || {
+                    format!("{}, damaged: {damaged:?}", path.display())
+                });
+            }
+        }
+    }
+}
+
+#[test]
+#[ignore = "writes the seeds of the corpus"]
+fn write_seeds() {
+    let mut seeds: Vec<(&str, Vec<u8>)> = Vec::new();
+    seeds.extend(number_blocks().into_iter().map(|s| ("number_blocks", s)));
+    seeds.extend(bytes_blocks().into_iter().map(|s| ("bytes_blocks", s)));
+    seeds.extend(block_maps().into_iter().map(|s| ("block_maps", s)));
+    seeds.extend(dictionaries().into_iter().map(|s| ("dictionaries", s)));
+    let shards = fuzz::mended_shards::shards();
+    seeds.extend(shards.into_iter().map(|s| ("shards", s)));
+    seeds.extend(mended_shards().into_iter().map(|s| ("mended_shards", s)));
+    for (target, _) in fuzz::TARGETS {
+        fs::create_dir_all(folder(target)).unwrap();
+        for entry in fs::read_dir(folder(target)).unwrap() {
+            let path = entry.unwrap().path();
+            if path
+                .file_name()
+                .unwrap()
+                .to_str()
+                .unwrap()
+                .starts_with("seed-")
+            {
+                fs::remove_file(path).unwrap();
+            }
+        }
+        let of_target = seeds.iter().filter(|(name, _)| *name == target);
+        for (i, (_, data)) in of_target.enumerate() {
+            fs::write(folder(target).join(format!("seed-{i:03}")), data).unwrap();
+        }
+    }
+}
+
+/// Numbers of several shapes, in every encoding and with parts nested and raw.
+fn number_blocks() -> Vec<Vec<u8>> {
+    let pack = || Box::new(Plan::FlBitPack);
+    let ffor = || Box::new(Plan::Ffor);
+    let runs = |values, lengths| Plan::RunLength { values, lengths };
+    let sparse = |positions, values| Plan::Sparse { positions, values };
+    let dictionary = |values| Plan::BlockDictionary {
+        codes: pack(),
+        values,
+    };
+    let plans = [
+        Plan::Plain,
+        Plan::SingleValue,
+        Plan::FlBitPack,
+        Plan::Ffor,
+        Plan::Zstd { level: 1 },
+        Plan::Lz4,
+        Plan::For { deltas: pack() },
+        Plan::Delta {
+            differences: ffor(),
+        },
+        runs(None, None),
+        runs(Some(ffor()), Some(pack())),
+        Plan::Truncate { values: None },
+        Plan::Truncate {
+            values: Some(pack()),
+        },
+        Plan::ZigZag { values: pack() },
+        dictionary(None),
+        dictionary(Some(ffor())),
+        sparse(None, None),
+        sparse(
+            Some(Box::new(Plan::Delta {
+                differences: pack(),
+            })),
+            Some(ffor()),
+        ),
+        Plan::Alp { integers: ffor() },
+        Plan::AlpRd {
+            left: pack(),
+            right: pack(),
+        },
+    ];
+    let mut seeds = Vec::new();
+    for plan in &plans {
+        for kind in [NumberKind::Unsigned, NumberKind::Signed, NumberKind::Float] {
+            seeds.extend(number_seeds::<u8>(kind, plan));
+            seeds.extend(number_seeds::<u16>(kind, plan));
+            seeds.extend(number_seeds::<u32>(kind, plan));
+            seeds.extend(number_seeds::<u64>(kind, plan));
+        }
+    }
+    seeds.sort();
+    seeds.dedup();
+    seeds
+}
+
+fn number_seeds<W: Word>(kind: NumberKind, plan: &Plan) -> Option<Vec<u8>> {
+    let float = kind == NumberKind::Float;
+    if float && W::BYTES < 4 {
+        return None;
+    }
+    let value = |i: u64| match (plan, W::BYTES) {
+        (Plan::SingleValue, _) => 7,
+        (Plan::Alp { .. } | Plan::AlpRd { .. }, 4) => u64::from((i as f32 / 8.0).to_bits()),
+        (Plan::Alp { .. } | Plan::AlpRd { .. }, _) => (i as f64 / 100.0).to_bits(),
+        (Plan::Sparse { .. }, _) if !i.is_multiple_of(20) => 0,
+        (Plan::RunLength { .. }, _) => i / 40,
+        (Plan::BlockDictionary { .. }, _) => [5, u64::MAX, 1 << 62, 3 << 40][(i * i % 4) as usize],
+        (Plan::Delta { .. }, _) => 1000 + 3 * i,
+        (Plan::Truncate { .. } | Plan::ZigZag { .. }, _) => (i % 100).wrapping_sub(50),
+        _ => 100 + i * i % 23,
+    };
+    let values: Vec<W> = (0..1030).map(|i| W::truncate(value(i))).collect();
+    let mut region = Vec::new();
+    number::encode(&values, kind, plan, &mut region).unwrap();
+    // What is not encoded as planned would be there many times.
+    let planned = *plan == Plan::Plain || region[0] != 1;
+    planned.then(|| fuzz::number_blocks::input::<W>(kind, 1030, region.len() as u8, &region))
+}
+
+fn bytes_blocks() -> Vec<Vec<u8>> {
+    let pack = || number::Plan::FlBitPack;
+    let plans = [
+        bytes::Plan::Plain,
+        bytes::Plan::SingleValue,
+        bytes::Plan::BlockDictionary {
+            codes: pack(),
+            lengths: None,
+        },
+        bytes::Plan::BlockDictionary {
+            codes: pack(),
+            lengths: Some(pack()),
+        },
+        bytes::Plan::fsst(None),
+        bytes::Plan::fsst(Some(number::Plan::Ffor)),
+        bytes::Plan::Zstd {
+            level: 1,
+            offsets: None,
+        },
+        bytes::Plan::Lz4 {
+            offsets: Some(number::Plan::Delta {
+                differences: Box::new(pack()),
+            }),
+        },
+    ];
+    let mut seeds = Vec::new();
+    for plan in &plans {
+        for size in fuzz::bytes_blocks::SIZES {
+            let word = |i: usize| match (plan, size) {
+                (bytes::Plan::SingleValue, None) => "one and the same".to_owned(),
+                (bytes::Plan::BlockDictionary { .. }, _) => format!("{:016}", i % 3),
+                _ => format!("block {} of {:010}", i % 50, i * 7),
+            };
+            let n = 70;
+            let values: Vec<Vec<u8>> = (0..n)
+                .map(|i| {
+                    let mut value = word(i).into_bytes();
+                    if matches!((plan, size), (bytes::Plan::SingleValue, Some(_))) {
+                        value = vec![b'x'; 16];
+                    }
+                    if let Some(size) = size {
+                        value.truncate(size);
+                    }
+                    value
+                })
+                .collect();
+            let flat = values.concat();
+            let mut offsets = vec![0u64];
+            offsets.extend(values.iter().scan(0, |end, v| {
+                *end += v.len() as u64;
+                Some(*end)
+            }));
+            let nulls = (0..n)
+                .map(|i| size.is_some() || i % 9 > 0)
+                .collect::<Vec<_>>()
+                .into();
+            let input = match size {
+                Some(width) => Input::fixed(width, n, &flat, Some(&nulls)),
+                None => Input::variable(&offsets, &flat, Some(&nulls)),
+            };
+            let mut region = Vec::new();
+            bytes::encode(&input, plan, &mut region).unwrap();
+            let seed = region.len() as u8;
+            seeds.push(fuzz::bytes_blocks::input(size, n as u16, seed, &region));
+        }
+    }
+    // A symbol table that is full, and one whose codes are all escapes.
+    let noise: Vec<u8> = (0..2000u32)
+        .map(|i| (i.wrapping_mul(0x9E37_79B9) >> 24) as u8)
+        .collect();
+    let mut escaped = vec![15, 0, 0, 140, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0];
+    escaped.extend(noise[..70].iter().flat_map(|byte| [255, *byte]));
+    seeds.push(fuzz::bytes_blocks::input(Some(1), 70, 1, &escaped));
+    let input = Input::fixed(1, 2000, &noise, None);
+    let mut region = Vec::new();
+    bytes::encode(&input, &bytes::Plan::fsst(None), &mut region).unwrap();
+    seeds.push(fuzz::bytes_blocks::input(Some(1), 2000, 1, &region));
+    seeds.sort();
+    seeds.dedup();
+    seeds
+}
+
+fn block_maps() -> Vec<Vec<u8>> {
+    let shapes: [&[(u32, u32)]; 6] = [
+        &[],
+        &[(111, 7)],
+        &[(2048, 8216), (2048, 8216), (904, 3648)],
+        &[(1024, 300), (65_536, 70_000), (1, 8)],
+        &[(1024, 64); 40],
+        &[(u32::MAX - 1, 8), (1, u32::MAX - 1)],
+    ];
+    let map = |blocks: &[(u32, u32)], checked: bool| {
+        let mut map = BlockMap::default();
+        for (values, bytes) in blocks {
+            map.push(*values, *bytes);
+        }
+        let size = if checked { map.data_size() } else { 1000 };
+        let mut out = size.to_le_bytes().to_vec();
+        let mut encoded = Vec::new();
+        map.encode(&mut encoded).unwrap();
+        out.extend(encoded);
+        out
+    };
+    let mut seeds: Vec<_> = shapes.iter().map(|blocks| map(blocks, true)).collect();
+    let many: Vec<(u32, u32)> = (0..1100).map(|i| (1024, 100 + i % 3)).collect();
+    seeds.push(map(&many, true));
+    seeds.push(map(shapes[2], false));
+    seeds
+}
+
+fn dictionaries() -> Vec<Vec<u8>> {
+    let words = ["", "red", "green", "blue", "a colour without a name"];
+    let values = words.concat();
+    let mut offsets = vec![0u64];
+    offsets.extend(words.iter().scan(0, |end, word| {
+        *end += word.len() as u64;
+        Some(*end)
+    }));
+    let variable = DictionaryInput {
+        value_type: BasicType::String,
+        count: 5,
+        fixed_value_size: 0,
+        values: values.as_bytes(),
+        offsets: Some(&offsets),
+        null_id: Some(0),
+        sorted_ids: &[4, 3, 2, 1],
+    };
+    let fixed = DictionaryInput {
+        value_type: BasicType::Int64,
+        count: 3,
+        fixed_value_size: 8,
+        values: &[7; 24],
+        offsets: None,
+        null_id: None,
+        sorted_ids: &[0, 1, 2],
+    };
+    let mut seeds = Vec::new();
+    let buffers = [true, false].map(|spec| [variable.encode(spec), fixed.encode(spec)]);
+    for buffer in buffers.concat() {
+        for mend in 0..3 {
+            seeds.push([vec![mend], buffer.clone()].concat());
+        }
+    }
+    seeds
+}
+
+fn mended_shards() -> Vec<Vec<u8>> {
+    (0..30u8)
+        .map(|i| {
+            let change = |k: u8| {
+                [
+                    i.wrapping_mul(13).wrapping_add(k),
+                    0,
+                    i * 3,
+                    0,
+                    k,
+                    1 << (i % 8),
+                ]
+            };
+            [vec![i % 7], (0..i % 3).flat_map(change).collect()].concat()
+        })
+        .collect()
+}

@@ -1,0 +1,177 @@
+//! Several threads give what one gives: the same batches, the same errors, the same bytes.
+#![expect(clippy::unwrap_used, reason = "a failed helper is a failed test")]
+#![expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_possible_wrap,
+    reason = "small numbers"
+)]
+
+use arrow_array::{ArrayRef, Float64Array, Int64Array, LargeStringArray, ListArray, RecordBatch};
+use arrow_array::{StringArray, types::Int32Type};
+use arrow_schema::ArrowError;
+use arrow_shard::Shard;
+use arrow_shard::write::{Profile, ShardWriter, WriterOptions};
+use bytes::Bytes;
+use std::sync::Arc;
+
+const ROWS: usize = 300_000;
+
+fn batch() -> RecordBatch {
+    let valid = |i: usize| !i.is_multiple_of(7);
+    let ids: Int64Array = (0..ROWS as i64).map(Some).collect();
+    let texts: StringArray = (0..ROWS)
+        .map(|i| valid(i).then(|| format!("{}", i * 7919 % 10_007)))
+        .collect();
+    let long: LargeStringArray = (0..ROWS)
+        .map(|i| Some(format!("row {i} of many")))
+        .collect();
+    let doubles: Float64Array = (0..ROWS)
+        .map(|i| valid(i + 1).then_some(i as f64 / 8.0))
+        .collect();
+    let lists = ListArray::from_iter_primitive::<Int32Type, _, _>(
+        (0..ROWS)
+            .map(|i| valid(i).then(move || (0..i % 4).map(move |n| Some((i * n % 1000) as i32)))),
+    );
+    let columns: [(&str, ArrayRef); 5] = [
+        ("id", Arc::new(ids)),
+        ("text", Arc::new(texts)),
+        ("long", Arc::new(long)),
+        ("double", Arc::new(doubles)),
+        ("list", Arc::new(lists)),
+    ];
+    RecordBatch::try_from_iter(columns).unwrap()
+}
+
+fn written(batch: &RecordBatch, options: WriterOptions) -> Vec<u8> {
+    let mut file = Vec::new();
+    let options = options
+        .with_creation_time(Some(1))
+        .with_stripe_rows(150_001);
+    let mut writer = ShardWriter::try_new(&mut file, batch.schema(), options).unwrap();
+    for start in (0..ROWS).step_by(9_001) {
+        writer
+            .write(&batch.slice(start, 9_001.min(ROWS - start)))
+            .unwrap();
+    }
+    writer.finish().unwrap();
+    file
+}
+
+fn shard() -> Shard {
+    Shard::from_bytes(written(&batch(), WriterOptions::default()).into()).unwrap()
+}
+
+#[test]
+fn a_writer_with_threads_gives_the_same_bytes() {
+    let batch = batch();
+    for profile in [Profile::Plain, Profile::Balanced, Profile::HighCompression] {
+        let options = WriterOptions::default().with_profile(profile);
+        let alone = written(&batch, options.clone());
+        assert!(
+            alone == written(&batch, options.with_threads(3)),
+            "{profile:?}"
+        );
+    }
+}
+
+#[test]
+fn a_scan_with_threads_gives_the_same_batches() {
+    let shard = shard();
+    for (batch_size, rows) in [
+        (8192, 0..ROWS as u64),
+        (5000, 0..ROWS as u64),
+        (100_000, 17..ROWS as u64 - 5),
+        (1 << 20, 0..ROWS as u64),
+        (333, 65_000..66_500),
+        (10, 7..7),
+    ] {
+        let scan = shard
+            .scan()
+            .with_batch_size(batch_size)
+            .with_row_range(rows);
+        let scan = scan.with_row_number("row");
+        let alone: Vec<RecordBatch> = scan.clone().build().unwrap().map(Result::unwrap).collect();
+        let mut reader = scan.with_threads(3).build().unwrap();
+        let expected: usize = alone.iter().map(RecordBatch::num_rows).sum();
+        assert_eq!(reader.remaining_rows(), expected as u64);
+        for (i, batch) in alone.iter().enumerate() {
+            assert_eq!(
+                &reader.next().unwrap().unwrap(),
+                batch,
+                "batch {i} of {batch_size}"
+            );
+        }
+        assert!(reader.next().is_none());
+        assert_eq!(reader.remaining_rows(), 0);
+    }
+}
+
+#[test]
+fn a_scan_on_the_only_thread_of_a_pool_does_not_wait_for_itself() {
+    let shard = shard();
+    let pool = rayon::ThreadPoolBuilder::new()
+        .num_threads(1)
+        .build()
+        .unwrap();
+    let rows = pool.install(|| {
+        let scan = shard.scan().with_threads(4).build().unwrap();
+        scan.map(|batch| batch.unwrap().num_rows()).sum::<usize>()
+    });
+    assert_eq!(rows, ROWS);
+}
+
+#[test]
+fn a_damaged_block_is_met_at_the_same_row() {
+    let mut file = written(&batch(), WriterOptions::default());
+    let at = file.len() / 2;
+    file[at] ^= 1;
+    let shard = Shard::from_bytes(Bytes::from(file)).unwrap();
+    let read = |threads| -> (usize, ArrowError) {
+        let mut rows = 0;
+        for batch in shard.scan().with_threads(threads).build().unwrap() {
+            match batch {
+                Ok(batch) => rows += batch.num_rows(),
+                Err(e) => return (rows, e),
+            }
+        }
+        panic!("damage was not found")
+    };
+    let (rows, error) = read(1);
+    let (same_rows, same_error) = read(2);
+    assert_eq!(
+        (rows, error.to_string()),
+        (same_rows, same_error.to_string())
+    );
+    assert!(rows > 0 && rows < ROWS);
+}
+
+#[test]
+fn parts_of_a_scan_are_all_of_it() {
+    let shard = shard();
+    for parts in [1, 2, 3, 7, 1000] {
+        let scan = shard.scan().with_offset(1234).with_limit(200_000);
+        let split = scan.split(parts).unwrap();
+        assert!(split.len() <= parts);
+        let mut next = 1234;
+        for part in split {
+            for batch in part.with_row_number("row").build().unwrap() {
+                let batch = batch.unwrap();
+                let row = batch.column(5).as_any();
+                let row = row.downcast_ref::<arrow_array::UInt64Array>().unwrap();
+                assert_eq!(row.value(0), next);
+                next += batch.num_rows() as u64;
+            }
+        }
+        assert_eq!(next, 201_234);
+    }
+    assert!(shard.scan().with_limit(0).split(4).unwrap().is_empty());
+}
+
+#[test]
+fn no_thread_at_all_is_an_error() {
+    let options = WriterOptions::default().with_threads(0);
+    let error = ShardWriter::try_new(Vec::new(), batch().schema(), options)
+        .err()
+        .unwrap();
+    assert!(error.to_string().contains("threads is 0"), "{error}");
+}
