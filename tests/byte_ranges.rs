@@ -9,7 +9,7 @@ use arrow_shard::Result;
 use arrow_shard::Shard;
 use arrow_shard::format::DataEncoding;
 use arrow_shard::io::{ByteRange, NoContainer, ReadAt};
-use arrow_shard::read::ShardOptions;
+use arrow_shard::read::{ShardOptions, col, lit};
 use arrow_shard::write::{Profile, WriterOptions};
 use bytes::Bytes;
 use std::sync::{Arc, Mutex};
@@ -257,4 +257,118 @@ fn a_scan_of_everything_reads_nothing_twice_in_a_few_requests() {
             );
         }
     }
+}
+
+#[test]
+fn statistics_read_no_data() {
+    let file = Logged::new(wide());
+    let shard = file.open();
+    let all = shard
+        .stripe_statistics(arrow_shard::Projection::All)
+        .unwrap();
+    assert_eq!(all.num_columns(), COLUMNS as usize + 1);
+    assert_only(&file.requests(), &shard, COLUMNS, &[]);
+    file.requests();
+    let shard = file.open();
+    let one = shard.statistics(["c4711"]).unwrap();
+    assert_eq!((one.num_rows(), one.num_columns()), (1, 2));
+    let requests = file.requests();
+    let root = shard.directory();
+    let lists: u64 = [&root.schema_ref, &root.properties_ref, &root.field_list_ref]
+        .iter()
+        .map(|reference| reference.as_ref().unwrap().range.len())
+        .sum();
+    assert!(bytes_of(&requests) < lists + 65_536, "{requests:?}");
+    assert_only(&requests, &shard, COLUMNS, &[]);
+}
+
+/// Ascending times, texts that do not repeat, and numbers that do not compress, in three stripes.
+fn readings() -> Bytes {
+    let options = WriterOptions::default().with_stripe_rows(100_000);
+    let batches: Vec<RecordBatch> = (0..3i64)
+        .map(|stripe| {
+            let rows = stripe * 100_000..(stripe + 1) * 100_000;
+            let times: Int64Array = rows.clone().map(|i| Some(i * 10)).collect();
+            let texts: StringArray = rows.clone().map(|i| Some(format!("text {i}"))).collect();
+            let mixed = |i: i64| {
+                let word = i.wrapping_mul(0x1E37_79B9_7F4A_7C15);
+                (word ^ word >> 29).wrapping_mul(0x3F58_476D_1CE4_E5B9)
+            };
+            let numbers: Int64Array = rows.map(|i| Some(mixed(i))).collect();
+            let columns = [
+                ("time", Arc::new(times) as ArrayRef),
+                ("text", Arc::new(texts)),
+                ("number", Arc::new(numbers)),
+            ];
+            RecordBatch::try_from_iter(columns).unwrap()
+        })
+        .collect();
+    written_bytes(&batches, options)
+}
+
+/// Requests that touch the values of a column in a stripe.
+fn touching(requests: &[ByteRange], shard: &Shard, stripe: u64, id: u32) -> Vec<ByteRange> {
+    let data = buffers(shard, stripe, id)[0];
+    let touching = requests.iter().filter(|r| overlap(**r, data));
+    touching.copied().collect()
+}
+
+#[test]
+fn a_filter_that_nothing_matches_reads_no_values() {
+    let file = Logged::new(readings());
+    for filter in [
+        col("time").gt(lit(3_000_000)),
+        col("time").eq(15),
+        col("text").eq("zebra"),
+        col("text").starts_with("zebra"),
+        col("number").is_null(),
+        col("time").lt(1000).and(col("time").gt(2_999_000)),
+    ] {
+        let shard = file.open();
+        let shown = filter.to_string();
+        let scan = shard.scan().with_filter(filter).build().unwrap();
+        assert_eq!(scan.count(), 0, "{shown}");
+        let requests = file.requests();
+        for (stripe, id) in (0..3).flat_map(|stripe| (0..3).map(move |id| (stripe, id))) {
+            let touching = touching(&requests, &shard, stripe, id);
+            let is_tested = id == 0 && shown.ends_with("= 15");
+            // Blocks of the one stripe, and positions, that 15 may lie in.
+            let most = if is_tested && stripe == 0 { 100_000 } else { 0 };
+            assert!(
+                bytes_of(&touching) <= most,
+                "{shown}: {touching:?} of column {id}"
+            );
+        }
+        file.requests();
+    }
+}
+
+#[test]
+fn a_range_of_a_sorted_column_reads_the_blocks_that_can_match() {
+    let file = Logged::new(readings());
+    let shard = file.open();
+    let filter = col("time").between(1_500_000, 1_500_990);
+    let scan = shard.scan().with_projection(["number"]).with_filter(filter);
+    let batch = support::collect(scan.build().unwrap()).unwrap();
+    assert_eq!(batch.num_rows(), 100);
+    let requests = file.requests();
+    for id in 0..3 {
+        for stripe in [0, 2] {
+            let touching = touching(&requests, &shard, stripe, id);
+            assert_eq!(touching, [], "stripe {stripe} holds no such time");
+        }
+    }
+    assert_eq!(
+        touching(&requests, &shard, 1, 1),
+        [],
+        "the text is not asked for"
+    );
+    let numbers = buffers(&shard, 1, 2)[0];
+    let read = bytes_of(&touching(&requests, &shard, 1, 2));
+    assert!(
+        read > 0 && read < numbers.len() / 4,
+        "{read} of {}",
+        numbers.len()
+    );
+    assert!(requests.len() <= 8, "{requests:?}");
 }

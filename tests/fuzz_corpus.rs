@@ -157,6 +157,8 @@ fn number_blocks() -> Vec<Vec<u8>> {
         Plan::Ffor,
         Plan::Zstd { level: 1 },
         Plan::Lz4,
+        Plan::PatchedFfor,
+        Plan::Pco { level: 1 },
         Plan::For { deltas: pack() },
         Plan::Delta {
             differences: ffor(),

@@ -35,7 +35,13 @@ struct Kind {
     profiles: &'static [Profile],
 }
 
-const ALL: &[Profile] = &[Profile::Plain, Profile::Balanced, Profile::HighCompression];
+const ALL: &[Profile] = &[
+    Profile::Plain,
+    Profile::Fast,
+    Profile::Balanced,
+    Profile::HighCompression,
+    Profile::MinimalSize,
+];
 
 fn small() -> Config {
     Config {

@@ -89,7 +89,7 @@ fn agrees<W: Word>(view: View<W>, all: &[W]) {
 
 fn plan(seed: u8) -> Plan {
     let pack = || Box::new(Plan::FlBitPack);
-    match seed % 11 {
+    match seed % 13 {
         0 => Plan::SingleValue,
         1 => Plan::Ffor,
         2 => Plan::For { deltas: pack() },
@@ -120,6 +120,8 @@ fn plan(seed: u8) -> Plan {
             left: pack(),
             right: pack(),
         },
-        _ => Plan::Lz4,
+        10 => Plan::Lz4,
+        11 => Plan::PatchedFfor,
+        _ => Plan::Pco { level: 1 },
     }
 }

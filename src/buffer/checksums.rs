@@ -2,7 +2,7 @@
 //! `arrow_shard.checksums`).
 
 use crate::error::{Error, ErrorKind, Result, to_usize};
-use crate::format::{AnyValue, NameValuePair, ValueKind, checksum, find_property};
+use crate::format::{NameValuePair, ValueKind, checksum, find_property};
 use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 pub const CHECKSUMS_PROPERTY: &str = "arrow_shard.checksums";
 
 /// Bytes that one checksum covers.
-pub const CHUNK_BYTES: usize = 65_536;
+pub const CHUNK_BYTES: u32 = 65_536;
 
 /// What part of a buffer the checksums of an entry cover.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -19,14 +19,23 @@ pub enum Part {
     Raw,
     /// The block map.
     BlockMap,
+    /// The header of a range index.
+    RangeIndexHeader,
 }
 
 impl Part {
-    fn as_str(self) -> &'static str {
+    fn code(self) -> u16 {
         match self {
-            Self::Raw => "raw",
-            Self::BlockMap => "block_map",
+            Self::Raw => 1,
+            Self::BlockMap => 2,
+            Self::RangeIndexHeader => 3,
         }
+    }
+
+    fn from_code(code: u16) -> Option<Self> {
+        [Self::Raw, Self::BlockMap, Self::RangeIndexHeader]
+            .into_iter()
+            .find(|part| part.code() == code)
     }
 }
 
@@ -34,13 +43,13 @@ impl Part {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ChecksumEntry {
     /// Ordinal of the encoding in the stripe field.
-    pub encoding: u64,
+    pub encoding: u16,
     /// Ordinal of the buffer in the encoding.
-    pub buffer: u64,
+    pub buffer: u16,
     /// What is covered.
     pub part: Part,
     /// Bytes per chunk.
-    pub chunk_bytes: u64,
+    pub chunk_bytes: u32,
     /// One checksum per chunk; the last chunk may be short.
     pub checksums: Vec<u32>,
 }
@@ -53,12 +62,12 @@ pub struct ChecksumTable {
 
 impl ChecksumTable {
     /// Adds the checksums of `bytes`.
-    pub fn add(&mut self, encoding: u64, buffer: u64, part: Part, bytes: &[u8]) {
+    pub fn add(&mut self, encoding: u16, buffer: u16, part: Part, bytes: &[u8]) {
         self.entries.push(ChecksumEntry {
             encoding,
             buffer,
             part,
-            chunk_bytes: CHUNK_BYTES as u64,
+            chunk_bytes: CHUNK_BYTES,
             checksums: chunks(bytes),
         });
     }
@@ -70,26 +79,18 @@ impl ChecksumTable {
 
     /// The table as a property.
     pub fn to_property(&self) -> NameValuePair {
-        let entries: Vec<AnyValue> = self
-            .entries
-            .iter()
-            .map(|entry| {
-                let sums: Vec<u8> = entry
-                    .checksums
-                    .iter()
-                    .flat_map(|c| c.to_le_bytes())
-                    .collect();
-                vec![
-                    NameValuePair::new("encoding", entry.encoding),
-                    NameValuePair::new("buffer", entry.buffer),
-                    NameValuePair::new("part", entry.part.as_str()),
-                    NameValuePair::new("chunk_bytes", entry.chunk_bytes),
-                    NameValuePair::new("checksums", sums),
-                ]
-                .into()
-            })
-            .collect();
-        NameValuePair::new(CHECKSUMS_PROPERTY, entries)
+        let mut bytes = Vec::new();
+        for entry in &self.entries {
+            for field in [entry.encoding, entry.buffer, entry.part.code(), 0] {
+                bytes.extend_from_slice(&field.to_le_bytes());
+            }
+            // A buffer has fewer than 2^32 chunks, because a length has at most 48 bits.
+            let count = u32::try_from(entry.checksums.len()).unwrap_or(u32::MAX);
+            for field in [entry.chunk_bytes, count].iter().chain(&entry.checksums) {
+                bytes.extend_from_slice(&field.to_le_bytes());
+            }
+        }
+        NameValuePair::new(CHECKSUMS_PROPERTY, bytes)
     }
 
     /// The table among the properties of a stripe field; empty if there is none.
@@ -101,62 +102,66 @@ impl ChecksumTable {
             return Ok(Self::default());
         };
         let malformed = || Error::corrupt(format!("property {CHECKSUMS_PROPERTY} is malformed"));
-        let Some(ValueKind::List(list)) = &value.kind else {
+        let Some(ValueKind::Bytes(bytes)) = &value.kind else {
             return Err(malformed());
         };
-        let mut entries = Vec::with_capacity(list.len());
-        for entry in list {
+        let mut rest = bytes.as_slice();
+        let mut entries = Vec::new();
+        while !rest.is_empty() {
+            let (entry, behind) = Self::parse_entry(rest).ok_or_else(malformed)?;
             // A part that this reader does not know covers what it does not read.
-            entries.extend(Self::parse_entry(entry).ok_or_else(malformed)?);
+            entries.extend(entry);
+            rest = behind;
         }
         Ok(Self { entries })
     }
 
-    /// An entry; the inner `None` if its part is unknown, the outer one if it is malformed.
-    fn parse_entry(entry: &AnyValue) -> Option<Option<ChecksumEntry>> {
-        let Some(ValueKind::Struct(fields)) = &entry.kind else {
+    /// The first entry and the bytes behind it; the inner `None` if its part is unknown, the outer
+    /// one if it is malformed.
+    fn parse_entry(bytes: &[u8]) -> Option<(Option<ChecksumEntry>, &[u8])> {
+        let ([e0, e1, b0, b1, p0, p1, 0, 0], bytes) = bytes.split_first_chunk()? else {
             return None;
         };
-        let field = |name| find_property(fields, name)?.kind.as_ref();
-        let number = |name| match field(name)? {
-            ValueKind::U64(n) => Some(*n),
-            _ => None,
-        };
-        let part = match field("part")? {
-            ValueKind::String(s) if s == Part::Raw.as_str() => Part::Raw,
-            ValueKind::String(s) if s == Part::BlockMap.as_str() => Part::BlockMap,
-            ValueKind::String(_) => return Some(None),
-            _ => return None,
-        };
-        let Some(ValueKind::Bytes(sums)) = field("checksums") else {
-            return None;
-        };
-        let words = sums.chunks_exact(4);
-        if !words.remainder().is_empty() {
+        let (chunk_bytes, bytes) = bytes.split_first_chunk()?;
+        let (count, bytes) = bytes.split_first_chunk()?;
+        let size = (u32::from_le_bytes(*count) as usize).checked_mul(4)?;
+        let (checksums, rest) = bytes.split_at_checked(size)?;
+        let chunk_bytes = u32::from_le_bytes(*chunk_bytes);
+        if chunk_bytes == 0 {
             return None;
         }
-        Some(Some(ChecksumEntry {
-            encoding: number("encoding")?,
-            buffer: number("buffer")?,
+        let entry = Part::from_code(u16::from_le_bytes([*p0, *p1])).map(|part| ChecksumEntry {
+            encoding: u16::from_le_bytes([*e0, *e1]),
+            buffer: u16::from_le_bytes([*b0, *b1]),
             part,
-            chunk_bytes: number("chunk_bytes").filter(|&n| n > 0)?,
-            checksums: words
-                .map(|w| u32::from_le_bytes([w[0], w[1], w[2], w[3]]))
+            chunk_bytes,
+            checksums: checksums
+                .chunks_exact(4)
+                .map(|sum| u32::from_le_bytes([sum[0], sum[1], sum[2], sum[3]]))
                 .collect(),
-        }))
+        });
+        Some((entry, rest))
     }
 
     /// The checksums of a part of a buffer that is `len` bytes long, if it has any.
     ///
     /// # Errors
     /// [`Corrupt`](ErrorKind::Corrupt) if there are not as many as the length needs.
-    pub fn find(&self, encoding: u64, buffer: u64, part: Part, len: u64) -> Result<Option<Chunks>> {
+    pub fn find(
+        &self,
+        encoding: usize,
+        buffer: usize,
+        part: Part,
+        len: u64,
+    ) -> Result<Option<Chunks>> {
+        let place = (encoding, buffer, part);
         let found = self
             .entries
             .iter()
-            .find(|e| e.encoding == encoding && e.buffer == buffer && e.part == part);
+            .find(|e| (e.encoding.into(), e.buffer.into(), e.part) == place);
         let Some(entry) = found else { return Ok(None) };
-        if entry.checksums.len() as u64 != len.div_ceil(entry.chunk_bytes) {
+        let chunk_bytes = u64::from(entry.chunk_bytes);
+        if entry.checksums.len() as u64 != len.div_ceil(chunk_bytes) {
             return Err(Error::corrupt(format!(
                 "{} checksums for {len} bytes in chunks of {}",
                 entry.checksums.len(),
@@ -165,7 +170,7 @@ impl ChecksumTable {
         }
         Ok(Some(Chunks {
             len,
-            chunk_bytes: entry.chunk_bytes,
+            chunk_bytes,
             verified: VerifiedSet::new(entry.checksums.len()),
             checksums: entry.checksums.clone(),
         }))
@@ -173,7 +178,7 @@ impl ChecksumTable {
 }
 
 fn chunks(bytes: &[u8]) -> Vec<u32> {
-    bytes.chunks(CHUNK_BYTES).map(checksum).collect()
+    bytes.chunks(CHUNK_BYTES as usize).map(checksum).collect()
 }
 
 /// The checksums of a sequence of bytes, and which of them have been verified.
@@ -284,6 +289,20 @@ mod tests {
         table.add(0, 1, Part::BlockMap, b"map");
         let read = ChecksumTable::from_properties(&[table.to_property()]).unwrap();
         assert_eq!(read, table);
+        let parse = |bytes: &[u8]| {
+            ChecksumTable::from_properties(&[NameValuePair::new(
+                CHECKSUMS_PROPERTY,
+                bytes.to_vec(),
+            )])
+        };
+        let Some(ValueKind::Bytes(mut packed)) = table.to_property().value.unwrap().kind else {
+            panic!("bytes")
+        };
+        // A part that nobody knows yet, without chunks.
+        packed.extend([0, 0, 0, 0, 9, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0]);
+        assert_eq!(parse(&packed).unwrap(), table);
+        packed.pop();
+        assert!(parse(&packed).is_err());
         assert!(read.find(0, 0, Part::Raw, 3).unwrap().is_none());
         assert!(read.find(0, 1, Part::Raw, 3).is_err());
         let chunks = read.find(0, 1, Part::Raw, 150_000).unwrap().unwrap();

@@ -12,6 +12,7 @@ use super::BUFFER_ALIGNMENT;
 use crate::error::{Error, ErrorKind, Result, to_usize};
 use crate::format::{BasicType, checksum};
 use crate::io::ByteRange;
+use arrow_buffer::ArrowNativeType;
 use bytes::Bytes;
 use std::ops::Range;
 
@@ -204,6 +205,23 @@ impl ValueDictionary {
 }
 
 impl ValueDictionary {
+    /// The entries that stand for values, in the order of their codes.
+    pub fn values(&self) -> impl Iterator<Item = &[u8]> {
+        let width = match self.count {
+            0 => 0,
+            count => self.values.len() / count as usize,
+        };
+        let codes = (0..self.count).filter(|&code| Some(code) != self.null_id);
+        codes.map(move |code| {
+            let code = code as usize;
+            let range = match &self.offsets {
+                Some(ends) => ends[code].as_usize()..ends[code + 1].as_usize(),
+                None => code * width..(code + 1) * width,
+            };
+            &self.values[range]
+        })
+    }
+
     /// Verifies the codes in the order of their values, which [`parse`](Self::parse) does not read:
     /// no code may be there twice. That of a null entry is not there.
     ///

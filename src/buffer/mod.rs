@@ -4,6 +4,7 @@ mod block_map;
 mod checksums;
 mod dictionary;
 mod offsets;
+mod range_index;
 mod selection;
 mod stored;
 mod stream;
@@ -16,8 +17,11 @@ pub use checksums::{
 };
 pub use dictionary::{DictionaryInput, ValueDictionary};
 pub use offsets::{offset_width, read_offsets};
+pub use range_index::{IndexedBlock, RANGE_INDEX_HEADER, RangeIndex, RangeIndexInput};
 pub use selection::Selection;
-pub use stored::{Blocks, Body, FieldBuffers, FieldLayout, Physical, Place, Storage, StoredBuffer};
+pub use stored::{
+    Blocks, Body, FieldBuffers, FieldLayout, Physical, Place, Storage, StoredBuffer, StoredIndex,
+};
 pub use stream::{BlockCache, ByteSource, Numbers, ReadContext, read_bits, read_numbers};
 pub use strings::{StringCache, Strings, read_fixed, read_strings, string_bytes};
 pub use writer::{BUFFER_ALIGNMENT, BlockStreamWriter, FinishedBuffer};

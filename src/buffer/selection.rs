@@ -61,6 +61,62 @@ impl Selection {
         self.ranges.last().map_or(0, |r| r.end)
     }
 
+    /// The positions that lie in a range.
+    #[must_use]
+    pub fn within(&self, range: &Range<u64>) -> Self {
+        let first = self.ranges.partition_point(|r| r.end <= range.start);
+        self.ranges[first..]
+            .iter()
+            .take_while(|r| r.start < range.end)
+            .map(|r| r.start.max(range.start)..r.end.min(range.end))
+            .collect()
+    }
+
+    /// The positions that are in both.
+    #[must_use]
+    pub fn intersection(&self, other: &Self) -> Self {
+        let (mut a, mut b) = (
+            self.ranges.iter().peekable(),
+            other.ranges.iter().peekable(),
+        );
+        let mut both = Self::default();
+        while let (Some(x), Some(y)) = (a.peek(), b.peek()) {
+            let end = x.end.min(y.end);
+            let start = x.start.max(y.start);
+            both.push(start.min(end)..end);
+            if x.end == end {
+                a.next();
+            } else {
+                b.next();
+            }
+        }
+        both
+    }
+
+    /// The first position that is at or after another.
+    pub fn next_from(&self, position: u64) -> Option<u64> {
+        let first = self.ranges.partition_point(|r| r.end <= position);
+        self.ranges.get(first).map(|r| r.start.max(position))
+    }
+
+    /// The selected positions from the one with ordinal `ordinals.start` up to that with
+    /// `ordinals.end`.
+    #[must_use]
+    pub fn slice(&self, ordinals: Range<u64>) -> Self {
+        let mut slice = Self::default();
+        let mut before = 0;
+        for r in &self.ranges {
+            let len = r.end - r.start;
+            let from = ordinals.start.saturating_sub(before).min(len);
+            let to = ordinals.end.saturating_sub(before).min(len);
+            if from < to {
+                slice.push(r.start + from..r.start + to);
+            }
+            before += len;
+        }
+        slice
+    }
+
     /// The same positions of a sequence that has `factor` elements for every one of this.
     #[must_use]
     pub fn scale(&self, factor: u64) -> Self {
@@ -94,5 +150,19 @@ mod tests {
         assert_eq!(s.end(), 10);
         assert_eq!(s.as_range(), None);
         assert_eq!(s.scale(2).ranges(), [0..10, 18..20]);
+    }
+
+    #[test]
+    fn parts_are_cut_by_position_and_by_ordinal() {
+        let s: Selection = [2..5, 7..9, 20..21].into_iter().collect();
+        assert_eq!(s.within(&(3..8)).ranges(), [3..5, 7..8]);
+        assert!(s.within(&(9..20)).is_empty());
+        assert_eq!(s.next_from(0), Some(2));
+        assert_eq!(s.next_from(8), Some(8));
+        assert_eq!(s.next_from(9), Some(20));
+        assert_eq!(s.next_from(21), None);
+        assert_eq!(s.slice(1..4).ranges(), [3..5, 7..8]);
+        assert_eq!(s.slice(5..u64::MAX), Selection::range(20..21));
+        assert!(s.slice(6..9).is_empty());
     }
 }

@@ -1,7 +1,7 @@
 //! Spec: Chapter 6, "Data Encoding" and "Encoded Buffers": from descriptors to checked places.
 
 use super::checksums::{ChecksumTable, Chunks, Part, VerifiedSet};
-use super::{BlockMap, Selection};
+use super::{BlockMap, RANGE_INDEX_HEADER, Selection};
 use crate::error::{Error, Result};
 use crate::format::{
     AnyValue, BasicType, BufferKind, DataEncoding, DataRef, DataType, EncodedBuffer,
@@ -105,6 +105,8 @@ pub struct FieldBuffers {
     pub offsets: Option<StoredBuffer>,
     /// The value dictionary that the codes of `data` stand for.
     pub dictionary: Option<Place>,
+    /// The range index over the values.
+    pub range_index: Option<StoredIndex>,
     /// Whether the blocks of `data` hold the presence of their values.
     pub embedded_presence: bool,
     /// Whether the blocks of `data` hold the offsets of their values.
@@ -118,6 +120,15 @@ impl FieldBuffers {
             .into_iter()
             .flatten()
     }
+}
+
+/// Where a range index is.
+#[derive(Debug)]
+pub struct StoredIndex {
+    /// The bytes.
+    pub place: Place,
+    /// Checksums of its header, if there are any.
+    pub header_checksums: Option<Chunks>,
 }
 
 /// A range of bytes of an artifact.
@@ -338,14 +349,9 @@ fn first_supported(
     let mut lacking = Vec::new();
     for (ordinal, encoding) in descriptor.encodings.iter().enumerate() {
         let parsed = match encoding {
-            DataEncoding::Native(native) => native_buffers(
-                native,
-                ordinal as u64,
-                &table,
-                physical,
-                positions,
-                artifact,
-            ),
+            DataEncoding::Native(native) => {
+                native_buffers(native, ordinal, &table, physical, positions, artifact)
+            }
             DataEncoding::Parquet(_) => Err(Error::unsupported("external Parquet column chunks")),
             DataEncoding::Unknown => Err(Error::unsupported("an encoding of an unknown kind")),
         };
@@ -369,7 +375,7 @@ fn first_supported(
 
 fn native_buffers(
     native: &NativeDataEncoding,
-    encoding: u64,
+    encoding: usize,
     table: &ChecksumTable,
     physical: Physical,
     positions: u64,
@@ -393,7 +399,20 @@ fn native_buffers(
                 buffers.dictionary = Some(place(buffer.buffer.as_ref(), artifact)?);
                 continue;
             }
-            BufferKind::RangeIndex => continue,
+            BufferKind::RangeIndex => {
+                let header = RANGE_INDEX_HEADER as u64;
+                // One more has nothing to add.
+                buffers.range_index = Some(StoredIndex {
+                    place: place(buffer.buffer.as_ref(), artifact)?,
+                    header_checksums: table.find(
+                        encoding,
+                        ordinal,
+                        Part::RangeIndexHeader,
+                        header,
+                    )?,
+                });
+                continue;
+            }
             BufferKind::OpaqueDictionary => {
                 return Err(Error::unsupported("compressor dictionaries"));
             }
@@ -404,7 +423,7 @@ fn native_buffers(
         if slot.is_some() {
             return Err(Error::corrupt(format!("two {kind:?} buffers")));
         }
-        let stored = stored_buffer(buffer, encoding, ordinal as u64, table, artifact)
+        let stored = stored_buffer(buffer, encoding, ordinal, table, artifact)
             .map_err(|e| e.within(format!("{kind:?} buffer")))?;
         if let Body::Raw(_) = stored.body {
             check_raw_size(&stored, physical, has_dictionary, positions)?;
@@ -438,8 +457,8 @@ fn place(
 
 fn stored_buffer(
     buffer: &EncodedBuffer,
-    encoding: u64,
-    ordinal: u64,
+    encoding: usize,
+    ordinal: usize,
     table: &ChecksumTable,
     artifact: &mut dyn FnMut(&str) -> Result<u32>,
 ) -> Result<StoredBuffer> {

@@ -2,6 +2,7 @@
 
 use super::BlockMap;
 use super::checksums::{ChecksumTable, Part};
+use super::range_index::RANGE_INDEX_HEADER;
 use crate::encoding::envelope;
 use crate::error::{Error, Result};
 use crate::format::{BufferKind, DataRef, EncodedBuffer};
@@ -81,6 +82,7 @@ enum FinishedBody {
     Blocks { map_start: usize, count: u64 },
     Raw,
     Dictionary,
+    RangeIndex,
 }
 
 impl FinishedBuffer {
@@ -101,6 +103,17 @@ impl FinishedBuffer {
             kind: BufferKind::ValueDictionary,
             bytes,
             body: FinishedBody::Dictionary,
+            embedded_presence: false,
+            embedded_offsets: false,
+        }
+    }
+
+    /// A range index.
+    pub fn range_index(bytes: Vec<u8>) -> Self {
+        Self {
+            kind: BufferKind::RangeIndex,
+            bytes,
+            body: FinishedBody::RangeIndex,
             embedded_presence: false,
             embedded_offsets: false,
         }
@@ -128,7 +141,7 @@ impl FinishedBuffer {
         &self,
         url: &str,
         start: u64,
-        ordinal: u64,
+        ordinal: u16,
         checksums: &mut ChecksumTable,
     ) -> Result<EncodedBuffer> {
         let range = ByteRange::with_len(start, self.bytes.len() as u64)?;
@@ -147,6 +160,10 @@ impl FinishedBuffer {
             }
             FinishedBody::Raw => checksums.add(0, ordinal, Part::Raw, &self.bytes),
             FinishedBody::Dictionary => {}
+            FinishedBody::RangeIndex => {
+                let header = &self.bytes[..RANGE_INDEX_HEADER.min(self.bytes.len())];
+                checksums.add(0, ordinal, Part::RangeIndexHeader, header);
+            }
         }
         buffer.embedded_presence = self.embedded_presence;
         buffer.embedded_offsets = self.embedded_offsets;

@@ -47,7 +47,7 @@ fn mismatch(arrow: &ArrowType, node: &DataType) -> Error {
 
 /// Whether values of the node can be stored with a value dictionary: not those of a bit or a byte,
 /// whose codes would be wider than the values, nor nested ones.
-fn has_dictionary(basic_type: BasicType) -> bool {
+pub(crate) fn has_dictionary(basic_type: BasicType) -> bool {
     use BasicType::*;
     matches!(
         basic_type,

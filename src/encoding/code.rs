@@ -45,6 +45,10 @@ pub enum EncodingCode {
     ZigZag,
     /// Only the values that are not zero.
     Sparse,
+    /// FFOR with exceptions.
+    PatchedFfor,
+    /// Numbers in bins of a distribution that was learned from them.
+    Pco,
     /// A code that this build does not know.
     Other(u16),
 }
@@ -72,6 +76,8 @@ impl EncodingCode {
             17 => Self::Lz4,
             18 => Self::ZigZag,
             19 => Self::Sparse,
+            0x8002 => Self::PatchedFfor,
+            0x8003 => Self::Pco,
             other => Self::Other(other),
         }
     }
@@ -98,6 +104,8 @@ impl EncodingCode {
             Self::Lz4 => 17,
             Self::ZigZag => 18,
             Self::Sparse => 19,
+            Self::PatchedFfor => 0x8002,
+            Self::Pco => 0x8003,
             Self::Other(other) => other,
         }
     }
@@ -124,6 +132,8 @@ impl EncodingCode {
             Self::Lz4 => "LZ4",
             Self::ZigZag => "ZigZag",
             Self::Sparse => "Sparse",
+            Self::PatchedFfor => "PatchedFFOR",
+            Self::Pco => "Pco",
             Self::Other(_) => "unknown encoding",
         }
     }
@@ -151,13 +161,14 @@ impl EncodingCode {
             | Self::Lz4
             | Self::Sparse => true,
             Self::FlBitPack => kind == Unsigned,
-            Self::For | Self::Ffor | Self::Delta => kind != Float,
+            Self::For | Self::Ffor | Self::Delta | Self::PatchedFfor => kind != Float,
             Self::TruncateU8 => kind == Signed && width > 1,
             Self::TruncateU16 => kind == Signed && width > 1,
             Self::TruncateU32 => kind == Signed && width > 2,
             Self::TruncateU64 => kind == Signed && width > 4,
             Self::ZigZag => kind == Signed,
             Self::Alp | Self::AlpRd => kind == Float && width >= 4,
+            Self::Pco => width > 1,
             Self::Fsst | Self::Other(_) => false,
         }
     }

@@ -1,6 +1,8 @@
 //! Spec: Chapter 6, "AnyValue".
 
-use super::DataRef;
+use super::{DataRef, decimal128};
+use arrow_buffer::i256;
+use std::cmp::Ordering;
 
 /// A dynamically typed scalar, list or structure, with an optional name of its semantic type.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -83,9 +85,44 @@ impl AnyValue {
         ValueKind::Null.into()
     }
 
+    /// The order of two values of one kind, as bounds of a range: the zeros are equal, and bytes
+    /// annotated `arrow.decimal` are integers. `None` for values of different kinds, of kinds
+    /// without order, and for NaN.
+    pub fn compare(&self, other: &Self) -> Option<Ordering> {
+        use ValueKind as K;
+        match (self.kind.as_ref()?, other.kind.as_ref()?) {
+            (K::U64(a), K::U64(b)) | (K::DateTime(a), K::DateTime(b)) => Some(a.cmp(b)),
+            (K::I64(a), K::I64(b)) => Some(a.cmp(b)),
+            (K::TimeSpan(a), K::TimeSpan(b)) => Some(a.cast_signed().cmp(&b.cast_signed())),
+            (K::Double(a), K::Double(b)) => a.partial_cmp(b),
+            (K::Bool(a), K::Bool(b)) => Some(a.cmp(b)),
+            (K::String(a), K::String(b)) => Some(a.cmp(b)),
+            (K::Decimal(a), K::Decimal(b)) => decimal128::compare(*a, *b),
+            (K::Bytes(a), K::Bytes(b)) => {
+                match (self.annotation.as_deref(), other.annotation.as_deref()) {
+                    (None, None) => Some(a.cmp(b)),
+                    (Some("arrow.decimal"), Some("arrow.decimal")) => {
+                        Some(integer(a)?.cmp(&integer(b)?))
+                    }
+                    _ => None,
+                }
+            }
+            _ => None,
+        }
+    }
+
     /// Whether this is the null value.
     pub fn is_null(&self) -> bool {
         matches!(self.kind, Some(ValueKind::Null))
+    }
+}
+
+/// An integer of 16 or 32 bytes in two's complement.
+fn integer(bytes: &[u8]) -> Option<i256> {
+    match bytes.len() {
+        16 => Some(i256::from_i128(i128::from_le_bytes(bytes.try_into().ok()?))),
+        32 => Some(i256::from_le_bytes(bytes.try_into().ok()?)),
+        _ => None,
     }
 }
 

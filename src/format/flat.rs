@@ -6,7 +6,7 @@
 //! whoever follows them counts what they copy in a [`Budget`].
 
 use crate::error::{Error, ErrorKind, Result};
-use std::collections::HashSet;
+use hashbrown::HashSet;
 use std::sync::{Mutex, PoisonError};
 
 /// Bytes that may be allocated per byte of a buffer. A sound buffer whose nodes share text of up to
@@ -264,16 +264,20 @@ impl<'a> Table<'a> {
         Ok(self.elements(slot, 1)?.map(|(_, bytes)| bytes))
     }
 
+    /// The vector of words of four bytes that a slot refers to.
+    pub(crate) fn words(&self, slot: usize) -> Result<Option<&'a [[u8; 4]]>> {
+        Ok(self
+            .elements(slot, 4)?
+            .map(|(_, bytes)| bytes.as_chunks().0))
+    }
+
     /// The vector of 32-bit integers that a slot refers to.
     pub(crate) fn i32_vector(
         &self,
         slot: usize,
     ) -> Result<Option<impl ExactSizeIterator<Item = i32> + 'a>> {
-        let (chunks, _) = match self.elements(slot, 4)? {
-            Some((_, bytes)) => bytes.as_chunks::<4>(),
-            None => return Ok(None),
-        };
-        Ok(Some(chunks.iter().map(|c| i32::from_le_bytes(*c))))
+        let words = self.words(slot)?;
+        Ok(words.map(|words| words.iter().map(|word| i32::from_le_bytes(*word))))
     }
 
     /// The text that a slot refers to.

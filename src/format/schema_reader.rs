@@ -22,6 +22,7 @@ use crate::error::{Error, ErrorKind, Result, Within};
 use crate::limits::Limits;
 use bytes::Bytes;
 use std::sync::Arc;
+use xxhash_rust::xxh3::xxh3_64;
 
 /// Bytes that every node has for itself: its table (12) and the reference to it (4). More nodes than
 /// fit can only come from references that share tables.
@@ -155,6 +156,9 @@ impl SchemaReader {
     /// # Errors
     /// As [`name`](Self::name).
     pub fn find(&self, name: &str) -> Result<Vec<usize>> {
+        if let Some(found) = self.look_up(name).filter(|found| !found.is_empty()) {
+            return Ok(found);
+        }
         let mut found = Vec::new();
         for i in 0..self.len {
             if self
@@ -165,6 +169,31 @@ impl SchemaReader {
             }
         }
         Ok(found)
+    }
+
+    /// The fields of that name by the lookup that the reference stores; `None` if there is none, or
+    /// one that makes no sense.
+    fn look_up(&self, name: &str) -> Option<Vec<usize>> {
+        if self.wire != Wire::Reference {
+            return None;
+        }
+        let lookup = Table::root(&self.payload).ok()?.table(2).ok()??;
+        let (buckets, entries) = (lookup.words(0).ok()??, lookup.words(1).ok()??);
+        let count = buckets
+            .len()
+            .checked_sub(1)
+            .filter(|n| n.is_power_of_two())?;
+        let hash = xxh3_64(name.as_bytes());
+        let bucket = usize::try_from(hash & (count as u64 - 1)).ok()?;
+        let start = |bucket: usize| usize::try_from(u32::from_le_bytes(*buckets.get(bucket)?)).ok();
+        let mut found = Vec::new();
+        for entry in entries.get(start(bucket)?..start(bucket + 1)?)? {
+            let field = usize::try_from(u32::from_le_bytes(*entry)).ok()?;
+            if field < self.len && self.is_named(field, name).ok()? {
+                found.push(field);
+            }
+        }
+        Some(found)
     }
 
     fn is_named(&self, i: usize, name: &str) -> Result<bool> {

@@ -8,8 +8,11 @@
 mod bitpack;
 mod bytes;
 mod cpu;
+mod extremes;
 mod fsst;
 mod gather;
+mod hash;
+mod prefix_sum;
 mod utf8;
 mod views;
 mod word;
@@ -20,14 +23,17 @@ pub(crate) use bytes::{
     GATHER_SLACK, Offset, checked_offsets, gather_bytes, is_ascending, make_views, rebase_offsets,
 };
 use cpu::dispatch;
+pub(crate) use extremes::{FloatCounts, float_counts, number_range};
 pub(crate) use fsst::{MAX_SYMBOL, Symbols};
 pub(crate) use gather::gather_entries;
+pub(crate) use hash::hash_words;
+pub(crate) use prefix_sum::prefix_sum;
 pub(crate) use utf8::{utf8_array, utf8_view_array};
 pub(crate) use views::views_of;
 pub(crate) use word::Pools;
 pub use word::{NumberKind, Word};
 pub(crate) use word::{as_bytes, as_bytes_mut};
 pub(crate) use words::{
-    add, bits_of_bytes, codes_below, count_runs, expand_runs, gather, key_range, prefix_sum,
-    sign_extend, un_zig_zag,
+    add, bits_of_bytes, codes_below, count_runs, expand_runs, gather, key_range, sign_extend,
+    un_zig_zag,
 };

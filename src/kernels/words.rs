@@ -70,15 +70,6 @@ dispatch! {
     pub(crate) fn un_zig_zag<W: Word>(values: &mut [W]) = un_zig_zag_body;
 }
 
-/// Running sums modulo 2^`BITS`, in place.
-pub(crate) fn prefix_sum<W: Word>(values: &mut [W]) {
-    let mut sum = W::ZERO;
-    for v in values {
-        sum = sum.plus(*v);
-        *v = sum;
-    }
-}
-
 #[inline(always)]
 fn sign_extend_body<W: Word, U: Word>(narrow: &[U], dst: &mut [W]) {
     let up = W::BITS - U::BITS;

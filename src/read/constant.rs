@@ -1,7 +1,15 @@
 //! Constant fields: the value that a descriptor holds instead of buffers.
 
+use crate::buffer::Selection;
+use crate::column::{
+    ByteLayout, ByteValues, Chunk, DecodedBytes, DecodedDictionary, DecodedLists, DecodedUnions,
+    NodeSource, OffsetWidth, Values, assemble,
+};
 use crate::error::{Error, Result};
 use crate::format::{AnyValue, BasicType, DataType, ValueKind};
+use arrow_array::ArrayRef;
+use arrow_buffer::{BooleanBuffer, Buffer, NullBuffer, OffsetBuffer};
+use arrow_schema::{DataType as ArrowType, Field};
 
 /// The bytes of a constant, as a raw buffer would hold them.
 ///
@@ -84,6 +92,111 @@ pub(super) fn constant_bool(value: &AnyValue) -> Result<bool> {
             "the constant {:?} is no Boolean value",
             value.kind
         ))),
+    }
+}
+
+/// A value of a descriptor as an array of one value.
+///
+/// # Errors
+/// Those of [`constant_bytes`], and of a value that the Arrow type cannot hold.
+pub(super) fn constant_array(
+    value: &AnyValue,
+    node: &DataType,
+    data_type: &ArrowType,
+) -> Result<ArrayRef> {
+    let values = match node.basic_type {
+        BasicType::Boolean => {
+            let bit = constant_bool(value)?;
+            Values::Bits(BooleanBuffer::collect_bool(1, |_| bit))
+        }
+        BasicType::String | BasicType::Binary => {
+            let bytes = constant_bytes(value, node)?;
+            let offsets = OffsetBuffer::from_lengths([bytes.len()]);
+            Values::Bytes(ByteValues::Offsets64(offsets, bytes.into()))
+        }
+        _ => {
+            let data = Buffer::from(constant_bytes(value, node)?);
+            let width = data.len();
+            Values::Fixed { width, data }
+        }
+    };
+    let (len, nulls) = (1, None);
+    leaf_array(Chunk { len, nulls, values }, node, data_type)
+}
+
+/// Stored values of a leaf as an array.
+///
+/// # Errors
+/// Those of values that do not fit the node, or that the Arrow type cannot hold.
+pub(super) fn leaf_array(
+    values: Chunk<Values>,
+    node: &DataType,
+    data_type: &ArrowType,
+) -> Result<ArrayRef> {
+    let field = Field::new(&node.name, data_type.clone(), true);
+    let rows = Selection::range(0..values.len as u64);
+    assemble(&field, node, &rows, &mut GivenValues(values))
+}
+
+/// A leaf whose values are given. It is asked for all of them.
+struct GivenValues(Chunk<Values>);
+
+impl GivenValues {
+    fn chunk<V>(&self, values: V) -> Chunk<V> {
+        Chunk {
+            len: self.0.len,
+            nulls: self.0.nulls.clone(),
+            values,
+        }
+    }
+}
+
+fn misfit(node: &DataType) -> Error {
+    Error::corrupt(format!(
+        "the values are none of a {:?} node",
+        node.basic_type
+    ))
+}
+
+impl NodeSource for GivenValues {
+    fn bits(&mut self, node: &DataType, _: &Selection) -> Result<Chunk<BooleanBuffer>> {
+        match &self.0.values {
+            Values::Bits(bits) => Ok(self.chunk(bits.clone())),
+            _ => Err(misfit(node)),
+        }
+    }
+
+    fn fixed(&mut self, node: &DataType, width: usize, _: &Selection) -> Result<Chunk<Buffer>> {
+        match &self.0.values {
+            Values::Fixed { width: given, data } if *given == width => Ok(self.chunk(data.clone())),
+            _ => Err(misfit(node)),
+        }
+    }
+
+    fn bytes(&mut self, node: &DataType, _: ByteLayout, _: &Selection) -> Result<DecodedBytes> {
+        match &self.0.values {
+            Values::Bytes(values) => Ok(DecodedBytes {
+                chunk: self.chunk(values.clone()),
+                window: None,
+            }),
+            _ => Err(misfit(node)),
+        }
+    }
+
+    fn dictionary(&mut self, _: &DataType, _: &Selection) -> Result<Option<DecodedDictionary>> {
+        Ok(None)
+    }
+
+    fn presence(&mut self, node: &DataType, _: &Selection) -> Result<Option<NullBuffer>> {
+        Err(misfit(node))
+    }
+
+    fn lists(&mut self, node: &DataType, _: OffsetWidth, _: &Selection) -> Result<DecodedLists> {
+        Err(misfit(node))
+    }
+
+    fn unions(&mut self, node: &DataType, _: &Selection) -> Result<DecodedUnions> {
+        Err(misfit(node))
     }
 }
 

@@ -3,8 +3,9 @@
 use super::artifacts::Artifacts;
 use super::columns::ProjectedColumns;
 use super::fetch::Bench;
-use crate::buffer::{Body, FieldLayout, Place, Storage, ValueDictionary};
+use crate::buffer::{Body, FieldLayout, Place, RangeIndex, Storage, ValueDictionary};
 use crate::column::{ArraySlot, ArrowSchemaHint, DictionaryEntries};
+use crate::encoding::{Context, Scratch};
 use crate::error::{Error, ErrorKind, Result, Within};
 use crate::format::{
     DataRef, DataRefArray, DataType, FieldDescriptor, IndexCollection, Message, SchemaReader,
@@ -12,7 +13,7 @@ use crate::format::{
     StripeProperties, ValueKind, Wire, find_property,
 };
 use crate::io::ByteRange;
-use std::collections::HashMap;
+use hashbrown::HashMap;
 use std::hash::Hash;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
@@ -83,6 +84,7 @@ pub(super) struct Metadata {
     shard_field_list: OnceLock<FieldList>,
     layouts: Cache<FieldKey, FieldLayout>,
     pub(super) dictionaries: Cache<FieldKey, DictionaryEntries>,
+    range_indexes: Cache<FieldKey, RangeIndex>,
     /// Arrays of raw values, by window of positions.
     pub(super) windows: Cache<(FieldKey, u64), ArraySlot>,
 }
@@ -102,6 +104,7 @@ impl Metadata {
             shard_field_list: OnceLock::new(),
             layouts: Cache::default(),
             dictionaries: Cache::default(),
+            range_indexes: Cache::default(),
             windows: Cache::default(),
         }
     }
@@ -331,6 +334,56 @@ impl Metadata {
             .map(|descriptor| Some(Some(descriptor)))
     }
 
+    /// Where the values of a stripe field are.
+    fn places(
+        &self,
+        bench: &Bench<'_>,
+        key: FieldKey,
+        node: &DataType,
+    ) -> Result<Option<Arc<FieldLayout>>> {
+        if let Some(layout) = self.layouts.get(&key) {
+            return Ok(Some(layout));
+        }
+        let layout = match ready!(self.descriptor(bench, key)) {
+            None => FieldLayout::absent(node, u64::MAX)?,
+            Some((artifact, descriptor)) => FieldLayout::try_new(node, &descriptor, &mut |url| {
+                self.artifacts.resolve(url, artifact)
+            })?,
+        };
+        Ok(Some(self.layouts.insert(key, layout)))
+    }
+
+    /// The range index of a stripe field; the inner `None` if it has none.
+    pub(super) fn range_index(
+        &self,
+        bench: &Bench<'_>,
+        key: FieldKey,
+        node: &DataType,
+    ) -> Result<Option<Option<Arc<RangeIndex>>>> {
+        if let Some(index) = self.range_indexes.get(&key) {
+            return Ok(Some(Some(index)));
+        }
+        let layout = ready!(self.places(bench, key, node));
+        let stored = match &layout.storage {
+            Storage::Buffers(buffers) => buffers.range_index.as_ref(),
+            Storage::Null | Storage::Constant(_) => None,
+        };
+        let Some(stored) = stored else {
+            return Ok(Some(None));
+        };
+        let name = || "range index".to_owned();
+        self.check_message(stored.place.range).within(name)?;
+        let bytes = ready!(bench.get(stored.place));
+        let mut scratch = Scratch::default();
+        let mut cx = Context::new(self.artifacts.limits(), &mut scratch);
+        let verify = self.artifacts.options().verify_checksums();
+        let header = stored.header_checksums.as_ref().filter(|_| verify);
+        let index = RangeIndex::parse(&bytes, node, layout.positions, header, &mut cx);
+        Ok(Some(Some(
+            self.range_indexes.insert(key, index.within(name)?),
+        )))
+    }
+
     /// Where the values of a stripe field are, its block maps and dictionary loaded.
     pub(super) fn layout(
         &self,
@@ -338,20 +391,7 @@ impl Metadata {
         key: FieldKey,
         node: &DataType,
     ) -> Result<Option<Arc<FieldLayout>>> {
-        let layout = match self.layouts.get(&key) {
-            Some(layout) => layout,
-            None => {
-                let layout = match ready!(self.descriptor(bench, key)) {
-                    None => FieldLayout::absent(node, u64::MAX)?,
-                    Some((artifact, descriptor)) => {
-                        FieldLayout::try_new(node, &descriptor, &mut |url| {
-                            self.artifacts.resolve(url, artifact)
-                        })?
-                    }
-                };
-                self.layouts.insert(key, layout)
-            }
-        };
+        let layout = ready!(self.places(bench, key, node));
         let Storage::Buffers(buffers) = &layout.storage else {
             return Ok(Some(layout));
         };
@@ -365,7 +405,8 @@ impl Metadata {
                     artifact: buffer.place.artifact,
                     range: blocks.map_range,
                 };
-                self.check_message(place.range)?;
+                self.check_message(place.range)
+                    .within(|| "block map".to_owned())?;
                 match bench.get(place)? {
                     Some(bytes) => blocks
                         .load_map(buffer.place.range, &bytes, verify)
@@ -406,7 +447,7 @@ impl Metadata {
             return Err(Error::new(
                 ErrorKind::LimitExceeded,
                 format!(
-                    "a block map of {} bytes exceeds Limits::max_message_bytes ({limit})",
+                    "{} bytes exceed Limits::max_message_bytes ({limit})",
                     range.len()
                 ),
             ));

@@ -1,19 +1,25 @@
 //! Reading shards: open, scan, take.
 
 mod artifacts;
+mod batches;
 mod columns;
 mod constant;
 mod dictionary;
 mod fetch;
+mod filter;
 mod inspect;
 mod metadata;
 mod options;
 mod plan;
+mod predicate;
 mod projection;
+mod prune;
+mod row_selection;
 mod rows;
 mod scan;
 mod shard;
 mod source;
+mod statistics;
 mod stripe;
 mod take;
 #[cfg(feature = "threads")]
@@ -21,12 +27,15 @@ mod threads;
 mod verify;
 mod windows;
 
+pub use filter::{ScanMetrics, Skipped};
 pub use inspect::{
     BlockInfo, BlocksInfo, BufferInfo, EncodingCount, FieldInfo, FileInfo, InspectOptions,
     ShardInfo, StripeInfo,
 };
 pub use options::ShardOptions;
+pub use predicate::{ColumnRef, Literal, Predicate, col, lit};
 pub use projection::Projection;
+pub use row_selection::RowSelection;
 pub use scan::{ScanBuilder, ShardReader};
 pub use shard::Shard;
 pub use stripe::Stripe;

@@ -5,7 +5,7 @@
 
 use super::columns::Column;
 use super::fetch::Bench;
-use super::metadata::Metadata;
+use super::metadata::{Metadata, WINDOW};
 use super::source::{ReadState, Source, StripeFields};
 use crate::buffer::{FieldLayout, Physical, Place, Selection, Storage, offset_width};
 use crate::column::{NodeSource, OffsetWidth, assemble};
@@ -277,6 +277,21 @@ fn with_ends(rows: &Selection) -> Selection {
         elements.push(range.start.max(elements.end())..range.end + 1);
     }
     elements
+}
+
+/// Rows whose bytes come to about `fetch_bytes`, a multiple of the window that blocks end at.
+pub(super) fn window_rows(fields: &StripeFields, rows: u64, fetch_bytes: u64) -> u64 {
+    let mut bytes = 0u64;
+    for layout in fields.layouts() {
+        if let Storage::Buffers(buffers) = &layout.storage {
+            for buffer in buffers.streams() {
+                bytes = bytes.saturating_add(buffer.place.range.len());
+            }
+        }
+    }
+    let windows = rows.div_ceil(WINDOW).max(1);
+    let per_window = (bytes / windows).max(1);
+    (fetch_bytes / per_window).clamp(1, windows) * WINDOW
 }
 
 /// A batch of columns; `rows` says how many rows there are where there is no column.

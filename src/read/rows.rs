@@ -3,11 +3,11 @@
 use super::columns::Column;
 use super::fetch::{Bench, Fetched, drive};
 use super::metadata::{WINDOW, ready};
-use super::plan::{StripeReader, open_fields, record_batch, stripe_of};
+use super::plan::{StripeReader, open_fields, record_batch, stripe_of, window_rows};
 use super::shard::Shard;
 use super::source::{ReadState, StripeFields};
-use crate::buffer::{Selection, Storage};
-use crate::error::{Error, ErrorKind, Result, Within};
+use crate::buffer::Selection;
+use crate::error::{Error, ErrorKind, Result, Within, to_usize};
 use arrow_array::{ArrayRef, RecordBatch, UInt64Array};
 use arrow_schema::SchemaRef;
 use std::ops::Range;
@@ -23,6 +23,27 @@ pub(super) struct RowFormat {
     pub(super) row_number: bool,
     /// Most rows of a batch.
     pub(super) batch_size: u64,
+}
+
+impl RowFormat {
+    /// A batch of the columns at `count` rows of the stripe that begins with row `first`; `rows`
+    /// are asked for where their numbers are.
+    pub(super) fn batch(
+        &self,
+        mut columns: Vec<ArrayRef>,
+        count: usize,
+        first: u64,
+        rows: impl FnOnce() -> Selection,
+    ) -> Result<RecordBatch> {
+        if self.row_number {
+            let rows = rows();
+            let ranges = rows.ranges().iter();
+            let numbers = ranges.flat_map(|range| first + range.start..first + range.end);
+            columns.push(Arc::new(UInt64Array::from_iter_values(numbers)));
+        }
+        record_batch(&self.schema, columns, count)
+            .within(|| self.shard.inner.artifacts.name().to_owned())
+    }
 }
 
 /// Reads a range of rows, batch by batch, on the thread that asks for them.
@@ -120,20 +141,12 @@ impl RowReader {
                 }
             }
         };
-        let first = stripe.rows.start + rows.start;
         let count = rows.end - rows.start;
-        let batch = self.batch(columns, first, count)?;
+        let (first, len) = (stripe.rows.start, to_usize(count)?);
+        let rows = || Selection::range(rows);
+        let batch = self.format.batch(columns, len, first, rows)?;
         self.rows.start += count;
         Ok(Some(batch))
-    }
-
-    fn batch(&self, mut columns: Vec<ArrayRef>, first: u64, count: u64) -> Result<RecordBatch> {
-        if self.format.row_number {
-            let numbers = UInt64Array::from_iter_values(first..first + count);
-            columns.push(Arc::new(numbers));
-        }
-        record_batch(&self.format.schema, columns, crate::error::to_usize(count)?)
-            .within(|| self.format.shard.inner.artifacts.name().to_owned())
     }
 
     /// Opens the stripe of the next row, unless it is open.
@@ -173,21 +186,6 @@ impl RowReader {
         });
         Ok(())
     }
-}
-
-/// Rows whose bytes come to about `fetch_bytes`, a multiple of the window that blocks end at.
-fn window_rows(fields: &StripeFields, rows: u64, fetch_bytes: u64) -> u64 {
-    let mut bytes = 0u64;
-    for layout in fields.layouts() {
-        if let Storage::Buffers(buffers) = &layout.storage {
-            for buffer in buffers.streams() {
-                bytes = bytes.saturating_add(buffer.place.range.len());
-            }
-        }
-    }
-    let windows = rows.div_ceil(WINDOW).max(1);
-    let per_window = (bytes / windows).max(1);
-    (fetch_bytes / per_window).clamp(1, windows) * WINDOW
 }
 
 impl Iterator for RowReader {

@@ -1,14 +1,19 @@
 //! Scans: rows of a shard, in order, as RecordBatches.
 
+use super::batches::{BatchReader, RowPlan};
 use super::columns::ProjectedColumns;
 use super::fetch::Bench;
+use super::filter::{Filter, ScanMetrics};
 use super::metadata::ready;
+use super::predicate::{Bound, Predicate};
 use super::projection::Projection;
-use super::rows::{RowFormat, RowReader};
+use super::row_selection::RowSelection;
+use super::rows::RowFormat;
 use super::shard::Shard;
 #[cfg(feature = "threads")]
 use super::threads::ThreadedReader;
 use super::windows::windows;
+use crate::buffer::Selection;
 use crate::error::{Error, ErrorKind, Result};
 use arrow_array::{RecordBatch, RecordBatchReader};
 use arrow_schema::{ArrowError, DataType, Field, Schema, SchemaRef};
@@ -25,6 +30,8 @@ pub struct ScanBuilder {
     projection: Projection,
     schema: Option<SchemaRef>,
     rows: Option<Range<u64>>,
+    selection: Option<RowSelection>,
+    filter: Option<Predicate>,
     offset: u64,
     limit: Option<u64>,
     batch_size: usize,
@@ -40,6 +47,8 @@ impl ScanBuilder {
             projection: Projection::All,
             schema: None,
             rows: None,
+            selection: None,
+            filter: None,
             offset: 0,
             limit: None,
             batch_size: DEFAULT_BATCH_SIZE,
@@ -72,22 +81,59 @@ impl ScanBuilder {
         self
     }
 
-    /// Leaves out that many rows at the start.
+    /// Reads the rows that match the predicate only; a second predicate narrows the first. Its
+    /// columns need not be projected, and it sees them in the types of
+    /// [`Shard::schema`](Shard::schema), whatever schema is asked for.
+    ///
+    /// Statistics and dictionaries are asked first, so that stripes without a match cost next to
+    /// nothing; then the columns of the predicate are read, and where few rows match, the other
+    /// columns at these rows alone. [`ShardReader::metrics`] tells what that came to.
+    ///
+    /// ```no_run
+    /// # let shard = arrow_shard::Shard::open("flights.amudai.shard")?;
+    /// use arrow_shard::read::col;
+    /// let late = col("delay").gt(60).and(col("origin").is_in(["OSL", "LIM"]));
+    /// for batch in shard.scan().with_projection(["flight"]).with_filter(late).build()? {
+    ///     println!("{} late flights", batch?.num_rows());
+    /// }
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn with_filter(mut self, predicate: Predicate) -> Self {
+        self.filter = Some(match self.filter.take() {
+            Some(first) => first.and(predicate),
+            None => predicate,
+        });
+        self
+    }
+
+    /// Reads these rows only, by number; a second selection narrows the first.
+    #[must_use]
+    pub fn with_row_selection(mut self, rows: impl Into<RowSelection>) -> Self {
+        let rows = rows.into();
+        self.selection = Some(match self.selection.take() {
+            Some(first) => first.intersection(&rows),
+            None => rows,
+        });
+        self
+    }
+
+    /// Leaves out that many rows at the start, of those that are selected and match.
     #[must_use]
     pub fn with_offset(mut self, offset: u64) -> Self {
         self.offset = offset;
         self
     }
 
-    /// Reads that many rows at most.
+    /// Reads that many rows at most, of those that are selected and match.
     #[must_use]
     pub fn with_limit(mut self, limit: u64) -> Self {
         self.limit = Some(limit);
         self
     }
 
-    /// Rows per batch; 8,192 by default. A batch is shorter at the end of a stripe, and where
-    /// offsets or keys of an Arrow type would overflow.
+    /// Rows per batch; 8,192 by default. A batch is shorter at the end of a stripe, where offsets
+    /// or keys of an Arrow type would overflow, and where rows are left out.
     #[must_use]
     pub fn with_batch_size(mut self, rows: usize) -> Self {
         self.batch_size = rows;
@@ -102,7 +148,8 @@ impl ScanBuilder {
     }
 
     /// Decodes with that many tasks at a time on rayon's pool of threads; by default on the thread
-    /// that asks for the batches, which come in the same order and with the same rows either way.
+    /// that asks for the batches, which come in the same order and with the same rows either way;
+    /// where rows are left out, batches may begin at others.
     #[cfg(feature = "threads")]
     #[must_use]
     pub fn with_threads(mut self, threads: usize) -> Self {
@@ -114,9 +161,18 @@ impl ScanBuilder {
     /// rows; scans that are read by several threads or machines. They meet where blocks end.
     ///
     /// # Errors
-    /// [`RowOutOfRange`](ErrorKind::RowOutOfRange), or what is wrong with the stripe list.
+    /// [`RowOutOfRange`](ErrorKind::RowOutOfRange), what is wrong with the stripe list, or
+    /// [`InvalidArgument`](ErrorKind::InvalidArgument) for an offset or a limit beside a filter,
+    /// because nobody knows where they lie.
     pub fn split(&self, parts: usize) -> Result<Vec<Self>> {
-        let rows = self.row_range()?;
+        if self.filter.is_some() && (self.offset > 0 || self.limit.is_some()) {
+            return Err(Error::invalid(
+                "a scan with a filter and an offset or a limit cannot be split; limit its parts",
+            ));
+        }
+        let Wanted {
+            rows, selection, ..
+        } = self.wanted()?;
         let pieces = windows(&self.shard, rows, 1)?;
         let per_part = pieces.len().div_ceil(parts.max(1)).max(1);
         let part = |pieces: &[Range<u64>]| {
@@ -124,6 +180,7 @@ impl ScanBuilder {
             let (first, last) = (pieces.first(), pieces.last());
             part.rows = first.zip(last).map(|(first, last)| first.start..last.end);
             (part.offset, part.limit) = (0, None);
+            part.selection = selection.clone().map(RowSelection::from);
             part
         };
         Ok(pieces.chunks(per_part).map(part).collect())
@@ -133,13 +190,23 @@ impl ScanBuilder {
     ///
     /// # Errors
     /// [`UnknownColumn`](ErrorKind::UnknownColumn), [`AmbiguousColumn`](ErrorKind::AmbiguousColumn),
-    /// [`RowOutOfRange`](ErrorKind::RowOutOfRange), or what is wrong with the schema.
+    /// [`RowOutOfRange`](ErrorKind::RowOutOfRange), [`SchemaMismatch`](ErrorKind::SchemaMismatch)
+    /// for a filter that compares what cannot be compared, or what is wrong with the schema.
     pub fn build(self) -> Result<ShardReader> {
         if self.batch_size == 0 {
             return Err(Error::invalid("a batch must have at least one row"));
         }
-        let Range { start, end } = self.row_range()?;
+        let wanted = self.wanted()?;
         let (columns, schema) = self.shard.drive(|bench| self.columns(bench))?;
+        let bound = match &self.filter {
+            Some(predicate) => {
+                let inner = &self.shard.inner;
+                self.shard
+                    .drive(|bench| Bound::load(inner, bench, predicate))?
+            }
+            None => Bound::default(),
+        };
+        let is_filtered = self.filter.is_some() || wanted.selection.is_some();
         let format = RowFormat {
             shard: self.shard,
             columns,
@@ -147,35 +214,75 @@ impl ScanBuilder {
             row_number: self.row_number.is_some(),
             batch_size: self.batch_size as u64,
         };
-        #[cfg(feature = "threads")]
-        if self.threads > 1 {
-            let batches =
-                Batches::Threads(ThreadedReader::try_new(format, start..end, self.threads)?);
-            return Ok(ShardReader { schema, batches });
-        }
-        let batches = Batches::Inline(Box::new(RowReader::new(format, start..end)));
-        Ok(ShardReader { schema, batches })
+        let plan = RowPlan {
+            format,
+            filter: is_filtered.then(|| Arc::new(Filter::new(bound))),
+            selection: wanted.selection.map(Arc::new),
+        };
+        let filter = plan.filter.clone();
+        Ok(ShardReader {
+            schema,
+            filter,
+            skip: wanted.skip,
+            left: wanted.left,
+            #[cfg(feature = "threads")]
+            batches: match self.threads {
+                0 | 1 => Batches::Inline(plan.read(wanted.rows)),
+                n => Batches::Threads(ThreadedReader::try_new(plan, wanted.rows, n)?),
+            },
+            #[cfg(not(feature = "threads"))]
+            batches: Batches::Inline(plan.read(wanted.rows)),
+        })
     }
 
-    /// The rows to read, by number.
-    fn row_range(&self) -> Result<Range<u64>> {
+    /// The rows to read, by number. Offset and limit are taken off them where there is no filter.
+    fn wanted(&self) -> Result<Wanted> {
         let total = self.shard.num_rows();
         let rows = self.rows.clone().unwrap_or(0..total);
-        if rows.start > rows.end || rows.end > total {
+        let selected = self.selection.as_ref().and_then(|s| s.ranges().last());
+        let outside = (rows.start > rows.end || rows.end > total)
+            .then_some(&rows)
+            .or_else(|| selected.filter(|last| last.end > total));
+        if let Some(outside) = outside {
             return Err(Error::new(
                 ErrorKind::RowOutOfRange,
                 format!(
                     "rows {}..{} of a shard of {total} rows",
-                    rows.start, rows.end
+                    outside.start, outside.end
                 ),
             ));
         }
-        let start = rows.start.saturating_add(self.offset).min(rows.end);
-        let end = match self.limit {
-            Some(limit) => start.saturating_add(limit).min(rows.end),
-            None => rows.end,
+        let selection = self.selection.clone();
+        let selection = selection.map(|selection| selection.into_inner().within(&rows));
+        if self.filter.is_some() {
+            return Ok(Wanted {
+                rows,
+                selection,
+                skip: self.offset,
+                left: self.limit,
+            });
+        }
+        let cut = |start: u64, end: u64| {
+            let start = start.saturating_add(self.offset).min(end);
+            let end = self
+                .limit
+                .map_or(end, |limit| start.saturating_add(limit).min(end));
+            start..end
         };
-        Ok(start..end)
+        let (rows, selection) = match selection {
+            None => (cut(rows.start, rows.end), None),
+            Some(selection) => {
+                let selection = selection.slice(cut(0, selection.len()));
+                let first = selection.ranges().first().map_or(0, |range| range.start);
+                (first..selection.end(), Some(selection))
+            }
+        };
+        Ok(Wanted {
+            rows,
+            selection,
+            skip: 0,
+            left: None,
+        })
     }
 
     fn columns(&self, bench: &Bench<'_>) -> Result<Option<ProjectedColumns>> {
@@ -196,28 +303,67 @@ impl ScanBuilder {
     }
 }
 
+/// Which rows a scan reads.
+struct Wanted {
+    rows: Range<u64>,
+    selection: Option<Selection>,
+    /// Matching rows to leave out at the start.
+    skip: u64,
+    /// Matching rows to give at most.
+    left: Option<u64>,
+}
+
 /// A scan that has been started: an iterator of batches.
 #[derive(Debug)]
 pub struct ShardReader {
     schema: SchemaRef,
     batches: Batches,
+    filter: Option<Arc<Filter>>,
+    /// Matching rows that are still to be left out.
+    skip: u64,
+    /// Matching rows that are still to be given at most.
+    left: Option<u64>,
 }
 
 #[derive(Debug)]
 enum Batches {
-    Inline(Box<RowReader>),
+    Inline(BatchReader),
     #[cfg(feature = "threads")]
     Threads(ThreadedReader),
 }
 
 impl ShardReader {
-    /// Rows that have not been read yet.
+    /// Rows that have not been read yet; with a filter, those that have not been tested yet or are
+    /// known to match.
     pub fn remaining_rows(&self) -> u64 {
-        match &self.batches {
+        let rows = match &self.batches {
             Batches::Inline(reader) => reader.remaining_rows(),
             #[cfg(feature = "threads")]
             Batches::Threads(reader) => reader.remaining_rows(),
+        };
+        rows.saturating_sub(self.skip)
+            .min(self.left.unwrap_or(u64::MAX))
+    }
+
+    /// What the filter or the selection of rows has spared the scan so far; `None` if it has
+    /// neither.
+    pub fn metrics(&self) -> Option<ScanMetrics> {
+        let filter = self.filter.as_ref()?;
+        Some(filter.counters.metrics())
+    }
+
+    /// Leaves out what offset and limit of a scan with a filter leave out.
+    fn cut(&mut self, batch: RecordBatch) -> RecordBatch {
+        let rows = batch.num_rows() as u64;
+        let skipped = self.skip.min(rows);
+        let given = (rows - skipped).min(self.left.unwrap_or(u64::MAX));
+        self.skip -= skipped;
+        self.left = self.left.map(|left| left - given);
+        if given == rows {
+            return batch;
         }
+        let cut = |n: u64| usize::try_from(n).unwrap_or(usize::MAX);
+        batch.slice(cut(skipped), cut(given))
     }
 }
 
@@ -225,12 +371,25 @@ impl Iterator for ShardReader {
     type Item = Result<RecordBatch, ArrowError>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        let next = match &mut self.batches {
-            Batches::Inline(reader) => reader.next(),
-            #[cfg(feature = "threads")]
-            Batches::Threads(reader) => reader.next(),
-        };
-        next.map(|batch| batch.map_err(ArrowError::from))
+        loop {
+            if self.left == Some(0) {
+                return None;
+            }
+            let next = match &mut self.batches {
+                Batches::Inline(reader) => reader.next(),
+                #[cfg(feature = "threads")]
+                Batches::Threads(reader) => reader.next(),
+            };
+            match next? {
+                Err(e) => return Some(Err(e.into())),
+                Ok(batch) => {
+                    let batch = self.cut(batch);
+                    if batch.num_rows() > 0 {
+                        return Some(Ok(batch));
+                    }
+                }
+            }
+        }
     }
 }
 

@@ -8,11 +8,12 @@ use super::projection::Projection;
 use super::scan::ScanBuilder;
 use super::stripe::Stripe;
 use super::take::take;
+use crate::buffer::RangeIndex;
 use crate::error::{Error, ErrorKind, Result, Within};
 use crate::format::{
-    AnyValue, DirectoryTail, FieldDescriptor, FormatVersion, HEADER_LEN, IndexDescriptor, Message,
-    Schema, ShardDirectory, ShardProperties, StripeFieldDescriptor, ValueKind, Wire, find_property,
-    open,
+    AnyValue, DataType, DirectoryTail, FieldDescriptor, FormatVersion, HEADER_LEN, IndexDescriptor,
+    Message, Schema, ShardDirectory, ShardProperties, StripeFieldDescriptor, ValueKind, Wire,
+    find_property, open,
 };
 use crate::io::{ByteRange, Container, NoContainer, ReadAt};
 #[cfg(not(target_family = "wasm"))]
@@ -234,6 +235,15 @@ impl Shard {
     ) -> Result<Option<StripeFieldDescriptor>> {
         let found = self.drive(|bench| self.inner.descriptor(bench, (stripe, schema_id)))?;
         Ok(found.map(|(_, descriptor)| descriptor))
+    }
+
+    /// The range index of a field of a stripe; `None` if it has none. Reads the index alone.
+    ///
+    /// # Errors
+    /// What is wrong with the descriptor or the index.
+    pub fn range_index(&self, stripe: u64, node: &DataType) -> Result<Option<Arc<RangeIndex>>> {
+        let key = (stripe, node.schema_id);
+        self.drive(|bench| self.inner.range_index(bench, key, node))
     }
 
     /// The indexes over the whole shard, as they are stored.

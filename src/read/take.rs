@@ -72,7 +72,7 @@ fn reorder(all: &ArrayRef, rows: &[u64], sorted: &[u64]) -> Result<ArrayRef> {
 /// Whether the kernels of `arrow-select` cannot take values of a type: they lose the number of
 /// values of no bytes and of lists of no items, and refuse lists of non-nullable unions for nulls in
 /// variants that are not selected.
-fn defeats_kernels(data_type: &DataType) -> bool {
+pub(super) fn defeats_kernels(data_type: &DataType) -> bool {
     let field = |field: &FieldRef| defeats_kernels(field.data_type());
     match data_type {
         DataType::FixedSizeBinary(0) | DataType::FixedSizeList(_, 0) | DataType::Union(_, _) => {

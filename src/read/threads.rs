@@ -1,6 +1,6 @@
 //! Rows of a shard in order, decoded by several threads.
 
-use super::rows::{RowFormat, RowReader};
+use super::batches::RowPlan;
 use super::windows::windows;
 use crate::error::{Error, ErrorKind, Result};
 use arrow_array::RecordBatch;
@@ -11,14 +11,17 @@ use std::sync::mpsc::{Receiver, TryRecvError, sync_channel};
 /// The batches of a window, up to the first that cannot be read.
 type Window = Vec<Result<RecordBatch>>;
 
+/// A task, and the number of rows of its window.
+type Task = (u64, Receiver<Window>);
+
 /// Reads windows of rows as tasks on rayon's threads, and gives their batches in order.
 #[derive(Debug)]
 pub(super) struct ThreadedReader {
-    format: RowFormat,
+    plan: RowPlan,
     /// Windows that no task reads yet.
     windows: VecDeque<Range<u64>>,
     /// What tasks have read or are reading, in order.
-    tasks: VecDeque<Receiver<Window>>,
+    tasks: VecDeque<Task>,
     /// Tasks at a time.
     threads: usize,
     /// Batches of the windows that have been read.
@@ -27,11 +30,11 @@ pub(super) struct ThreadedReader {
 }
 
 impl ThreadedReader {
-    pub(super) fn try_new(format: RowFormat, rows: Range<u64>, threads: usize) -> Result<Self> {
+    pub(super) fn try_new(plan: RowPlan, rows: Range<u64>, threads: usize) -> Result<Self> {
         let remaining = rows.end - rows.start;
         let mut reader = Self {
-            windows: windows(&format.shard, rows, format.batch_size)?.into(),
-            format,
+            windows: windows(&plan.format.shard, rows, plan.format.batch_size)?.into(),
+            plan,
             tasks: VecDeque::new(),
             threads,
             ready: VecDeque::new(),
@@ -41,7 +44,7 @@ impl ThreadedReader {
         Ok(reader)
     }
 
-    /// Rows that have not been given yet.
+    /// Rows that have not been given yet; with a filter, those that may be.
     pub(super) fn remaining_rows(&self) -> u64 {
         self.remaining
     }
@@ -52,12 +55,13 @@ impl ThreadedReader {
             && let Some(rows) = self.windows.pop_front()
         {
             let (sender, receiver) = sync_channel(1);
-            let reader = RowReader::new(self.format.clone(), rows);
+            let count = rows.end - rows.start;
+            let reader = self.plan.read(rows);
             rayon::spawn(move || {
                 // A reader that is gone wants no batches.
                 drop(sender.send(reader.collect()));
             });
-            self.tasks.push_back(receiver);
+            self.tasks.push_back((count, receiver));
         }
     }
 
@@ -74,8 +78,13 @@ impl Iterator for ThreadedReader {
 
     fn next(&mut self) -> Option<Self::Item> {
         while self.ready.is_empty() {
-            let task = self.tasks.pop_front()?;
+            let (rows, task) = self.tasks.pop_front()?;
             self.ready.extend(receive(&task));
+            if self.plan.filter.is_some() {
+                let matched = self.ready.iter().flatten().map(RecordBatch::num_rows);
+                let matched = matched.sum::<usize>() as u64;
+                self.remaining = (self.remaining + matched).saturating_sub(rows);
+            }
             self.start_tasks();
         }
         let batch = self.ready.pop_front()?;

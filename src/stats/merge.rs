@@ -1,19 +1,36 @@
 //! From the descriptors of stripes to those of the shard.
 
+use super::hll::{estimate_sketch, merge_sketches};
 use crate::format::{
-    AnyValue, FieldDescriptor, RangeStats, SignStats, TypeStats, ValueKind, decimal128,
+    AnyValue, CardinalityInfo, FieldDescriptor, LengthStats, RangeStats, SignStats, Sketch,
+    TypeStats,
 };
-use arrow_buffer::i256;
 use std::cmp::Ordering;
 
 /// The descriptor of a field over the stripes seen so far.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct ShardStats {
     merged: Option<FieldDescriptor>,
+    /// Whether null counts as a distinct value.
+    null_is_distinct: bool,
+}
+
+/// Whether no position holds a value: such a stripe has nothing to say of values.
+fn has_no_values(field: &FieldDescriptor) -> bool {
+    field.null_count == Some(field.position_count)
 }
 
 impl ShardStats {
-    /// Adds the descriptor of one more stripe.
+    /// No stripe so far.
+    pub(crate) fn new(null_is_distinct: bool) -> Self {
+        Self {
+            merged: None,
+            null_is_distinct,
+        }
+    }
+
+    /// Adds the descriptor of one more stripe. Filters and sizes of dictionaries say something of
+    /// one stripe alone.
     pub(crate) fn add(&mut self, stripe: &FieldDescriptor) {
         let Some(merged) = &mut self.merged else {
             self.merged = Some(FieldDescriptor {
@@ -22,6 +39,7 @@ impl ShardStats {
                 constant_value: stripe.constant_value.clone(),
                 range_stats: stripe.range_stats.clone(),
                 type_specific: stripe.type_specific.clone(),
+                cardinality: stripe.cardinality.clone(),
                 raw_data_size: stripe.raw_data_size,
                 ..FieldDescriptor::default()
             });
@@ -30,45 +48,38 @@ impl ShardStats {
         if stripe.position_count == 0 {
             return;
         }
-        let all_null = |d: &FieldDescriptor| d.null_count == Some(d.position_count);
-        merged.range_stats = match (all_null(merged), all_null(stripe)) {
-            (true, _) => stripe.range_stats.clone(),
-            (_, true) => merged.range_stats.take(),
-            _ => merge_ranges(merged.range_stats.take(), stripe.range_stats.as_ref()),
+        let cardinality = match (has_no_values(merged), has_no_values(stripe)) {
+            (true, _) => {
+                merged.range_stats.clone_from(&stripe.range_stats);
+                merged.type_specific = stripe.type_specific.clone().or(merged.type_specific.take());
+                stripe.cardinality.clone()
+            }
+            (_, true) => merged.cardinality.take(),
+            _ => {
+                merged.range_stats =
+                    merge_ranges(merged.range_stats.take(), stripe.range_stats.as_ref());
+                merged.type_specific =
+                    merge_types(merged.type_specific.take(), stripe.type_specific.as_ref());
+                merge_cardinalities(merged.cardinality.take(), stripe.cardinality.as_ref())
+            }
         };
         if merged.position_count == 0 {
             merged.constant_value.clone_from(&stripe.constant_value);
         } else if merged.constant_value != stripe.constant_value {
             merged.constant_value = None;
         }
-        merged.type_specific = match (merged.type_specific.take(), &stripe.type_specific) {
-            (
-                Some(TypeStats::Boolean {
-                    true_count: t,
-                    false_count: f,
-                }),
-                Some(TypeStats::Boolean {
-                    true_count,
-                    false_count,
-                }),
-            ) => Some(TypeStats::Boolean {
-                true_count: t + true_count,
-                false_count: f + false_count,
-            }),
-            (Some(TypeStats::Decimal(a)), Some(TypeStats::Decimal(b))) => {
-                Some(TypeStats::Decimal(SignStats {
-                    zero_count: a.zero_count + b.zero_count,
-                    positive_count: a.positive_count + b.positive_count,
-                    negative_count: a.negative_count + b.negative_count,
-                    nan_count: a.nan_count + b.nan_count,
-                }))
-            }
-            _ => None,
-        };
         merged.position_count += stripe.position_count;
         let add = |a: Option<u64>, b: Option<u64>| Some(a? + b?);
         merged.null_count = add(merged.null_count, stripe.null_count);
         merged.raw_data_size = add(merged.raw_data_size, stripe.raw_data_size);
+        merged.cardinality = cardinality;
+        let has_null = self.null_is_distinct && merged.null_count != Some(0);
+        let present = merged.position_count - merged.null_count.unwrap_or(0);
+        let most = match self.null_is_distinct {
+            true => present,
+            false => u64::MAX,
+        };
+        recount(merged, has_null, most);
     }
 
     /// The descriptor of the shard; `None` if no stripe was added.
@@ -77,41 +88,130 @@ impl ShardStats {
     }
 }
 
+/// Sets the number of distinct values of a merged field; no estimate is above `most`.
+fn recount(field: &mut FieldDescriptor, has_null: bool, most: u64) {
+    let null_value = u64::from(has_null);
+    if let Some(TypeStats::Boolean {
+        true_count,
+        false_count,
+    }) = field.type_specific
+        && let Some(cardinality) = &mut field.cardinality
+    {
+        let count = u64::from(true_count > 0) + u64::from(false_count > 0) + null_value;
+        cardinality.count = Some(count);
+        cardinality.is_estimate = false;
+        return;
+    }
+    if let Some(cardinality) = &mut field.cardinality
+        && let Some(Sketch::Hll(sketch)) = &cardinality.sketch
+    {
+        let estimate = estimate_sketch(sketch);
+        cardinality.count = estimate.map(|count| count.min(most) + null_value);
+        cardinality.is_estimate = cardinality.count.is_some();
+    }
+}
+
+/// The counters of both; what both know exactly is no number of what they have together.
+fn merge_cardinalities(
+    a: Option<CardinalityInfo>,
+    b: Option<&CardinalityInfo>,
+) -> Option<CardinalityInfo> {
+    let sketch = match (a?.sketch, &b?.sketch) {
+        (Some(Sketch::Hll(a)), Some(Sketch::Hll(b))) => merge_sketches(a, b).map(Sketch::Hll),
+        _ => None,
+    };
+    Some(CardinalityInfo {
+        sketch,
+        ..CardinalityInfo::default()
+    })
+}
+
 fn merge_ranges(a: Option<RangeStats>, b: Option<&RangeStats>) -> Option<RangeStats> {
     let (mut a, b) = (a?, b?);
-    if compare(b.min_value.as_ref()?, a.min_value.as_ref()?)? == Ordering::Less {
+    // Of two equal bounds, the one that is a value holds for both.
+    let wins = |ours: &AnyValue, theirs: &AnyValue, inclusive: bool, order: Ordering| {
+        let found = theirs.compare(ours)?;
+        Some(found == order || (found == Ordering::Equal && inclusive))
+    };
+    let (our_min, their_min) = (a.min_value.as_ref()?, b.min_value.as_ref()?);
+    if wins(our_min, their_min, b.min_inclusive, Ordering::Less)? {
         a.min_value.clone_from(&b.min_value);
         a.min_inclusive = b.min_inclusive;
     }
-    if compare(b.max_value.as_ref()?, a.max_value.as_ref()?)? == Ordering::Greater {
+    let (our_max, their_max) = (a.max_value.as_ref()?, b.max_value.as_ref()?);
+    if wins(our_max, their_max, b.max_inclusive, Ordering::Greater)? {
         a.max_value.clone_from(&b.max_value);
         a.max_inclusive = b.max_inclusive;
     }
     Some(a)
 }
 
-/// Orders two bounds of the same field; `None` if they are not of one kind.
-fn compare(a: &AnyValue, b: &AnyValue) -> Option<Ordering> {
-    use ValueKind::{Bytes, Decimal, Double, I64, String, U64};
-    match (a.kind.as_ref()?, b.kind.as_ref()?) {
-        (U64(a), U64(b)) => Some(a.cmp(b)),
-        (I64(a), I64(b)) => Some(a.cmp(b)),
-        (Double(a), Double(b)) => a.partial_cmp(b),
-        (String(a), String(b)) => Some(a.cmp(b)),
-        (Bytes(x), Bytes(y)) if a.annotation.as_deref() == Some("arrow.decimal") => {
-            Some(decimal(x)?.cmp(&decimal(y)?))
-        }
-        (Decimal(a), Decimal(b)) => decimal128::compare(*a, *b),
-        (Bytes(a), Bytes(b)) => Some(a.cmp(b)),
-        _ => None,
+fn merge_types(a: Option<TypeStats>, b: Option<&TypeStats>) -> Option<TypeStats> {
+    use TypeStats as T;
+    Some(match (a?, b?) {
+        (
+            T::String {
+                lengths,
+                ascii_count,
+            },
+            T::String {
+                lengths: other,
+                ascii_count: other_ascii,
+            },
+        ) => T::String {
+            lengths: merge_lengths(lengths, *other),
+            ascii_count: ascii_count.zip(*other_ascii).map(|(a, b)| a + b),
+        },
+        (T::List(a), T::List(b)) => T::List(merge_lengths(a, *b)),
+        (T::Binary(a), T::Binary(b)) => T::Binary(merge_lengths(a, *b)),
+        (
+            T::Boolean {
+                true_count: trues,
+                false_count: falses,
+            },
+            T::Boolean {
+                true_count,
+                false_count,
+            },
+        ) => T::Boolean {
+            true_count: trues + true_count,
+            false_count: falses + false_count,
+        },
+        (T::Decimal(a), T::Decimal(b)) => T::Decimal(merge_signs(a, *b)),
+        (
+            T::Floating {
+                signs,
+                positive_infinity_count: positive,
+                negative_infinity_count: negative,
+            },
+            T::Floating {
+                signs: other,
+                positive_infinity_count,
+                negative_infinity_count,
+            },
+        ) => T::Floating {
+            signs: merge_signs(signs, *other),
+            positive_infinity_count: positive + positive_infinity_count,
+            negative_infinity_count: negative + negative_infinity_count,
+        },
+        _ => return None,
+    })
+}
+
+fn merge_lengths(a: LengthStats, b: LengthStats) -> LengthStats {
+    LengthStats {
+        min: a.min.min(b.min),
+        min_non_empty: a.min_non_empty.into_iter().chain(b.min_non_empty).min(),
+        max: a.max.max(b.max),
     }
 }
 
-fn decimal(bytes: &[u8]) -> Option<i256> {
-    match bytes.len() {
-        16 => Some(i256::from_i128(i128::from_le_bytes(bytes.try_into().ok()?))),
-        32 => Some(i256::from_le_bytes(bytes.try_into().ok()?)),
-        _ => None,
+fn merge_signs(a: SignStats, b: SignStats) -> SignStats {
+    SignStats {
+        zero_count: a.zero_count + b.zero_count,
+        positive_count: a.positive_count + b.positive_count,
+        negative_count: a.negative_count + b.negative_count,
+        nan_count: a.nan_count + b.nan_count,
     }
 }
 
@@ -135,7 +235,7 @@ mod tests {
 
     #[test]
     fn ranges_widen_and_counts_add() {
-        let mut stats = ShardStats::default();
+        let mut stats = ShardStats::new(true);
         stats.add(&stripe(3, 0, Some((5, 7))));
         stats.add(&stripe(2, 2, None));
         stats.add(&stripe(0, 0, None));
@@ -148,7 +248,7 @@ mod tests {
 
     #[test]
     fn a_stripe_with_unknown_range_makes_it_unknown() {
-        let mut stats = ShardStats::default();
+        let mut stats = ShardStats::new(true);
         stats.add(&stripe(3, 0, Some((5, 7))));
         stats.add(&stripe(3, 0, None));
         assert_eq!(stats.finish().unwrap().range_stats, None);
@@ -160,14 +260,93 @@ mod tests {
             constant_value: Some(v.into()),
             ..stripe(n, 0, None)
         };
-        let mut stats = ShardStats::default();
+        let mut stats = ShardStats::new(true);
         stats.add(&constant(1, 0));
         stats.add(&constant(2, 5));
         stats.add(&constant(2, 5));
         assert_eq!(stats.finish().unwrap().constant_value, Some(2i64.into()));
-        let mut stats = ShardStats::default();
+        let mut stats = ShardStats::new(true);
         stats.add(&constant(1, 5));
         stats.add(&constant(2, 5));
         assert_eq!(stats.finish().unwrap().constant_value, None);
+    }
+
+    #[test]
+    fn bounds_that_are_no_values_stay_marked() {
+        let with = |min: &str, min_inclusive| FieldDescriptor {
+            range_stats: Some(RangeStats {
+                min_value: Some(min.into()),
+                min_inclusive,
+                max_value: Some("x".into()),
+                max_inclusive: !min_inclusive,
+            }),
+            ..stripe(1, 0, None)
+        };
+        let merged = |a: &FieldDescriptor, b: &FieldDescriptor| {
+            let mut stats = ShardStats::new(true);
+            stats.add(a);
+            stats.add(b);
+            stats.finish().unwrap().range_stats.unwrap()
+        };
+        let (cut, whole) = (with("a", false), with("a", true));
+        for range in [merged(&cut, &whole), merged(&whole, &cut)] {
+            assert!(range.min_inclusive && range.max_inclusive);
+        }
+        let range = merged(&with("b", true), &cut);
+        assert_eq!(
+            (range.min_value, range.min_inclusive),
+            (Some("a".into()), false)
+        );
+    }
+
+    #[test]
+    fn stripes_of_nulls_change_neither_ranges_nor_lengths() {
+        let lengths = LengthStats {
+            min: 3,
+            min_non_empty: Some(3),
+            max: 9,
+        };
+        let values = FieldDescriptor {
+            type_specific: Some(TypeStats::Binary(lengths)),
+            ..stripe(4, 1, None)
+        };
+        let nulls = FieldDescriptor {
+            type_specific: Some(TypeStats::Binary(LengthStats::default())),
+            ..stripe(2, 2, None)
+        };
+        for order in [[&values, &nulls], [&nulls, &values]] {
+            let mut stats = ShardStats::new(true);
+            order.into_iter().for_each(|s| stats.add(s));
+            let merged = stats.finish().unwrap();
+            assert_eq!(merged.type_specific, values.type_specific);
+            assert_eq!((merged.position_count, merged.null_count), (6, Some(3)));
+        }
+    }
+
+    #[test]
+    fn distinct_values_are_estimated_anew_and_null_is_one() {
+        let distinct = |values: std::ops::Range<u32>, nulls: u64| {
+            let mut stats = crate::stats::DistinctStats::new(0, None);
+            values.clone().for_each(|v| stats.add(&v.to_le_bytes()));
+            let count = values.len() as u64;
+            FieldDescriptor {
+                cardinality: Some(stats.cardinality(count + u64::from(nulls > 0), false)),
+                ..stripe(count + nulls, nulls, None)
+            }
+        };
+        let merged = |null_is_distinct: bool, parts: &[FieldDescriptor]| {
+            let mut stats = ShardStats::new(null_is_distinct);
+            parts.iter().for_each(|s| stats.add(s));
+            let cardinality = stats.finish().unwrap().cardinality.unwrap();
+            (cardinality.count, cardinality.is_estimate)
+        };
+        let one = [distinct(0..3, 5)];
+        assert_eq!(merged(true, &one), (Some(4), false));
+        let two = [distinct(0..3, 5), distinct(2..5, 0)];
+        assert_eq!(merged(true, &two), (Some(6), true));
+        assert_eq!(merged(false, &two), (Some(5), true));
+        let mut without = distinct(2..5, 0);
+        without.cardinality.as_mut().unwrap().sketch = None;
+        assert_eq!(merged(true, &[distinct(0..3, 0), without]), (None, false));
     }
 }

@@ -1,9 +1,22 @@
 //! Statistics of fields: collected while values are staged, merged over stripes.
 
+mod blocks;
+mod bloom;
+mod bytes;
+mod distinct;
+mod hash;
+mod hll;
+mod lengths;
 mod merge;
 mod number;
 mod wide;
 
+pub(crate) use blocks::{INDEX_BLOCK, IndexedRanges};
+pub(crate) use bloom::{BloomFilter, FilterSizing};
+pub(crate) use bytes::{ByteRun, ByteStats, byte_value};
+pub(crate) use distinct::{DistinctStats, FilterPlan};
+pub(crate) use hash::is_hashed;
+pub(crate) use lengths::Lengths;
 pub(crate) use merge::ShardStats;
 pub(crate) use number::{NumberDomain, NumberStats};
-pub(crate) use wide::{ByteStats, DecimalForm};
+pub(crate) use wide::{DecimalForm, DecimalStats};

@@ -1,7 +1,9 @@
-//! Spec: Chapter 6, "(Shard) Field Descriptor": ranges and constants of numbers.
+//! Spec: Chapter 6, "(Shard) Field Descriptor": ranges, constants and counts of numbers.
 
-use crate::format::{AnyValue, RangeStats, ValueKind};
-use crate::kernels::{NumberKind, Word};
+use super::blocks::{BlockRanges, IndexedRanges};
+use crate::format::{AnyValue, RangeStats, SignStats, TypeStats, ValueKind};
+use crate::kernels::{FloatCounts, NumberKind, Word, float_counts, number_range};
+use arrow_buffer::NullBuffer;
 use half::f16;
 
 /// What the bits of a number mean to statistics.
@@ -27,8 +29,24 @@ impl NumberDomain {
         }
     }
 
+    /// How the numbers are ordered.
+    fn order(self) -> NumberKind {
+        match self {
+            Self::Half => NumberKind::Float,
+            other => other.kind(),
+        }
+    }
+
     fn is_float(self) -> bool {
-        matches!(self, Self::Float | Self::Half)
+        self.order() == NumberKind::Float
+    }
+
+    fn infinity<W: Word>(self) -> W {
+        W::truncate(match (self, W::BYTES) {
+            (Self::Half, _) => u64::from(f16::INFINITY.to_bits()),
+            (_, 4) => u64::from(f32::INFINITY.to_bits()),
+            _ => f64::INFINITY.to_bits(),
+        })
     }
 
     fn to_f64(self, bits: u64, bytes: usize) -> f64 {
@@ -44,84 +62,193 @@ impl NumberDomain {
     }
 }
 
-/// The range of the values seen so far, and whether they are all the same.
+/// What is known of the numbers of a field.
 #[derive(Debug, Clone)]
 pub(crate) struct NumberStats<W> {
     domain: NumberDomain,
-    /// Least and greatest integer, sign bit flipped for signed ones so that they compare as words.
+    /// Whether more is asked for than the constant.
+    detailed: bool,
+    /// Keys of the least and the greatest number, see [`Word::order_key`].
     range: Option<(W, W)>,
-    /// Least and greatest float that is a number; the zeros are merged.
-    float_range: Option<(f64, f64)>,
+    floats: FloatTotals,
+    blocks: BlockRanges<W>,
     first: Option<W>,
     all_same: bool,
 }
 
+/// As [`FloatCounts`], over all values.
+#[derive(Debug, Clone, Copy, Default)]
+struct FloatTotals {
+    values: u64,
+    zero: u64,
+    negative: u64,
+    nan: u64,
+    positive_infinity: u64,
+    negative_infinity: u64,
+}
+
+impl FloatTotals {
+    fn add(&mut self, values: usize, counts: FloatCounts, times: u64) {
+        let add = |to: &mut u64, count: usize| *to += count as u64 * times;
+        add(&mut self.values, values);
+        add(&mut self.zero, counts.zero);
+        add(&mut self.negative, counts.negative);
+        add(&mut self.nan, counts.nan);
+        add(&mut self.positive_infinity, counts.positive_infinity);
+        add(&mut self.negative_infinity, counts.negative_infinity);
+    }
+}
+
+fn wider<W: Word>(a: (W, W), b: (W, W)) -> (W, W) {
+    (a.0.min(b.0), a.1.max(b.1))
+}
+
 impl<W: Word> NumberStats<W> {
-    pub(crate) fn new(domain: NumberDomain) -> Self {
+    /// Statistics of no values; if not `detailed`, those of constants alone.
+    pub(crate) fn new(domain: NumberDomain, detailed: bool) -> Self {
         Self {
             domain,
+            detailed,
             range: None,
-            float_range: None,
+            floats: FloatTotals::default(),
+            blocks: BlockRanges::default(),
             first: None,
             all_same: true,
         }
     }
 
-    /// Takes note of values, none of them null.
-    pub(crate) fn update(&mut self, values: &[W]) {
+    /// Takes note of the next positions.
+    pub(crate) fn update(&mut self, values: &[W], nulls: Option<&NullBuffer>) {
+        let Some(nulls) = nulls else {
+            self.update_present(values);
+            let mut rest = values;
+            while self.detailed && !rest.is_empty() {
+                let (part, after) = rest.split_at(self.blocks.room().min(rest.len()));
+                let (range, nan) = self.range_of(part);
+                self.blocks.add(part.len(), nan, range, wider);
+                rest = after;
+            }
+            return;
+        };
+        for (start, end) in nulls.inner().set_slices() {
+            self.update_present(&values[start..end]);
+        }
+        let mut at = 0;
+        while self.detailed && at < values.len() {
+            let len = self.blocks.room().min(values.len() - at);
+            let (mut range, mut present) = (None, 0);
+            for (start, end) in nulls.inner().slice(at, len).set_slices() {
+                let (found, nan) = self.range_of(&values[at + start..at + end]);
+                range = match (range, found) {
+                    (Some(a), Some(b)) => Some(wider(a, b)),
+                    (a, b) => a.or(b),
+                };
+                present += end - start - nan;
+            }
+            self.blocks.add(len, len - present, range, wider);
+            at += len;
+        }
+    }
+
+    /// Takes note of values but for their ranges, which the blocks tell.
+    fn update_present(&mut self, values: &[W]) {
         let Some(&head) = values.first() else { return };
         let first = *self.first.get_or_insert(head);
         self.all_same = self.all_same && values.iter().all(|&v| v == first);
+        if self.detailed && self.domain.is_float() {
+            let counts = float_counts(values, self.domain.infinity());
+            self.floats.add(values.len(), counts, 1);
+        }
+    }
+
+    /// Takes note of a value that occurs `times` times, wherever that is.
+    pub(crate) fn update_repeated(&mut self, value: W, times: u64) {
+        let first = *self.first.get_or_insert(value);
+        self.all_same = self.all_same && value == first;
+        let (range, _) = self.range_of(&[value]);
         if self.domain.is_float() {
-            self.update_float(values);
-        } else {
-            let flip = self.sign_flip();
-            let (mut min, mut max) = self.range.unwrap_or((head ^ flip, head ^ flip));
-            for &v in values {
-                let key = v ^ flip;
-                min = min.min(key);
-                max = max.max(key);
-            }
-            self.range = Some((min, max));
+            let counts = float_counts(&[value], self.domain.infinity());
+            self.floats.add(1, counts, times);
         }
+        self.widen(range);
     }
 
-    fn sign_flip(&self) -> W {
-        match self.domain {
-            NumberDomain::Signed => W::SIGN,
-            _ => W::ZERO,
-        }
+    fn widen(&mut self, range: Option<(W, W)>) {
+        self.range = match (self.range, range) {
+            (Some(a), Some(b)) => Some(wider(a, b)),
+            (a, b) => a.or(b),
+        };
     }
 
-    fn update_float(&mut self, values: &[W]) {
-        for &v in values {
-            let v = self.domain.to_f64(v.to_u64(), W::BYTES);
-            if v.is_nan() {
-                continue;
-            }
-            // Adding +0.0 turns -0.0 into 0.0 and leaves every other number as it is.
-            let v = v + 0.0;
-            let (min, max) = self.float_range.unwrap_or((v, v));
-            self.float_range = Some((min.min(v), max.max(v)));
-        }
+    /// The keys of the least and the greatest number, and how many values are none.
+    fn range_of(&self, values: &[W]) -> (Option<(W, W)>, usize) {
+        let (min, max, nan) = number_range(values, self.domain.order(), self.domain.infinity());
+        let any = nan < values.len();
+        (any.then_some((min, max)), nan)
     }
 
     /// The range, if there was a value that has a place in one.
     pub(crate) fn range(&self) -> Option<RangeStats> {
-        let (min, max) = if self.domain.is_float() {
-            let (min, max) = self.float_range?;
-            (ValueKind::Double(min), ValueKind::Double(max))
-        } else {
-            let (min, max) = self.range?;
-            let flip = self.sign_flip();
-            (self.value(min ^ flip), self.value(max ^ flip))
+        let all = self.blocks.total(wider);
+        let (min, max) = match (self.range, all) {
+            (Some(a), Some(b)) => wider(a, b),
+            (a, b) => a.or(b)?,
+        };
+        let bound = |key| match self.domain.is_float() {
+            // Adding +0.0 turns -0.0 into 0.0 and leaves every other number as it is.
+            true => ValueKind::Double(self.number(key) + 0.0),
+            false => self.value(W::from_order_key(key, self.domain.order())),
         };
         Some(RangeStats {
-            min_value: Some(min.into()),
+            min_value: Some(bound(min).into()),
             min_inclusive: true,
-            max_value: Some(max.into()),
+            max_value: Some(bound(max).into()),
             max_inclusive: true,
         })
+    }
+
+    /// Counts by kind, of floating-point numbers. Infinities have a sign as well if
+    /// `signed_infinities`.
+    pub(crate) fn floating(&self, signed_infinities: bool) -> Option<TypeStats> {
+        let all = &self.floats;
+        let infinities = match signed_infinities {
+            true => (0, 0),
+            false => (all.positive_infinity, all.negative_infinity),
+        };
+        let positive = all.values - all.zero - all.negative - all.nan;
+        self.domain.is_float().then_some(TypeStats::Floating {
+            signs: SignStats {
+                zero_count: all.zero,
+                positive_count: positive - infinities.0,
+                negative_count: all.negative - infinities.1,
+                nan_count: all.nan,
+            },
+            positive_infinity_count: all.positive_infinity,
+            negative_infinity_count: all.negative_infinity,
+        })
+    }
+
+    /// The range index, if it pays. Half-precision numbers have none: they are stored as integers.
+    pub(crate) fn into_index(mut self) -> Option<IndexedRanges> {
+        if self.domain == NumberDomain::Half {
+            return None;
+        }
+        let blocks = std::mem::take(&mut self.blocks);
+        let store = |key, out: &mut Vec<u8>| {
+            let word = W::from_order_key(key, self.domain.order());
+            out.extend_from_slice(word.to_le().as_ref());
+        };
+        blocks.finish(W::BYTES, |key| self.number(key), store)
+    }
+
+    /// The number that a key stands for.
+    fn number(&self, key: W) -> f64 {
+        let word = W::from_order_key(key, self.domain.order());
+        match self.value(word) {
+            _ if self.domain.is_float() => self.domain.to_f64(word.to_u64(), W::BYTES),
+            ValueKind::I64(v) => v as f64,
+            _ => word.to_u64() as f64,
+        }
     }
 
     fn value(&self, word: W) -> ValueKind {
@@ -157,8 +284,8 @@ mod tests {
 
     #[test]
     fn signed_numbers_compare_by_sign() {
-        let mut stats = NumberStats::<u16>::new(NumberDomain::Signed);
-        stats.update(&[3, (-5i16).cast_unsigned(), 7]);
+        let mut stats = NumberStats::<u16>::new(NumberDomain::Signed, true);
+        stats.update(&[3, (-5i16).cast_unsigned(), 7], None);
         let range = stats.range().unwrap();
         assert_eq!(bounds(&range), (ValueKind::I64(-5), ValueKind::I64(7)));
         assert_eq!(stats.constant(), None);
@@ -166,8 +293,9 @@ mod tests {
 
     #[test]
     fn floats_ignore_nan_and_merge_the_zeros() {
-        let mut stats = NumberStats::<u64>::new(NumberDomain::Float);
-        stats.update(&[f64::NAN.to_bits(), (-0.0f64).to_bits(), 1.5f64.to_bits()]);
+        let mut stats = NumberStats::<u64>::new(NumberDomain::Float, true);
+        let values = [f64::NAN, -0.0, 1.5].map(f64::to_bits);
+        stats.update(&values, None);
         let (min, max) = bounds(&stats.range().unwrap());
         assert!(matches!(min, ValueKind::Double(v) if v.to_bits() == 0));
         assert_eq!(max, ValueKind::Double(1.5));
@@ -175,17 +303,93 @@ mod tests {
 
     #[test]
     fn constants_compare_by_bits() {
-        let mut zeros = NumberStats::<u64>::new(NumberDomain::Float);
-        zeros.update(&[0.0f64.to_bits(), (-0.0f64).to_bits()]);
+        let mut zeros = NumberStats::<u64>::new(NumberDomain::Float, true);
+        zeros.update(&[0.0f64, -0.0].map(f64::to_bits), None);
         assert_eq!(zeros.constant(), None);
-        let mut minus = NumberStats::<u32>::new(NumberDomain::Float);
-        minus.update(&[(-0.0f32).to_bits(); 3]);
+        let mut minus = NumberStats::<u32>::new(NumberDomain::Float, true);
+        minus.update(&[(-0.0f32).to_bits(); 3], None);
         let Some(ValueKind::Double(v)) = minus.constant().unwrap().kind else {
             panic!("a double")
         };
         assert!(v.is_sign_negative());
-        let mut nan = NumberStats::<u32>::new(NumberDomain::Float);
-        nan.update(&[f32::NAN.to_bits(); 3]);
+        let mut nan = NumberStats::<u32>::new(NumberDomain::Float, true);
+        nan.update(&[f32::NAN.to_bits(); 3], None);
         assert_eq!(nan.constant(), None);
+    }
+
+    #[test]
+    fn floats_are_counted_by_kind_whichever_way_they_come() {
+        let values = [
+            f64::NAN,
+            0.0,
+            -0.0,
+            2.0,
+            -3.0,
+            f64::INFINITY,
+            f64::NEG_INFINITY,
+            f64::NEG_INFINITY,
+        ];
+        let words = values.map(f64::to_bits);
+        let nulls = NullBuffer::from(vec![true, true, true, true, true, true, true, false]);
+        let mut stats = NumberStats::<u64>::new(NumberDomain::Float, true);
+        stats.update(&words, Some(&nulls));
+        let mut repeated = NumberStats::<u64>::new(NumberDomain::Float, true);
+        for word in &words[..7] {
+            repeated.update_repeated(*word, 1);
+        }
+        for stats in [stats, repeated] {
+            let counts = |signed| match stats.floating(signed) {
+                Some(TypeStats::Floating {
+                    signs: s,
+                    positive_infinity_count: p,
+                    negative_infinity_count: n,
+                }) => [
+                    s.zero_count,
+                    s.positive_count,
+                    s.negative_count,
+                    s.nan_count,
+                    p,
+                    n,
+                ],
+                other => panic!("{other:?}"),
+            };
+            assert_eq!(counts(true), [2, 2, 2, 1, 1, 1]);
+            assert_eq!(counts(false), [2, 1, 1, 1, 1, 1]);
+            let (min, max) = bounds(&stats.range().unwrap());
+            assert_eq!(min, ValueKind::Double(f64::NEG_INFINITY));
+            assert_eq!(max, ValueKind::Double(f64::INFINITY));
+        }
+    }
+
+    #[test]
+    fn blocks_of_256_positions_are_indexed_wherever_batches_end() {
+        let values: Vec<u16> = (0..1000).collect();
+        let valid: Vec<bool> = (0..1000).map(|i| !(256..513).contains(&i)).collect();
+        let nulls = NullBuffer::from(valid);
+        let whole = |pieces: &[usize]| {
+            let mut stats = NumberStats::<u16>::new(NumberDomain::Unsigned, true);
+            let mut at = 0;
+            for &len in pieces {
+                stats.update(&values[at..at + len], Some(&nulls.slice(at, len)));
+                at += len;
+            }
+            stats.into_index().unwrap()
+        };
+        let index = whole(&[1000]);
+        assert_eq!(index, whole(&[3, 252, 1, 1, 700, 43]));
+        assert_eq!(index.positions, 1000);
+        assert_eq!(index.invalid, [0, 256, 1, 0]);
+        let le =
+            |words: &[u16]| -> Vec<u8> { words.iter().flat_map(|w| w.to_le_bytes()).collect() };
+        assert_eq!(index.minimums, le(&[0, 0, 513, 768]));
+        assert_eq!(index.maximums, le(&[255, 0, 767, 999]));
+    }
+
+    #[test]
+    fn half_precision_numbers_have_no_index() {
+        let words: Vec<u16> = (0..1000u16).collect();
+        let mut stats = NumberStats::<u16>::new(NumberDomain::Half, true);
+        stats.update(&words, None);
+        assert_eq!(stats.into_index(), None);
     }
 }

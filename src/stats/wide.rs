@@ -1,12 +1,10 @@
-//! Spec: Chapter 6, "(Shard) Field Descriptor": constants of byte values, ranges of wide decimals.
+//! Spec: Chapter 6, "(Shard) Field Descriptor": ranges and signs of wide decimals.
 
+use super::blocks::{BlockRanges, IndexedRanges};
 use crate::format::decimal128::{self, Sign};
 use crate::format::{AnyValue, RangeStats, SignStats, ValueKind};
-use arrow_buffer::i256;
+use arrow_buffer::{BooleanBuffer, i256};
 use std::cmp::Ordering;
-
-/// Longest byte value that a descriptor repeats as a constant.
-const MAX_CONSTANT_BYTES: usize = 1024;
 
 /// How byte values stand for decimals.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -17,6 +15,16 @@ pub(crate) enum DecimalForm {
     Integer256,
     /// Decimal128 of IEEE 754.
     Decimal128,
+}
+
+impl DecimalForm {
+    /// Bytes of a value.
+    fn width(self) -> usize {
+        match self {
+            Self::Integer128 | Self::Decimal128 => 16,
+            Self::Integer256 => 32,
+        }
+    }
 }
 
 /// A decimal that is compared as a number.
@@ -45,97 +53,173 @@ impl Number {
         }
     }
 
-    fn is(self, ordering: Ordering, other: Self) -> bool {
+    /// Whether this is less than the other.
+    fn is_below(self, other: Self) -> bool {
         match (self, other) {
-            (Self::Integer(a), Self::Integer(b)) => a.cmp(&b) == ordering,
+            (Self::Integer(a), Self::Integer(b)) => a < b,
             (Self::Decimal128(a), Self::Decimal128(b)) => {
-                decimal128::compare(a, b) == Some(ordering)
+                decimal128::compare(a, b) == Some(Ordering::Less)
             }
             _ => false,
         }
     }
+
+    fn sign(self) -> Sign {
+        match self {
+            Self::Integer(v) => match v.cmp(&i256::ZERO) {
+                Ordering::Less => Sign::Negative,
+                Ordering::Equal => Sign::Zero,
+                Ordering::Greater => Sign::Positive,
+            },
+            Self::Decimal128(bytes) => decimal128::sign(bytes).unwrap_or(Sign::Nan),
+        }
+    }
+
+    /// About the same number.
+    fn to_f64(self) -> f64 {
+        match self {
+            Self::Integer(v) => {
+                let (low, high) = v.to_parts();
+                low as f64 + high as f64 * 2f64.powi(128)
+            }
+            Self::Decimal128(bytes) => match (decimal128::decode(bytes), self.sign()) {
+                (Some(v), _) => v.coefficient as f64 * 10f64.powi(v.exponent),
+                (None, Sign::Negative) => f64::NEG_INFINITY,
+                (None, _) => f64::INFINITY,
+            },
+        }
+    }
+
+    /// Appends the number in `width` bytes.
+    fn store(self, width: usize, out: &mut Vec<u8>) {
+        match self {
+            Self::Integer(v) => out.extend_from_slice(&v.to_le_bytes()[..width]),
+            Self::Decimal128(bytes) => out.extend_from_slice(&bytes),
+        }
+    }
 }
 
-/// Whether byte values are all the same, and the range of those that are decimals.
-#[derive(Debug, Clone, Default)]
-pub(crate) struct ByteStats {
-    decimals: Option<DecimalForm>,
+fn wider(a: (Number, Number), b: (Number, Number)) -> (Number, Number) {
+    let min = if b.0.is_below(a.0) { b.0 } else { a.0 };
+    let max = if a.1.is_below(b.1) { b.1 } else { a.1 };
+    (min, max)
+}
+
+/// What is known of the decimals of a field.
+#[derive(Debug, Clone)]
+pub(crate) struct DecimalStats {
+    form: DecimalForm,
     range: Option<(Number, Number)>,
     signs: SignStats,
-    first: Option<Vec<u8>>,
-    differ: bool,
+    blocks: BlockRanges<Number>,
 }
 
-impl ByteStats {
-    pub(crate) fn new(decimals: Option<DecimalForm>) -> Self {
+impl DecimalStats {
+    pub(crate) fn new(form: DecimalForm) -> Self {
         Self {
-            decimals,
-            ..Self::default()
+            form,
+            range: None,
+            signs: SignStats::default(),
+            blocks: BlockRanges::default(),
         }
     }
 
-    /// Whether every value so far is the same, so that further ones have to be looked at.
-    pub(crate) fn may_be_constant(&self) -> bool {
-        !self.differ
-    }
-
-    /// Takes note of a value that is not null.
-    pub(crate) fn update(&mut self, value: &[u8]) {
-        if !self.differ {
-            match &self.first {
-                Some(first) => self.differ = first != value,
-                None if value.len() <= MAX_CONSTANT_BYTES => self.first = Some(value.to_vec()),
-                None => self.differ = true,
-            }
-        }
-        let Some(form) = self.decimals else { return };
-        if form == DecimalForm::Decimal128 {
-            self.count_sign(value);
-        }
-        if let Some(number) = Number::new(value, form) {
-            let (mut min, mut max) = self.range.unwrap_or((number, number));
-            if number.is(Ordering::Less, min) {
-                min = number;
-            }
-            if number.is(Ordering::Greater, max) {
-                max = number;
-            }
-            self.range = Some((min, max));
+    /// Takes note of the next `len` positions.
+    pub(crate) fn update<'a>(
+        &mut self,
+        len: usize,
+        nulls: Option<&BooleanBuffer>,
+        value: impl Fn(usize) -> &'a [u8],
+    ) {
+        let mut at = 0;
+        while at < len {
+            let end = len.min(at + self.blocks.room());
+            let present = (at..end)
+                .filter(|&i| nulls.is_none_or(|nulls| nulls.value(i)))
+                .map(&value);
+            let (range, valid) = match self.form {
+                DecimalForm::Integer128 => self.add_integers(present),
+                DecimalForm::Integer256 | DecimalForm::Decimal128 => self.add_numbers(present),
+            };
+            self.widen(range);
+            self.blocks.add(end - at, end - at - valid, range, wider);
+            at = end;
         }
     }
 
-    fn count_sign(&mut self, value: &[u8]) {
-        let sign = value.try_into().ok().and_then(decimal128::sign);
-        match sign {
-            Some(Sign::Negative) => self.signs.negative_count += 1,
-            Some(Sign::Zero) => self.signs.zero_count += 1,
-            Some(Sign::Positive) => self.signs.positive_count += 1,
-            Some(Sign::Nan) => {
-                self.signs.nan_count += 1;
-                // A descriptor cannot repeat it, because readers take it for damage.
-                self.differ = true;
-            }
-            None => {}
+    /// Counts values by sign; gives the range of those that are numbers, and how many are.
+    fn add_numbers<'a>(
+        &mut self,
+        values: impl Iterator<Item = &'a [u8]>,
+    ) -> (Option<(Number, Number)>, usize) {
+        let (mut range, mut valid) = (None, 0);
+        for number in values.filter_map(|value| self.count(value, 1)) {
+            let own = (number, number);
+            range = Some(range.map_or(own, |range| wider(range, own)));
+            valid += 1;
         }
+        (range, valid)
     }
 
-    /// Whether every value has to be passed to [`update`](Self::update) until the end.
-    pub(crate) fn needs_all(&self) -> bool {
-        self.decimals.is_some()
+    /// As [`add_numbers`](Self::add_numbers), of 16 bytes in two's complement, which are many.
+    fn add_integers<'a>(
+        &mut self,
+        values: impl Iterator<Item = &'a [u8]>,
+    ) -> (Option<(Number, Number)>, usize) {
+        let (mut min, mut max) = (i128::MAX, i128::MIN);
+        let (mut valid, mut negative, mut zero) = (0, 0, 0);
+        for value in values {
+            let Ok(bytes) = value.try_into() else {
+                continue;
+            };
+            let number = i128::from_le_bytes(bytes);
+            (min, max) = (min.min(number), max.max(number));
+            valid += 1;
+            negative += usize::from(number < 0);
+            zero += usize::from(number == 0);
+        }
+        self.signs.negative_count += negative as u64;
+        self.signs.zero_count += zero as u64;
+        self.signs.positive_count += (valid - negative - zero) as u64;
+        let number = |v| Number::Integer(i256::from_i128(v));
+        ((valid > 0).then(|| (number(min), number(max))), valid)
     }
 
-    /// The range of decimals, each bound as it is stored.
+    /// Takes note of a value that occurs `times` times, wherever that is.
+    pub(crate) fn update_repeated(&mut self, value: &[u8], times: u64) {
+        let number = self.count(value, times);
+        self.widen(number.map(|number| (number, number)));
+    }
+
+    fn widen(&mut self, range: Option<(Number, Number)>) {
+        self.range = match (self.range, range) {
+            (Some(a), Some(b)) => Some(wider(a, b)),
+            (a, b) => a.or(b),
+        };
+    }
+
+    /// Counts a value by its sign; gives the number, if it is one.
+    fn count(&mut self, value: &[u8], times: u64) -> Option<Number> {
+        let number = Number::new(value, self.form);
+        let count = match number.map_or(Sign::Nan, Number::sign) {
+            Sign::Negative => &mut self.signs.negative_count,
+            Sign::Zero => &mut self.signs.zero_count,
+            Sign::Positive => &mut self.signs.positive_count,
+            Sign::Nan => &mut self.signs.nan_count,
+        };
+        *count += times;
+        number
+    }
+
+    /// The range, each bound as it is stored.
     pub(crate) fn range(&self) -> Option<RangeStats> {
         let (min, max) = self.range?;
-        let bound = |number| match number {
+        let bound = |number: Number| match number {
             Number::Decimal128(bytes) => ValueKind::Decimal(bytes).into(),
-            Number::Integer(number) => {
-                let wide = number.to_le_bytes();
-                let stored = match self.decimals {
-                    Some(DecimalForm::Integer128) => &wide[..16],
-                    _ => &wide[..],
-                };
-                AnyValue::from(stored).with_annotation("arrow.decimal")
+            Number::Integer(_) => {
+                let mut bytes = Vec::new();
+                number.store(self.form.width(), &mut bytes);
+                AnyValue::from(bytes).with_annotation("arrow.decimal")
             }
         };
         Some(RangeStats {
@@ -146,16 +230,19 @@ impl ByteStats {
         })
     }
 
-    /// How many decimal128 are negative, zero, positive, or no number.
+    /// How many are negative, zero, positive, or no number; `None` if this build cannot tell.
     pub(crate) fn signs(&self) -> Option<SignStats> {
-        let counts =
-            self.decimals == Some(DecimalForm::Decimal128) && decimal128::check_supported().is_ok();
-        counts.then_some(self.signs)
+        let can_tell =
+            self.form != DecimalForm::Decimal128 || decimal128::check_supported().is_ok();
+        can_tell.then_some(self.signs)
     }
 
-    /// The bytes that all values have.
-    pub(crate) fn constant(&self) -> Option<&[u8]> {
-        self.first.as_deref().filter(|_| !self.differ)
+    /// The range index, if it pays.
+    pub(crate) fn into_index(self) -> Option<IndexedRanges> {
+        let width = self.form.width();
+        self.blocks.finish(width, Number::to_f64, |number, out| {
+            number.store(width, out);
+        })
     }
 }
 
@@ -166,23 +253,44 @@ mod tests {
 
     #[test]
     fn decimals_compare_as_numbers() {
-        let mut stats = ByteStats::new(Some(DecimalForm::Integer128));
-        for v in [5i128, -300, 7] {
-            stats.update(&v.to_le_bytes());
-        }
+        let values = [5i128, -300, 0, 7].map(i128::to_le_bytes);
+        let mut stats = DecimalStats::new(DecimalForm::Integer128);
+        stats.update(4, None, |i| &values[i]);
         let range = stats.range().unwrap();
         let bytes = |v: Option<AnyValue>| match v.unwrap().kind {
             Some(ValueKind::Bytes(b)) => i128::from_le_bytes(b.try_into().unwrap()),
             other => panic!("{other:?}"),
         };
         assert_eq!((bytes(range.min_value), bytes(range.max_value)), (-300, 7));
-        assert_eq!(stats.constant(), None);
+        let signs = stats.signs().unwrap();
+        assert_eq!((signs.negative_count, signs.zero_count), (1, 1));
+        assert_eq!((signs.positive_count, signs.nan_count), (2, 0));
+    }
+
+    #[test]
+    fn decimals_are_indexed_in_their_own_bytes() {
+        let values: Vec<[u8; 32]> = (0..600)
+            .map(|i| i256::from_i128(i128::from(i) << 100).to_le_bytes())
+            .collect();
+        let mut stats = DecimalStats::new(DecimalForm::Integer256);
+        let present = BooleanBuffer::collect_bool(600, |i| i != 0);
+        stats.update(600, Some(&present), |i| &values[i]);
+        let index = stats.into_index().unwrap();
+        assert_eq!(
+            index.minimums,
+            [values[1], values[256], values[512]].concat()
+        );
+        assert_eq!(
+            index.maximums,
+            [values[255], values[511], values[599]].concat()
+        );
+        assert_eq!((index.invalid, index.width), (vec![1, 0, 0], 32));
     }
 
     #[cfg(feature = "decimal")]
     #[test]
     fn decimal128_are_compared_and_counted_and_nan_is_no_bound() {
-        let mut stats = ByteStats::new(Some(DecimalForm::Decimal128));
+        let mut stats = DecimalStats::new(DecimalForm::Decimal128);
         let number = |coefficient, exponent| {
             let number = decimal128::Scaled {
                 coefficient,
@@ -191,15 +299,14 @@ mod tests {
             decimal128::encode(number).unwrap()
         };
         let nan = [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0x7C];
-        for v in [
+        let values = [
             nan,
             number(2, 0),
             number(-15, -1),
             number(0, 2),
             number(19, 0),
-        ] {
-            stats.update(&v);
-        }
+        ];
+        stats.update(5, None, |i| &values[i]);
         let range = stats.range().unwrap();
         let kind = |v: Option<AnyValue>| v.unwrap().kind.unwrap();
         assert_eq!(kind(range.min_value), ValueKind::Decimal(number(-15, -1)));
@@ -212,18 +319,9 @@ mod tests {
             signs.nan_count,
         ];
         assert_eq!(counts, [1, 1, 2, 1]);
-        let mut nans = ByteStats::new(Some(DecimalForm::Decimal128));
-        nans.update(&nan);
-        assert_eq!((nans.constant(), nans.range()), (None, None));
-    }
-
-    #[test]
-    fn a_constant_is_kept_until_values_differ() {
-        let mut stats = ByteStats::new(None);
-        stats.update(b"a");
-        stats.update(b"a");
-        assert_eq!(stats.constant(), Some(&b"a"[..]));
-        stats.update(b"");
-        assert_eq!(stats.constant(), None);
+        let mut nans = DecimalStats::new(DecimalForm::Decimal128);
+        nans.update_repeated(&nan, 3);
+        assert_eq!(nans.range(), None);
+        assert_eq!(nans.signs().unwrap().nan_count, 3);
     }
 }

@@ -17,6 +17,19 @@ const SAMPLED_BLOCKS: usize = 3;
 /// Values of such a block.
 const SAMPLED_VALUES: usize = 4096;
 
+/// Neighbouring values that general-purpose encodings are tried on: what they find in scattered
+/// values says little of what they find there.
+pub(super) const TRIED_VALUES: usize = 16_384;
+/// Cost that a general-purpose encoding cannot beat by enough, in bytes per value.
+const CHEAP: f64 = 0.05;
+/// Nanoseconds per byte that a copy in memory takes, and how many copies `Fast` may take.
+const COPY_COST: f64 = 0.05;
+const FAST_COPIES: f64 = 2.0;
+/// Nanoseconds per byte of a number that `HighCompression` may take, to stay ahead of Zstandard.
+const HIGH_COST: f64 = 0.5;
+/// Nanoseconds that the offset or view of a byte value takes.
+pub(super) const PLACING: f64 = 2.5;
+
 /// Share of the values' bytes that FSST hardly gets below, so that it is not tried for what takes no
 /// more anyway.
 const FSST_CAN_SAVE: f64 = 0.25;
@@ -27,8 +40,35 @@ const FSST_MUST_SAVE: f64 = 0.05;
 pub(super) fn price_of_a_nanosecond(profile: Profile) -> f64 {
     match profile {
         Profile::Plain => f64::INFINITY,
+        Profile::Fast => 0.5,
         Profile::Balanced => 0.25,
         Profile::HighCompression => 0.02,
+        Profile::MinimalSize => 0.0005,
+    }
+}
+
+/// Most nanoseconds that decoding a value of that many bytes may take, of which placing it takes
+/// `place` apart from copying.
+pub(super) fn most_nanoseconds(profile: Profile, bytes: f64, place: f64) -> f64 {
+    match profile {
+        Profile::Fast => FAST_COPIES * (COPY_COST * bytes + place),
+        _ => f64::INFINITY,
+    }
+}
+
+/// The same for a number of that many bytes.
+fn most_for_number(profile: Profile, bytes: f64) -> f64 {
+    match profile {
+        Profile::HighCompression => HIGH_COST * bytes,
+        _ => most_nanoseconds(profile, bytes, 0.0),
+    }
+}
+
+/// The level of Zstandard and that of Pco.
+fn levels(profile: Profile) -> (i32, u8) {
+    match profile {
+        Profile::MinimalSize => (15, 8),
+        _ => (3, 4),
     }
 }
 
@@ -39,30 +79,145 @@ pub(super) struct Choice<P> {
     pub(super) cost: f64,
 }
 
+/// What a plan should come to, per value.
+#[derive(Debug, Clone)]
+pub(super) struct Weighed<P> {
+    pub(super) plan: P,
+    pub(super) bytes: f64,
+    pub(super) nanoseconds: f64,
+    /// Bytes, with the nanoseconds added at their price; infinite if they are too many.
+    pub(super) cost: f64,
+}
+
+/// Weighs plans by estimates for numbers of values.
+#[derive(Clone, Copy)]
+struct Scales {
+    /// Bytes per nanosecond.
+    price: f64,
+    /// Most nanoseconds per value.
+    most: f64,
+}
+
+impl Scales {
+    fn new(profile: Profile, most: f64) -> Self {
+        Self {
+            price: price_of_a_nanosecond(profile),
+            most,
+        }
+    }
+
+    /// `None` if the plan does not suit one of the blocks.
+    fn weigh<P>(
+        self,
+        plan: P,
+        estimates: impl Iterator<Item = (usize, Option<Estimate>)>,
+    ) -> Option<Weighed<P>> {
+        let (mut bytes, mut nanoseconds, mut values) = (0.0, 0.0, 0.0);
+        let mut cost: f64 = 0.0;
+        for (n, estimate) in estimates {
+            let (n, estimate) = (n as f64, estimate?);
+            let time = f64::from(estimate.decode_cost);
+            bytes += estimate.bytes as f64;
+            nanoseconds += time * n;
+            values += n;
+            if time > self.most {
+                cost = f64::INFINITY;
+            }
+        }
+        let per_value = |total: f64| total / values.max(1.0);
+        let (bytes, nanoseconds) = (per_value(bytes), per_value(nanoseconds));
+        Some(Weighed {
+            plan,
+            bytes,
+            nanoseconds,
+            cost: cost + bytes + nanoseconds * self.price,
+        })
+    }
+}
+
+/// The first of those that cost least.
+fn cheapest<P>(weighed: Vec<Weighed<P>>, plain: P) -> Choice<P> {
+    let none = Choice {
+        plan: plain,
+        cost: f64::INFINITY,
+    };
+    weighed.into_iter().fold(none, |best, next| {
+        if next.cost < best.cost {
+            let Weighed { plan, cost, .. } = next;
+            return Choice { plan, cost };
+        }
+        best
+    })
+}
+
 /// Chooses how to encode the numbers of a window.
 pub(super) fn numbers<W: Word>(
     values: &[W],
     kind: NumberKind,
     settings: &Settings,
 ) -> Choice<Plan> {
+    cheapest(weigh_numbers(values, kind, settings), Plan::Plain)
+}
+
+/// The plans that may encode the numbers of a window.
+pub(super) fn weigh_numbers<W: Word>(
+    values: &[W],
+    kind: NumberKind,
+    settings: &Settings,
+) -> Vec<Weighed<Plan>> {
     let profile = settings.profile;
     if profile == Profile::Plain {
-        return Choice {
+        return vec![Weighed {
             plan: Plan::Plain,
+            bytes: W::BYTES as f64,
+            nanoseconds: 0.0,
             cost: W::BYTES as f64,
-        };
+        }];
     }
     let blocks: Vec<Stats<W>> = sampled(values)
         .map(|block| Stats::collect(block, kind))
         .collect();
-    let cost = |plan: &Plan| {
-        let estimates = blocks.iter().map(|stats| (stats.n, plan.estimate(stats)));
-        score(estimates, profile)
+    let scales = Scales::new(profile, most_for_number(profile, W::BYTES as f64));
+    let takes = |plan: &Plan| takes_numbers(plan, &settings.capabilities);
+    let mut weighed: Vec<Weighed<Plan>> = number_candidates(W::BYTES, kind, profile)
+        .into_iter()
+        .filter(takes)
+        .filter_map(|plan| {
+            let estimates = blocks.iter().map(|stats| (stats.n, plan.estimate(stats)));
+            let estimates: Vec<_> = estimates.collect();
+            scales.weigh(plan, estimates.into_iter())
+        })
+        .collect();
+    let least = |weighed: &[Weighed<Plan>]| {
+        let costs = weighed.iter().map(|w| w.cost);
+        costs.fold(f64::INFINITY, f64::min)
     };
-    let mut candidates = number_candidates(W::BYTES, kind, profile);
-    candidates.retain(|plan| takes_numbers(plan, &settings.capabilities));
-    let sampled = blocks.iter().map(|stats| stats.n).sum();
-    cheapest(candidates, Plan::Plain, sampled, cost)
+    let middle = values.len().saturating_sub(TRIED_VALUES) / 2;
+    let tried = &values[middle..values.len().min(middle + TRIED_VALUES)];
+    let mut out = Vec::new();
+    for plan in general_purpose(profile).into_iter().filter(takes) {
+        // Encoding them takes longer than everything before, and is left out where it cannot pay.
+        if least(&weighed) < CHEAP || tried.is_empty() {
+            break;
+        }
+        let estimate = plan.trial(tried, kind, &mut out);
+        weighed.extend(scales.weigh(plan, std::iter::once((tried.len(), estimate))));
+    }
+    weighed
+}
+
+/// Whether general-purpose encodings are tried rather than estimated.
+pub(super) fn tries(profile: Profile) -> bool {
+    matches!(profile, Profile::HighCompression | Profile::MinimalSize)
+}
+
+/// Encodings of numbers that are tried.
+fn general_purpose(profile: Profile) -> Vec<Plan> {
+    if !tries(profile) {
+        return Vec::new();
+    }
+    let (zstd, pco) = levels(profile);
+    vec![Plan::Pco { level: pco }, Plan::Zstd { level: zstd }]
 }
 
 /// A few stretches of the values, spread over all of them.
@@ -73,42 +228,6 @@ fn sampled<W>(values: &[W]) -> impl Iterator<Item = &[W]> {
         let start = last * i / (count - 1).max(1);
         &values[start..values.len().min(start + SAMPLED_VALUES)]
     })
-}
-
-/// Expected bytes, with the time of decoding added at its price; `None` if the encoding does not
-/// suit every block.
-fn score(
-    estimates: impl Iterator<Item = (usize, Option<Estimate>)>,
-    profile: Profile,
-) -> Option<f64> {
-    let price = price_of_a_nanosecond(profile);
-    let mut total = 0.0;
-    for (values, estimate) in estimates {
-        let estimate = estimate?;
-        total += estimate.bytes as f64 + f64::from(estimate.decode_cost) * price * values as f64;
-    }
-    Some(total)
-}
-
-/// The plan with the least cost for that many values.
-fn cheapest<P>(
-    candidates: Vec<P>,
-    plain: P,
-    values: usize,
-    cost: impl Fn(&P) -> Option<f64>,
-) -> Choice<P> {
-    let mut best = (cost(&plain).unwrap_or(f64::INFINITY), plain);
-    for candidate in candidates {
-        if let Some(cost) = cost(&candidate)
-            && cost < best.0
-        {
-            best = (cost, candidate);
-        }
-    }
-    Choice {
-        plan: best.1,
-        cost: best.0 / values.max(1) as f64,
-    }
 }
 
 fn number_candidates(width: usize, kind: NumberKind, profile: Profile) -> Vec<Plan> {
@@ -122,17 +241,21 @@ fn number_candidates(width: usize, kind: NumberKind, profile: Profile) -> Vec<Pl
         values,
         lengths: Some(Box::new(Plan::FlBitPack)),
     };
-    let mut plans = vec![Plan::SingleValue, few_runs];
+    let mut plans = vec![Plan::Plain, Plan::SingleValue, few_runs];
     if kind == NumberKind::Float {
         plans.push(many_runs(None));
         plans.push(Plan::Alp { integers: ffor() });
+        plans.push(Plan::AlpRd {
+            left: Box::new(Plan::FlBitPack),
+            right: Box::new(Plan::FlBitPack),
+        });
     } else {
         plans.push(Plan::Ffor);
+        plans.push(Plan::PatchedFfor);
         plans.push(many_runs(Some(ffor())));
         if width > 1 {
-            plans.push(Plan::Delta {
-                differences: ffor(),
-            });
+            let steps: [Box<Plan>; 2] = [ffor(), Box::new(many_runs(Some(ffor())))];
+            plans.extend(steps.map(|differences| Plan::Delta { differences }));
         }
     }
     if kind == NumberKind::Unsigned {
@@ -144,11 +267,27 @@ fn number_candidates(width: usize, kind: NumberKind, profile: Profile) -> Vec<Pl
             values: None,
         });
     }
-    match profile {
-        Profile::HighCompression => plans.push(Plan::Zstd { level: 3 }),
-        _ => plans.push(Plan::Lz4),
+    if profile == Profile::Balanced {
+        plans.push(Plan::Lz4);
     }
     plans
+}
+
+/// How to encode the offsets of byte values: their differences are the lengths, which vary less.
+fn offsets_plan(settings: &Settings) -> Plan {
+    let differences = match settings.profile {
+        Profile::HighCompression | Profile::MinimalSize => Plan::Pco {
+            level: levels(settings.profile).1,
+        },
+        _ => Plan::Ffor,
+    };
+    let differences = match takes_numbers(&differences, &settings.capabilities) {
+        true => differences,
+        false => Plan::Ffor,
+    };
+    Plan::Delta {
+        differences: Box::new(differences),
+    }
 }
 
 /// Chooses how to encode the byte values of a window.
@@ -156,49 +295,75 @@ pub(super) fn byte_strings(
     input: &bytes::Input<'_>,
     settings: &Settings,
 ) -> Result<Choice<bytes::Plan>> {
+    let choice = cheapest(weigh_bytes(input, settings)?, bytes::Plan::Plain);
+    Ok(Choice {
+        plan: choice.plan.learned_from(input)?,
+        ..choice
+    })
+}
+
+/// The plans that may encode the byte values of a window.
+pub(super) fn weigh_bytes(
+    input: &bytes::Input<'_>,
+    settings: &Settings,
+) -> Result<Vec<Weighed<bytes::Plan>>> {
     let profile = settings.profile;
-    let offsets = || Some(number::Plan::Ffor);
-    let generic = match profile {
-        Profile::Plain => {
-            let size = input.values.len() as f64;
-            return Ok(Choice {
-                plan: bytes::Plan::Plain,
-                cost: size / input.len.max(1) as f64,
-            });
-        }
-        Profile::Balanced => bytes::Plan::Lz4 { offsets: offsets() },
-        Profile::HighCompression => bytes::Plan::Zstd {
-            level: 3,
-            offsets: offsets(),
-        },
-    };
+    let offsets = || Some(offsets_plan(settings));
+    let average = input.average_length();
+    if profile == Profile::Plain {
+        return Ok(vec![Weighed {
+            plan: bytes::Plan::Plain,
+            bytes: average,
+            nanoseconds: 0.0,
+            cost: average,
+        }]);
+    }
+    let takes =
+        |plan: &bytes::Plan| takes_bytes(plan, input.fixed.is_some(), &settings.capabilities);
+    let stats = bytes::Stats::collect(input)?;
+    let scales = Scales::new(profile, most_nanoseconds(profile, average, PLACING));
+    let weigh = |plan, estimate| scales.weigh(plan, std::iter::once((stats.n, estimate)));
     let mut candidates = vec![
+        bytes::Plan::Plain,
         bytes::Plan::SingleValue,
         bytes::Plan::BlockDictionary {
             codes: number::Plan::FlBitPack,
             lengths: Some(number::Plan::Ffor),
         },
-        generic,
     ];
-    let takes =
-        |plan: &bytes::Plan| takes_bytes(plan, input.fixed.is_some(), &settings.capabilities);
-    candidates.retain(takes);
-    let stats = bytes::Stats::collect(input)?;
-    let cost =
-        |plan: &bytes::Plan| score(std::iter::once((stats.n, plan.estimate(&stats))), profile);
-    let choice = cheapest(candidates, bytes::Plan::Plain, stats.n, cost);
-    let fsst = bytes::Plan::fsst(offsets());
-    let average = stats.total_bytes as f64 / stats.n.max(1) as f64;
-    if profile != Profile::Balanced || !takes(&fsst) || choice.cost < average * FSST_CAN_SAVE {
-        return Ok(choice);
+    if profile == Profile::Balanced {
+        candidates.push(bytes::Plan::Lz4 { offsets: offsets() });
     }
-    match cost(&fsst).map(|cost| cost / stats.n.max(1) as f64) {
-        Some(cost) if cost < choice.cost * (1.0 - FSST_MUST_SAVE) => Ok(Choice {
-            plan: fsst.learned_from(input)?,
-            cost,
-        }),
-        _ => Ok(choice),
+    let mut weighed: Vec<Weighed<bytes::Plan>> = candidates
+        .into_iter()
+        .filter(takes)
+        .filter_map(|plan| {
+            let estimate = plan.estimate(&stats);
+            weigh(plan, estimate)
+        })
+        .collect();
+    let least = weighed.iter().map(|w| w.cost).fold(f64::INFINITY, f64::min);
+    if tries(profile) && least >= CHEAP {
+        let plan = bytes::Plan::Zstd {
+            level: levels(profile).0,
+            offsets: offsets(),
+        };
+        if takes(&plan) {
+            let estimate = plan.trial(input, &stats)?;
+            weighed.extend(weigh(plan, Some(estimate)));
+        }
+    } else if profile == Profile::Balanced && least >= average * FSST_CAN_SAVE {
+        let plan = bytes::Plan::fsst(offsets());
+        if takes(&plan) {
+            let estimate = plan.estimate(&stats);
+            let fsst = weigh(plan, estimate);
+            weighed.extend(fsst.map(|fsst| Weighed {
+                cost: fsst.cost / (1.0 - FSST_MUST_SAVE),
+                ..fsst
+            }));
+        }
     }
+    Ok(weighed)
 }
 
 #[cfg(test)]
@@ -211,6 +376,9 @@ mod tests {
             embedded_presence: false,
             block_values: 8192,
             dictionaries: true,
+            statistics: true,
+            filter: super::super::number::FilterChoice::Automatic,
+            filter_fpp: 0.01,
             capabilities: crate::format::Wire::Spec.capabilities(),
         }
     }

@@ -24,6 +24,31 @@ pub(super) struct EntryType {
     pub(super) ordered: bool,
 }
 
+/// The entries of a finished dictionary, and how often each one occurs.
+#[derive(Debug)]
+pub(super) struct Entries {
+    entries: Interner,
+    frequencies: Vec<u32>,
+    /// Whether every value is there once.
+    unique: bool,
+    /// Their number, a null entry included.
+    pub(super) size: u64,
+}
+
+impl Entries {
+    /// Number of distinct values that occur, if the entries tell.
+    pub(super) fn distinct(&self) -> Option<u64> {
+        self.unique.then(|| self.used().count() as u64)
+    }
+
+    /// The entries that occur, and how often they do.
+    pub(super) fn used(&self) -> impl Iterator<Item = (&[u8], u64)> {
+        let all = (0u32..).zip(&self.frequencies);
+        all.filter(|(_, times)| **times > 0)
+            .map(|(code, times)| (self.entries.entry(code), u64::from(*times)))
+    }
+}
+
 /// The codes of a stripe field so far, and the values that they stand for.
 #[derive(Debug, Default)]
 pub(super) struct Codes {
@@ -64,13 +89,13 @@ impl Codes {
         self.entries.memory_size() + 4 * self.codes.capacity()
     }
 
-    /// The finished buffers, codes and dictionary, and the number of entries. The most frequent
-    /// entry gets code 0, unless the order is to be kept.
+    /// The finished buffers, codes and dictionary, and the entries. The most frequent entry gets
+    /// code 0, unless the order is to be kept.
     pub(super) fn finish(
         self,
         entry: EntryType,
         settings: Settings,
-    ) -> Result<(Vec<FinishedBuffer>, u64)> {
+    ) -> Result<(Vec<FinishedBuffer>, Entries)> {
         let Self {
             entries,
             mut codes,
@@ -78,11 +103,11 @@ impl Codes {
         } = self;
         let count = u32::try_from(entries.len()).unwrap_or(NULL);
         let mut order: Vec<u32> = (0..count).collect();
+        let mut frequencies = vec![0u32; entries.len()];
+        for &code in codes.iter().filter(|&&code| code != NULL) {
+            frequencies[code.as_usize()] += 1;
+        }
         if !entry.ordered {
-            let mut frequencies = vec![0u32; entries.len()];
-            for &code in codes.iter().filter(|&&code| code != NULL) {
-                frequencies[code.as_usize()] += 1;
-            }
             order.sort_by_key(|code| Reverse(frequencies[code.as_usize()]));
             let mut renumbered = vec![0; entries.len()];
             for (new, old) in (0..).zip(&order) {
@@ -113,7 +138,13 @@ impl Codes {
             encoder.finish(BufferKind::Data)?,
             FinishedBuffer::dictionary(dictionary),
         ];
-        Ok((buffers, u64::from(count) + u64::from(null_entry)))
+        let entries = Entries {
+            entries,
+            frequencies,
+            unique: !entry.ordered,
+            size: u64::from(count) + u64::from(null_entry),
+        };
+        Ok((buffers, entries))
     }
 }
 

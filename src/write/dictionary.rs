@@ -1,6 +1,6 @@
 //! Dictionary arrays on their way into codes and a value dictionary.
 
-use super::codes::{Codes, EntryType, NULL};
+use super::codes::{Codes, Entries, EntryType, NULL};
 use super::number::Settings;
 use crate::buffer::FinishedBuffer;
 use crate::column::{Chunk, Values};
@@ -36,13 +36,6 @@ impl DictionaryEncoder {
         self.codes.entries().len()
     }
 
-    /// The entries so far.
-    pub(super) fn values(&self) -> impl Iterator<Item = &[u8]> {
-        (0u32..)
-            .take(self.entries())
-            .map(|code| self.codes.entries().entry(code))
-    }
-
     fn is_empty(&self) -> bool {
         self.codes.codes().is_empty()
     }
@@ -58,7 +51,7 @@ impl DictionaryEncoder {
     ) -> bool {
         if self.entry.ordered {
             let given = (0..entries.len).map(|i| value(&entries.values, i));
-            return !self.is_empty() && !self.values().eq(given);
+            return !self.is_empty() && !self.codes.entries().iter().eq(given);
         }
         if self.entries() + entries.len <= most {
             return false;
@@ -129,8 +122,8 @@ impl DictionaryEncoder {
         self.codes.memory_size()
     }
 
-    /// The finished buffers, codes and dictionary, and the number of entries.
-    pub(super) fn finish(self) -> Result<(Vec<FinishedBuffer>, u64)> {
+    /// The finished buffers, codes and dictionary, and the entries.
+    pub(super) fn finish(self) -> Result<(Vec<FinishedBuffer>, Entries)> {
         self.codes.finish(self.entry, self.settings)
     }
 }

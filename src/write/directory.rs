@@ -107,7 +107,13 @@ impl MetadataWriter<'_, '_> {
     ) -> Result<StripeDirectory> {
         let mut list = DataRefArray::default();
         for field in &stripe.fields {
-            list.push(self.message(field)?);
+            if sketch_pays(&field.field, self.wire) {
+                list.push(self.message(field)?);
+            } else {
+                let mut field = field.clone();
+                drop_sketch(&mut field.field);
+                list.push(self.message(&field)?);
+            }
         }
         let field_list_ref = self.message(&list)?;
         let custom_properties = options.stripe_properties().to_vec();
@@ -137,8 +143,13 @@ impl MetadataWriter<'_, '_> {
         }
         let mut list = DataRefArray::default();
         for id in 0..nodes {
-            match shard_field(id, stripes) {
-                Some(descriptor) => list.push(self.message(&descriptor)?),
+            match shard_field(id, stripes, self.wire) {
+                Some(mut descriptor) => {
+                    if !sketch_pays(&descriptor, self.wire) {
+                        drop_sketch(&mut descriptor);
+                    }
+                    list.push(self.message(&descriptor)?);
+                }
                 None => list.push(DataRef::default()),
             }
         }
@@ -146,8 +157,22 @@ impl MetadataWriter<'_, '_> {
     }
 }
 
-fn shard_field(id: usize, stripes: &[StripeRecord]) -> Option<FieldDescriptor> {
-    let mut stats = ShardStats::default();
+/// Positions from which on the sketch of a field is stored: it takes 200 bytes, and is of no use
+/// where a stripe is as soon read. What the shard says of all stripes is made of every sketch.
+const FEWEST_SKETCHED: u64 = 4096;
+
+fn sketch_pays(descriptor: &FieldDescriptor, wire: Wire) -> bool {
+    descriptor.position_count >= FEWEST_SKETCHED || !wire.capabilities().spec_statistics
+}
+
+fn drop_sketch(descriptor: &mut FieldDescriptor) {
+    if let Some(cardinality) = &mut descriptor.cardinality {
+        cardinality.sketch = None;
+    }
+}
+
+fn shard_field(id: usize, stripes: &[StripeRecord], wire: Wire) -> Option<FieldDescriptor> {
+    let mut stats = ShardStats::new(wire.capabilities().spec_statistics);
     for stripe in stripes {
         stats.add(&stripe.fields.get(id)?.field);
     }

@@ -1,17 +1,16 @@
 //! One stripe field: from chunks to encoded buffers and a descriptor.
 
 use super::dictionary::{DictionaryEncoder, expand};
-use super::number::{FinishedLeaf, NumberEncoder, finish_bits};
+use super::explain::Candidate;
+use super::number::{NumberEncoder, finish_bits};
 use super::plan::FieldPlan;
-use super::strings::{BytesEncoder, offsets_encoder, raw_offsets};
+use super::strings::{BytesEncoder, offsets_encoder};
 use crate::buffer::{FinishedBuffer, Physical, words};
 use crate::column::{Chunk, Values};
 use crate::encoding::{NumberKind, Word};
 use crate::error::{Error, Result};
-use crate::format::{
-    AnyValue, BasicType, BufferKind, FieldDescriptor, RangeStats, TypeStats, ValueKind,
-};
-use crate::stats::{ByteStats, DecimalForm, NumberStats};
+use crate::format::{AnyValue, BufferKind, FieldDescriptor};
+use crate::stats::{Lengths, NumberStats};
 use arrow_buffer::{BooleanBuffer, BooleanBufferBuilder, Buffer, NullBuffer};
 
 /// A finished field: its buffers, and its descriptor without them.
@@ -33,7 +32,7 @@ pub(super) struct FieldEncoder {
 }
 
 #[derive(Debug)]
-enum ValueEncoder {
+pub(super) enum ValueEncoder {
     /// No chunk has come yet.
     Empty,
     Presence,
@@ -44,24 +43,24 @@ enum ValueEncoder {
     Number8(NumberField<u64>),
     Bytes(BytesEncoder),
     Dictionary(DictionaryEncoder),
-    Lists(ListEncoder),
+    Lists(ListEncoder, Lengths),
     Union(NumberEncoder<u8>, Option<NumberEncoder<u64>>, Vec<u64>),
 }
 
 #[derive(Debug, Default)]
-struct BitCounts {
-    trues: u64,
-    falses: u64,
+pub(super) struct BitCounts {
+    pub(super) trues: u64,
+    pub(super) falses: u64,
 }
 
 #[derive(Debug)]
-struct NumberField<W> {
-    encoder: NumberEncoder<W>,
-    stats: NumberStats<W>,
+pub(super) struct NumberField<W> {
+    pub(super) encoder: NumberEncoder<W>,
+    pub(super) stats: NumberStats<W>,
 }
 
 #[derive(Debug)]
-enum ListEncoder {
+pub(super) enum ListEncoder {
     Raw(Vec<u64>),
     Blocks(Box<NumberEncoder<u64>>, u64),
 }
@@ -70,21 +69,16 @@ impl<W: Word> NumberField<W> {
     fn new(plan: &FieldPlan) -> Self {
         let encoder = NumberEncoder::new(plan.domain.kind(), plan.settings);
         Self {
-            encoder: encoder.with_trial(plan.tried_entry()),
-            stats: NumberStats::new(plan.domain),
+            encoder: encoder
+                .with_trial(plan.tried_entry())
+                .with_distinct(plan.distinct()),
+            stats: NumberStats::new(plan.domain, plan.settings.statistics),
         }
     }
 
     fn push(&mut self, data: &Buffer, len: usize, nulls: Option<&NullBuffer>) -> Result<()> {
         let words = words::<W>(data).slice(0, len);
-        match nulls {
-            None => self.stats.update(&words),
-            Some(nulls) => {
-                for (start, end) in nulls.inner().set_slices() {
-                    self.stats.update(&words[start..end]);
-                }
-            }
-        }
+        self.stats.update(&words, nulls);
         self.encoder.push(&words, nulls)
     }
 }
@@ -143,7 +137,10 @@ impl FieldEncoder {
             (ValueEncoder::Dictionary(f), Values::Dictionary { codes, entries }) => {
                 f.push(codes, nulls, entries)
             }
-            (ValueEncoder::Lists(f), Values::Offsets(offsets)) => f.push(offsets),
+            (ValueEncoder::Lists(f, lengths), Values::Offsets(offsets)) => {
+                note_lengths(lengths, offsets, nulls);
+                f.push(offsets)
+            }
             (ValueEncoder::Union(kinds, slots, next), Values::Union { ordinals, offsets }) => {
                 push_union(kinds, slots, next, ordinals, offsets.as_deref())
             }
@@ -172,6 +169,19 @@ impl FieldEncoder {
         }
     }
 
+    /// How the staged values might be encoded; empty if there is nothing to choose.
+    pub(super) fn into_candidates(self) -> Result<Vec<Candidate>> {
+        match self.values {
+            ValueEncoder::Number1(f) => f.encoder.into_candidates(),
+            ValueEncoder::Number2(f) => f.encoder.into_candidates(),
+            ValueEncoder::Number4(f) => f.encoder.into_candidates(),
+            ValueEncoder::Number8(f) => f.encoder.into_candidates(),
+            ValueEncoder::Bytes(f) => f.into_candidates(),
+            ValueEncoder::Lists(ListEncoder::Blocks(f, _), _) => f.into_candidates(),
+            _ => Ok(Vec::new()),
+        }
+    }
+
     /// Bytes held in memory.
     pub(super) fn memory_size(&self) -> usize {
         let bits = |b: &BooleanBufferBuilder| b.len() / 8;
@@ -184,8 +194,8 @@ impl FieldEncoder {
             ValueEncoder::Number8(f) => f.encoder.memory_size(),
             ValueEncoder::Bytes(f) => f.memory_size(),
             ValueEncoder::Dictionary(f) => f.memory_size(),
-            ValueEncoder::Lists(ListEncoder::Raw(offsets)) => offsets.capacity() * 8,
-            ValueEncoder::Lists(ListEncoder::Blocks(f, _)) => f.memory_size(),
+            ValueEncoder::Lists(ListEncoder::Raw(offsets), _) => offsets.capacity() * 8,
+            ValueEncoder::Lists(ListEncoder::Blocks(f, _), _) => f.memory_size(),
             ValueEncoder::Union(kinds, slots, _) => {
                 kinds.memory_size() + slots.as_ref().map_or(0, NumberEncoder::memory_size)
             }
@@ -211,7 +221,7 @@ impl FieldEncoder {
         };
         let all_null = self.positions > 0 && self.null_count == self.positions && may_be_null;
         let present = self.positions - self.null_count;
-        let finished = self.values.finish(&self.plan, present)?;
+        let mut finished = self.values.finish(&self.plan, present)?;
         let nulls_embedded = match finished.dictionary_size {
             Some(_) => !capabilities.presence_beside_dictionary,
             None => self.plan.settings.embedded_presence,
@@ -225,17 +235,16 @@ impl FieldEncoder {
                 finished.raw_data_size,
             )),
         };
-        descriptor.range_stats = finished.range;
-        descriptor.type_specific = finished.type_stats;
-        descriptor.constant_value = match finished.constant {
+        descriptor.constant_value = match &finished.constant {
             _ if all_null => Some(AnyValue::null()),
-            Some(constant) if self.null_count == 0 && self.positions > 0 => Some(constant),
+            Some(constant) if self.null_count == 0 && self.positions > 0 => Some(constant.clone()),
             _ => None,
         };
+        finished.describe(&self.plan, &mut descriptor);
         let mut buffers = Vec::new();
         if descriptor.constant_value.is_none() {
-            buffers = finished.buffers;
             descriptor.dictionary_size = finished.dictionary_size;
+            buffers = std::mem::take(&mut finished.buffers);
             if let Some(mut presence) = self.presence.filter(|_| !nulls_embedded) {
                 let bits = presence.finish();
                 buffers.push(finish_bits(
@@ -244,7 +253,11 @@ impl FieldEncoder {
                     BufferKind::Presence,
                 )?);
             }
+            if let Some(index) = finished.index(&self.plan)? {
+                buffers.push(index);
+            }
         }
+        descriptor.membership_filter = finished.filter(&self.plan, &descriptor, &buffers);
         Ok(EncodedField {
             descriptor,
             buffers,
@@ -272,6 +285,15 @@ fn raw_size_with_bitmaps(
             Physical::Lists => 8 * positions,
             _ => values.unwrap_or(0),
         }
+}
+
+/// Takes note of the lengths of lists that are not null.
+fn note_lengths(lengths: &mut Lengths, offsets: &[u64], nulls: Option<&NullBuffer>) {
+    for (i, ends) in offsets.windows(2).enumerate() {
+        if nulls.is_none_or(|nulls| nulls.is_valid(i)) {
+            lengths.add(ends[1] - ends[0]);
+        }
+    }
 }
 
 fn push_bits(
@@ -339,27 +361,6 @@ impl ListEncoder {
     }
 }
 
-/// What the values of a field come to.
-#[derive(Default)]
-struct FinishedValues {
-    buffers: Vec<FinishedBuffer>,
-    constant: Option<AnyValue>,
-    range: Option<RangeStats>,
-    type_stats: Option<TypeStats>,
-    dictionary_size: Option<u64>,
-    raw_data_size: Option<u64>,
-}
-
-impl FinishedValues {
-    fn of_leaf(leaf: FinishedLeaf) -> Self {
-        Self {
-            buffers: leaf.buffers,
-            dictionary_size: leaf.dictionary_size,
-            ..Self::default()
-        }
-    }
-}
-
 impl ValueEncoder {
     fn for_chunk(plan: &FieldPlan, values: &Values) -> Result<Self> {
         if let Values::Dictionary { .. } = values {
@@ -380,7 +381,6 @@ impl ValueEncoder {
 
     /// An encoder of values that have no dictionary; `is_dense` matters to unions alone.
     fn of_plain(plan: &FieldPlan, is_dense: bool) -> Result<Self> {
-        let stats = ByteStats::new(plan.decimals);
         Ok(match plan.physical {
             Physical::Presence => Self::Presence,
             Physical::Bits => Self::Bits(BooleanBufferBuilder::new(0), BitCounts::default()),
@@ -389,14 +389,18 @@ impl ValueEncoder {
             Physical::Number(4) => Self::Number4(NumberField::new(plan)),
             Physical::Number(_) => Self::Number8(NumberField::new(plan)),
             Physical::Fixed(_) | Physical::Bytes => {
-                let encoder = BytesEncoder::new(plan.settings, plan.physical.width(), stats);
+                let encoder = BytesEncoder::new(plan.settings, plan.physical.width())
+                    .with_stats(plan.decimal_stats(), plan.distinct());
                 Self::Bytes(encoder.with_trial(plan.tried_entry()))
             }
-            Physical::Lists if plan.settings.is_raw() => Self::Lists(ListEncoder::Raw(vec![0])),
+            Physical::Lists if plan.settings.is_raw() => {
+                Self::Lists(ListEncoder::Raw(vec![0]), Lengths::default())
+            }
             Physical::Lists => {
                 let mut encoder = offsets_encoder(plan.settings);
                 encoder.push(&[0], None)?;
-                Self::Lists(ListEncoder::Blocks(Box::new(encoder), 0))
+                let encoder = ListEncoder::Blocks(Box::new(encoder), 0);
+                Self::Lists(encoder, Lengths::default())
             }
             Physical::Union => Self::Union(
                 NumberEncoder::new(NumberKind::Unsigned, plan.settings),
@@ -405,133 +409,4 @@ impl ValueEncoder {
             ),
         })
     }
-
-    fn finish(self, plan: &FieldPlan, present: u64) -> Result<FinishedValues> {
-        let width = plan.physical.width().unwrap_or(0) as u64;
-        Ok(match self {
-            Self::Empty | Self::Presence => FinishedValues::default(),
-            Self::Bits(mut bits, counts) => {
-                let constant = match (counts.trues, counts.falses) {
-                    (_, 0) => Some(AnyValue::from(true)),
-                    (0, _) => Some(AnyValue::from(false)),
-                    _ => None,
-                };
-                FinishedValues {
-                    buffers: vec![finish_bits(
-                        &bits.finish(),
-                        plan.settings,
-                        BufferKind::Data,
-                    )?],
-                    constant,
-                    type_stats: Some(TypeStats::Boolean {
-                        true_count: counts.trues,
-                        false_count: counts.falses,
-                    }),
-                    raw_data_size: Some(present),
-                    ..FinishedValues::default()
-                }
-            }
-            Self::Number1(field) => field.finish(present)?,
-            Self::Number2(field) => field.finish(present)?,
-            Self::Number4(field) => field.finish(present)?,
-            Self::Number8(field) => field.finish(present)?,
-            Self::Bytes(field) => {
-                let raw = match plan.physical {
-                    Physical::Fixed(_) => present * width,
-                    _ => field.total_bytes(),
-                };
-                FinishedValues {
-                    constant: field.stats().constant().map(|c| byte_constant(c, plan)),
-                    range: field.stats().range(),
-                    type_stats: field.stats().signs().map(TypeStats::Decimal),
-                    raw_data_size: Some(raw),
-                    ..FinishedValues::of_leaf(field.finish(plan.wide_offsets)?)
-                }
-            }
-            Self::Dictionary(field) => finish_dictionary(field, plan)?,
-            Self::Lists(ListEncoder::Raw(offsets)) => FinishedValues {
-                buffers: vec![raw_offsets(&offsets, plan.wide_offsets)],
-                ..FinishedValues::default()
-            },
-            Self::Lists(ListEncoder::Blocks(encoder, _)) => FinishedValues {
-                buffers: vec![encoder.finish(BufferKind::Offsets)?],
-                ..FinishedValues::default()
-            },
-            Self::Union(kinds, slots, _) => {
-                let mut buffers = vec![kinds.finish(BufferKind::Data)?];
-                if let Some(slots) = slots {
-                    buffers.push(slots.finish(BufferKind::Offsets)?);
-                }
-                FinishedValues {
-                    buffers,
-                    ..FinishedValues::default()
-                }
-            }
-        })
-    }
-}
-
-impl<W: Word> NumberField<W> {
-    fn finish(self, present: u64) -> Result<FinishedValues> {
-        Ok(FinishedValues {
-            constant: self.stats.constant(),
-            range: self.stats.range(),
-            raw_data_size: Some(present * W::BYTES as u64),
-            ..FinishedValues::of_leaf(self.encoder.finish_values()?)
-        })
-    }
-}
-
-fn byte_constant(value: &[u8], plan: &FieldPlan) -> AnyValue {
-    if plan.decimals == Some(DecimalForm::Decimal128)
-        && let Ok(decimal) = value.try_into()
-    {
-        return ValueKind::Decimal(decimal).into();
-    }
-    match (plan.basic_type, std::str::from_utf8(value)) {
-        (BasicType::String, Ok(text)) => text.into(),
-        _ => ValueKind::Bytes(value.to_vec()).into(),
-    }
-}
-
-fn finish_dictionary(field: DictionaryEncoder, plan: &FieldPlan) -> Result<FinishedValues> {
-    let (constant, range) = match plan.physical {
-        Physical::Number(1) => number_entries::<u8>(&field, plan),
-        Physical::Number(2) => number_entries::<u16>(&field, plan),
-        Physical::Number(4) => number_entries::<u32>(&field, plan),
-        Physical::Number(_) => number_entries::<u64>(&field, plan),
-        _ => {
-            let mut stats = ByteStats::new(plan.decimals);
-            field.values().for_each(|value| stats.update(value));
-            let constant = stats.constant().map(|c| byte_constant(c, plan));
-            (constant, stats.range())
-        }
-    };
-    let raw_bytes = field.raw_bytes();
-    let (buffers, entries) = field.finish()?;
-    Ok(FinishedValues {
-        // Entries of an ordered dictionary may be unused, and then say nothing of the values.
-        constant: constant.filter(|_| !plan.ordered),
-        range: range.filter(|_| !plan.ordered),
-        dictionary_size: Some(entries),
-        raw_data_size: Some(raw_bytes),
-        buffers,
-        ..FinishedValues::default()
-    })
-}
-
-fn number_entries<W: Word>(
-    field: &DictionaryEncoder,
-    plan: &FieldPlan,
-) -> (Option<AnyValue>, Option<RangeStats>) {
-    let mut stats = NumberStats::<W>::new(plan.domain);
-    for value in field.values() {
-        stats.update(
-            &W::chunks(value)
-                .iter()
-                .map(|&c| W::from_le(c))
-                .collect::<Vec<_>>(),
-        );
-    }
-    (stats.constant(), stats.range())
 }

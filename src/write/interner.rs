@@ -49,6 +49,11 @@ impl Interner {
         slice(&self.values, &self.offsets, code)
     }
 
+    /// The entries, in the order of their codes.
+    pub(super) fn iter(&self) -> impl Iterator<Item = &[u8]> {
+        (0u32..).take(self.len()).map(|code| self.entry(code))
+    }
+
     /// The code of an entry, if it is there.
     pub(super) fn find(&self, value: &[u8]) -> Option<u32> {
         let same = |&code: &u32| self.entry(code) == value;

@@ -4,7 +4,9 @@ mod choose;
 mod codes;
 mod dictionary;
 mod directory;
+mod explain;
 mod field;
+mod finish;
 mod interner;
 mod nesting;
 mod number;
@@ -19,5 +21,6 @@ mod trial;
 mod workers;
 
 pub use crate::sorting::{SORTING_COLUMNS_PROPERTY, SortingColumn};
+pub use explain::{Candidate, FieldCandidates, explain};
 pub use options::{ColumnOptions, Layout, PresenceLayout, Profile, WriterOptions};
 pub use shard::{ARROW_SCHEMA_PROPERTY, ShardSummary, ShardWriter};

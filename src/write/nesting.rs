@@ -44,6 +44,8 @@ fn outer(plan: &Plan) -> bool {
         // same are no multiple of 8 long.
         Plan::AlpRd { .. } => false,
         Plan::Zstd { .. } | Plan::Lz4 => true,
+        // Encodings of this crate's own.
+        Plan::PatchedFfor | Plan::Pco { .. } => false,
         _ => inner(plan, MAX_DEPTH),
     }
 }
@@ -66,7 +68,9 @@ fn inner(plan: &Plan, depth: u32) -> bool {
         | Plan::BlockDictionary { .. }
         | Plan::Sparse { .. }
         | Plan::Zstd { .. }
-        | Plan::Lz4 => false,
+        | Plan::Lz4
+        | Plan::PatchedFfor
+        | Plan::Pco { .. } => false,
     }
 }
 

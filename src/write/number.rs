@@ -1,7 +1,8 @@
 //! Numbers on their way into blocks or a raw buffer.
 
 use super::choose;
-use super::codes::{EntryType, NULL};
+use super::codes::{Entries, EntryType, NULL};
+use super::explain::Candidate;
 use super::options::Profile;
 use super::trial::Trial;
 use crate::buffer::{BlockStreamWriter, FinishedBuffer};
@@ -9,6 +10,7 @@ use crate::encoding::{NumberKind, Word};
 use crate::encoding::{number, presence};
 use crate::error::Result;
 use crate::format::{BufferKind, Capabilities};
+use crate::stats::DistinctStats;
 use arrow_buffer::{BooleanBuffer, BooleanBufferBuilder, NullBuffer};
 
 /// Positions after which blocks end, and encodings are chosen anew. Scans that are split by
@@ -24,7 +26,21 @@ pub(super) struct Settings {
     pub(super) block_values: usize,
     /// Whether values that come without a dictionary get one where that pays.
     pub(super) dictionaries: bool,
+    /// Whether statistics are collected.
+    pub(super) statistics: bool,
+    pub(super) filter: FilterChoice,
+    /// Probability of a false positive of filters.
+    pub(super) filter_fpp: f64,
     pub(super) capabilities: Capabilities,
+}
+
+/// Whether a column gets membership filters.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum FilterChoice {
+    Never,
+    /// Where it should pay.
+    Automatic,
+    Always,
 }
 
 impl Settings {
@@ -73,6 +89,11 @@ pub(super) struct NumberEncoder<W> {
     trial: Option<Trial>,
     blocks: BlockStreamWriter,
     last: W,
+    distinct: Option<DistinctStats>,
+    /// Whether a value has come that is not null.
+    seen: bool,
+    /// Staged positions before the first value of all.
+    blank: usize,
 }
 
 impl<W: Word> NumberEncoder<W> {
@@ -85,7 +106,16 @@ impl<W: Word> NumberEncoder<W> {
             trial: None,
             blocks: BlockStreamWriter::default(),
             last: W::ZERO,
+            distinct: None,
+            seen: false,
+            blank: 0,
         }
+    }
+
+    /// Takes note of the distinct values.
+    pub(super) fn with_distinct(mut self, distinct: Option<DistinctStats>) -> Self {
+        self.distinct = distinct;
+        self
     }
 
     /// Stores the values with a dictionary if that pays.
@@ -111,7 +141,10 @@ impl<W: Word> NumberEncoder<W> {
                     .append(self.staged.len(), room, nulls.as_ref());
             }
             match &nulls {
-                None => self.staged.extend_from_slice(part),
+                None => {
+                    self.see_first(self.staged.len());
+                    self.staged.extend_from_slice(part);
+                }
                 Some(nulls) => self.extend_filled(part, nulls),
             }
             self.last = self.staged.last().copied().unwrap_or(self.last);
@@ -132,6 +165,7 @@ impl<W: Word> NumberEncoder<W> {
             } else {
                 self.staged.last().copied().unwrap_or(self.last)
             };
+            self.see_first(self.staged.len() + start - done);
             self.staged.extend(std::iter::repeat_n(fill, start - done));
             self.staged.extend_from_slice(&values[start..end]);
             done = end;
@@ -139,6 +173,25 @@ impl<W: Word> NumberEncoder<W> {
         let fill = self.staged.last().copied().unwrap_or(self.last);
         self.staged
             .extend(std::iter::repeat_n(fill, values.len() - done));
+    }
+
+    /// Notes that a value has come, `at` staged positions after the first.
+    fn see_first(&mut self, at: usize) {
+        if !self.seen {
+            (self.seen, self.blank) = (true, at);
+        }
+    }
+
+    /// Takes note of the staged values; nulls repeat values, but for those before the first.
+    fn note_distinct(&mut self) {
+        let blank = match self.seen {
+            true => std::mem::take(&mut self.blank),
+            false => self.staged.len(),
+        };
+        let Some(distinct) = &mut self.distinct else {
+            return;
+        };
+        distinct.add_numbers(&self.staged[blank..]);
     }
 
     fn flush(&mut self) -> Result<()> {
@@ -153,6 +206,7 @@ impl<W: Word> NumberEncoder<W> {
             }
             self.give_up()?;
         }
+        self.note_distinct();
         self.encode(&choice.plan, present.as_ref())
     }
 
@@ -163,6 +217,11 @@ impl<W: Word> NumberEncoder<W> {
         };
         let staged = std::mem::take(&mut self.staged);
         let codes = trial.into_codes();
+        if let Some(distinct) = &mut self.distinct {
+            let entries = codes.entries().iter().flat_map(W::chunks);
+            let entries: Vec<W> = entries.map(|&bytes| W::from_le(bytes)).collect();
+            distinct.add_numbers(&entries);
+        }
         let mut last = W::ZERO;
         for window in codes.codes().chunks(WINDOW) {
             for &code in window {
@@ -204,20 +263,54 @@ impl<W: Word> NumberEncoder<W> {
         Ok(())
     }
 
+    /// How the staged values might be encoded.
+    pub(super) fn into_candidates(mut self) -> Result<Vec<Candidate>> {
+        let present = self.presence.take();
+        let weighed = choose::weigh_numbers(&self.staged, self.kind, &self.settings);
+        let mut candidates: Vec<Candidate> = weighed.into_iter().map(Candidate::from).collect();
+        if let Some(trial) = &self.trial {
+            let mut trial = Trial::new(trial.entry());
+            if trial.add_numbers(
+                &self.staged,
+                present.as_ref(),
+                f64::INFINITY,
+                &self.settings,
+            )? {
+                candidates.push(trial.weighed(&self.settings).into());
+            }
+        }
+        Ok(candidates)
+    }
+
     /// Bytes held in memory.
     pub(super) fn memory_size(&self) -> usize {
         let trial = self.trial.as_ref().map_or(0, Trial::memory_size);
-        self.staged.capacity() * W::BYTES + self.blocks.size() + trial
+        let distinct = self.distinct.as_ref().map_or(0, DistinctStats::memory_size);
+        self.staged.capacity() * W::BYTES + self.blocks.size() + trial + distinct
+    }
+
+    /// Encodes what is still staged, without a dictionary.
+    fn complete(&mut self) -> Result<()> {
+        if self.settings.is_raw() {
+            self.note_distinct();
+            return Ok(());
+        }
+        self.give_up()?;
+        match self.staged.is_empty() {
+            true => Ok(()),
+            false => self.flush(),
+        }
     }
 
     /// The finished buffer of values that have no dictionary.
     pub(super) fn finish(mut self, buffer: BufferKind) -> Result<FinishedBuffer> {
+        self.complete()?;
+        self.into_buffer(buffer)
+    }
+
+    fn into_buffer(self, buffer: BufferKind) -> Result<FinishedBuffer> {
         if self.settings.is_raw() {
             return Ok(FinishedBuffer::raw(buffer, to_le_bytes(&self.staged)));
-        }
-        self.give_up()?;
-        if !self.staged.is_empty() {
-            self.flush()?;
         }
         let embedded = self.settings.embedded_presence;
         Ok(self.blocks.finish(buffer)?.with_embedded(embedded, false))
@@ -229,8 +322,21 @@ impl<W: Word> NumberEncoder<W> {
             self.flush()?;
         }
         match self.trial.take() {
-            Some(trial) if !trial.is_empty() => trial.finish(self.settings),
-            _ => Ok(FinishedLeaf::plain(vec![self.finish(BufferKind::Data)?])),
+            Some(trial) if !trial.is_empty() => {
+                Ok(trial.finish(self.settings)?.with_distinct(self.distinct))
+            }
+            _ => {
+                self.complete()?;
+                let mut distinct = self.distinct.take();
+                let count = distinct
+                    .as_mut()
+                    .and_then(DistinctStats::complete_small::<W>);
+                let leaf = FinishedLeaf::plain(vec![self.into_buffer(BufferKind::Data)?]);
+                Ok(FinishedLeaf {
+                    distinct_count: count,
+                    ..leaf.with_distinct(distinct)
+                })
+            }
         }
     }
 }
@@ -239,8 +345,11 @@ impl<W: Word> NumberEncoder<W> {
 #[derive(Debug)]
 pub(super) struct FinishedLeaf {
     pub(super) buffers: Vec<FinishedBuffer>,
-    /// Number of entries, if there is a dictionary.
-    pub(super) dictionary_size: Option<u64>,
+    /// The entries, if there is a dictionary.
+    pub(super) entries: Option<Entries>,
+    pub(super) distinct: Option<DistinctStats>,
+    /// Number of distinct values, if it is known.
+    pub(super) distinct_count: Option<u64>,
 }
 
 impl FinishedLeaf {
@@ -248,8 +357,28 @@ impl FinishedLeaf {
     pub(super) fn plain(buffers: Vec<FinishedBuffer>) -> Self {
         Self {
             buffers,
-            dictionary_size: None,
+            entries: None,
+            distinct: None,
+            distinct_count: None,
         }
+    }
+
+    /// Values that have a dictionary.
+    pub(super) fn with_entries(buffers: Vec<FinishedBuffer>, entries: Entries) -> Self {
+        Self {
+            distinct_count: entries.distinct(),
+            entries: Some(entries),
+            ..Self::plain(buffers)
+        }
+    }
+
+    /// Gives what is known of the distinct values, entries of the dictionary added.
+    pub(super) fn with_distinct(mut self, mut distinct: Option<DistinctStats>) -> Self {
+        if let (Some(entries), Some(distinct)) = (&self.entries, &mut distinct) {
+            entries.used().for_each(|(entry, _)| distinct.add(entry));
+        }
+        self.distinct = distinct;
+        self
     }
 }
 

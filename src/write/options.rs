@@ -1,6 +1,6 @@
 //! What a writer may be told.
 
-use super::number::Settings;
+use super::number::{FilterChoice, Settings};
 use crate::column::TypeMapping;
 use crate::error::{Error, Result};
 use crate::format::{NameValuePair, Wire};
@@ -15,11 +15,26 @@ pub enum Profile {
     /// Arrow's own buffers, which a memory map gives back without copying; blocks of plain values on
     /// a wire that has no such buffers.
     Plain,
+    /// Lightweight encodings, none of which takes longer to decode than copying the values twice.
+    Fast,
     /// Lightweight encodings that are decoded at memory speed.
     #[default]
     Balanced,
-    /// Zstandard where it makes data smaller.
+    /// Zstandard and Pco where they make data smaller, in larger blocks.
     HighCompression,
+    /// The least size, at any price.
+    MinimalSize,
+}
+
+impl Profile {
+    /// Values of a block, unless the caller says otherwise.
+    fn block_values(self) -> usize {
+        match self {
+            Self::Plain | Self::Fast | Self::Balanced => 8192,
+            Self::HighCompression => 32_768,
+            Self::MinimalSize => 65_536,
+        }
+    }
 }
 
 /// Which files a shard is made of.
@@ -48,6 +63,9 @@ pub struct ColumnOptions {
     profile: Option<Profile>,
     presence: Option<PresenceLayout>,
     dictionary_enabled: Option<bool>,
+    statistics_enabled: Option<bool>,
+    bloom_filter_enabled: Option<bool>,
+    bloom_filter_fpp: Option<f64>,
     properties: Vec<NameValuePair>,
 }
 
@@ -88,6 +106,45 @@ impl ColumnOptions {
         self.dictionary_enabled
     }
 
+    /// Sets whether the column's statistics are collected: ranges, counts, lengths, the number of
+    /// distinct values, range indexes.
+    #[must_use]
+    pub fn with_statistics_enabled(mut self, enabled: bool) -> Self {
+        self.statistics_enabled = Some(enabled);
+        self
+    }
+
+    /// Whether the column's statistics are collected, if it has an option of its own.
+    pub fn statistics_enabled(&self) -> Option<bool> {
+        self.statistics_enabled
+    }
+
+    /// Sets whether the column gets a membership filter in every stripe, see
+    /// [`WriterOptions::with_bloom_filter_enabled`].
+    #[must_use]
+    pub fn with_bloom_filter_enabled(mut self, enabled: bool) -> Self {
+        self.bloom_filter_enabled = Some(enabled);
+        self
+    }
+
+    /// Whether the column gets a membership filter in every stripe, if it has an option of its own.
+    pub fn bloom_filter_enabled(&self) -> Option<bool> {
+        self.bloom_filter_enabled
+    }
+
+    /// Sets the probability of a false positive that the column's filters are made for, between 0
+    /// and 1.
+    #[must_use]
+    pub fn with_bloom_filter_fpp(mut self, fpp: f64) -> Self {
+        self.bloom_filter_fpp = Some(fpp);
+        self
+    }
+
+    /// The probability of a false positive of the column's filters, if it has an option of its own.
+    pub fn bloom_filter_fpp(&self) -> Option<f64> {
+        self.bloom_filter_fpp
+    }
+
     /// Adds a property to the column's field descriptor of every stripe. Names that start with
     /// `arrow_shard.` are reserved.
     #[must_use]
@@ -120,10 +177,13 @@ pub struct WriterOptions {
     mapping: Option<TypeMapping>,
     presence: PresenceLayout,
     dictionary_enabled: bool,
+    statistics_enabled: bool,
+    bloom_filter_enabled: Option<bool>,
+    bloom_filter_fpp: f64,
     stripe_rows: u64,
     stripe_bytes: u64,
     memory_limit: u64,
-    block_values: usize,
+    block_values: Option<usize>,
     creation_time: Option<u64>,
     columns: HashMap<String, ColumnOptions>,
     sorting_columns: Vec<SortingColumn>,
@@ -142,10 +202,13 @@ impl Default for WriterOptions {
             mapping: None,
             presence: PresenceLayout::default(),
             dictionary_enabled: true,
+            statistics_enabled: true,
+            bloom_filter_enabled: None,
+            bloom_filter_fpp: 0.01,
             stripe_rows: 1 << 20,
             stripe_bytes: 256 << 20,
             memory_limit: 512 << 20,
-            block_values: 8192,
+            block_values: None,
             creation_time: None,
             columns: HashMap::new(),
             sorting_columns: Vec::new(),
@@ -172,14 +235,19 @@ settings! {
         /// Whether values may get a value dictionary, where that pays; they may by default. The
         /// profile `Plain` gives them none, and Arrow dictionary arrays keep theirs in any case.
         dictionary_enabled, with_dictionary_enabled: bool;
+        /// Whether statistics are collected: ranges, counts, lengths, the number of distinct values,
+        /// range indexes; they are by default. Without them a shard still says how many nulls its
+        /// columns have, and which columns are constant.
+        statistics_enabled, with_statistics_enabled: bool;
+        /// Probability of a false positive that membership filters are made for, between 0 and 1;
+        /// 0.01 by default.
+        bloom_filter_fpp, with_bloom_filter_fpp: f64;
         /// Most rows of a stripe; 1,048,576 by default.
         stripe_rows, with_stripe_rows: u64;
         /// Bytes of Arrow data after which a stripe ends; 256 MiB by default.
         stripe_bytes, with_stripe_bytes: u64;
         /// Bytes that the writer may hold before it ends a stripe early; 512 MiB by default.
         memory_limit, with_memory_limit: u64;
-        /// Values of a block, a multiple of 1,024 up to 65,536; 8,192 by default.
-        block_values, with_block_values: usize;
         /// Time of creation in 100 ns ticks since 0001-01-01, for reproducible files; now by default.
         creation_time, with_creation_time: Option<u64>;
         /// Whether [`ShardWriter::create`](super::ShardWriter::create) may replace a file; not by default.
@@ -199,6 +267,20 @@ fn default_mapping(wire: Wire) -> TypeMapping {
 }
 
 impl WriterOptions {
+    /// Sets [`block_values`](Self::block_values).
+    #[must_use]
+    pub fn with_block_values(mut self, values: usize) -> Self {
+        self.block_values = Some(values);
+        self
+    }
+
+    /// Values of a block, a multiple of 1,024 up to 65,536. By default 8,192, and more under the
+    /// profiles `HighCompression` (32,768) and `MinimalSize` (65,536): larger blocks are smaller
+    /// altogether, and more has to be decoded for a single value.
+    pub fn block_values(&self) -> Option<usize> {
+        self.block_values
+    }
+
     /// Sets [`mapping`](Self::mapping).
     #[must_use]
     pub fn with_mapping(mut self, mapping: TypeMapping) -> Self {
@@ -210,6 +292,21 @@ impl WriterOptions {
     /// [`Wire::Spec`] and [`TypeMapping::Amudai`] under [`Wire::Reference`].
     pub fn mapping(&self) -> TypeMapping {
         self.mapping.unwrap_or_else(|| default_mapping(self.wire))
+    }
+
+    /// Sets whether every column that can be compared for equality, Boolean ones left out, gets a
+    /// membership filter in every stripe, or none does. By default those of strings, binary values
+    /// and Guid do where it should pay: they have at least 256 distinct values, and the filter takes
+    /// at most an eighth of the bytes of the column.
+    #[must_use]
+    pub fn with_bloom_filter_enabled(mut self, enabled: bool) -> Self {
+        self.bloom_filter_enabled = Some(enabled);
+        self
+    }
+
+    /// Whether every column gets a membership filter in every stripe; `None` where it should pay.
+    pub fn bloom_filter_enabled(&self) -> Option<bool> {
+        self.bloom_filter_enabled
     }
 
     /// Sets the options of a top-level column and everything below it.
@@ -267,12 +364,20 @@ impl WriterOptions {
         let own = self.columns.get(name).unwrap_or(&default);
         let capabilities = self.wire.capabilities();
         let presence = own.presence.unwrap_or(self.presence);
+        let profile = own.profile.unwrap_or(self.profile);
         Settings {
-            profile: own.profile.unwrap_or(self.profile),
+            profile,
             embedded_presence: presence == PresenceLayout::Embedded
                 || !capabilities.separate_presence,
-            block_values: self.block_values,
+            block_values: self.block_values.unwrap_or(profile.block_values()),
             dictionaries: own.dictionary_enabled.unwrap_or(self.dictionary_enabled),
+            statistics: own.statistics_enabled.unwrap_or(self.statistics_enabled),
+            filter: match own.bloom_filter_enabled.or(self.bloom_filter_enabled) {
+                None => FilterChoice::Automatic,
+                Some(true) => FilterChoice::Always,
+                Some(false) => FilterChoice::Never,
+            },
+            filter_fpp: own.bloom_filter_fpp.unwrap_or(self.bloom_filter_fpp),
             capabilities,
         }
     }
@@ -284,13 +389,11 @@ impl WriterOptions {
                 "stripe_rows, stripe_bytes and memory_limit must be positive",
             ));
         }
-        if self.block_values == 0
-            || !self.block_values.is_multiple_of(1024)
-            || self.block_values > 65_536
+        if let Some(values) = self.block_values
+            && (values == 0 || !values.is_multiple_of(1024) || values > 65_536)
         {
             return Err(Error::invalid(format!(
-                "block_values is {}, expected a multiple of 1,024 up to 65,536",
-                self.block_values
+                "block_values is {values}, expected a multiple of 1,024 up to 65,536"
             )));
         }
         if self.threads == 0 || (self.threads > 1 && cfg!(not(feature = "threads"))) {
@@ -298,6 +401,14 @@ impl WriterOptions {
                 "threads is {}, expected 1, or more in a build with the feature `threads`",
                 self.threads
             )));
+        }
+        let own = self.columns.values().filter_map(|c| c.bloom_filter_fpp);
+        for fpp in own.chain([self.bloom_filter_fpp]) {
+            if !(fpp > 0.0 && fpp < 1.0) {
+                return Err(Error::invalid(format!(
+                    "bloom_filter_fpp is {fpp}, expected a number between 0 and 1"
+                )));
+            }
         }
         let fields = self.columns.values().flat_map(|c| &c.properties);
         let all = self

@@ -1,12 +1,14 @@
 //! What the writer knows of a stripe field before its first value.
 
 use super::codes::EntryType;
-use super::number::Settings;
+use super::number::{FilterChoice, Settings};
 use super::options::Profile;
 use crate::buffer::Physical;
 use crate::error::Result;
 use crate::format::{BasicType, DataType, decimal128};
-use crate::stats::{DecimalForm, NumberDomain};
+use crate::stats::{
+    DecimalForm, DecimalStats, DistinctStats, FilterPlan, FilterSizing, NumberDomain, is_hashed,
+};
 
 /// What the writer knows of a schema node.
 #[derive(Debug, Clone)]
@@ -15,6 +17,11 @@ pub(super) struct FieldPlan {
     pub(super) physical: Physical,
     pub(super) domain: NumberDomain,
     pub(super) decimals: Option<DecimalForm>,
+    /// Whether byte values are ordered as bytes.
+    pub(super) byte_order: bool,
+    /// Whether values are hashed for sketches, and whether for filters.
+    sketched: bool,
+    filtered: bool,
     /// Whether a dictionary of the Arrow type is kept; otherwise its values are stored plain.
     pub(super) keeps_dictionary: bool,
     /// Most entries that the keys of the Arrow dictionary type can tell apart.
@@ -49,6 +56,22 @@ impl FieldPlan {
             (_, Physical::Fixed(16)) if is_decimal128 => Some(DecimalForm::Decimal128),
             _ => None,
         };
+        let is_bytes = matches!(physical, Physical::Fixed(_) | Physical::Bytes);
+        let byte_order = capabilities.spec_statistics
+            && is_bytes
+            && (physical == Physical::Bytes || matches!(label, "" | "arrow.uuid"));
+        // The reference hashes byte values alone.
+        let hashed = is_hashed(node) && (capabilities.spec_statistics || is_bytes);
+        let filtered = hashed
+            && match settings.filter {
+                FilterChoice::Never => false,
+                FilterChoice::Always => true,
+                FilterChoice::Automatic => {
+                    is_bytes
+                        && (settings.profile != Profile::Plain
+                            || node.basic_type == BasicType::Guid)
+                }
+            };
         let is_leaf = !matches!(
             physical,
             Physical::Presence | Physical::Lists | Physical::Bits | Physical::Union
@@ -61,6 +84,10 @@ impl FieldPlan {
             keeps_dictionary,
             domain,
             decimals,
+            byte_order,
+            // Hashing takes longer than writing raw buffers does.
+            sketched: hashed && settings.statistics && !settings.is_raw(),
+            filtered,
             max_entries: usize::MAX,
             ordered: false,
             wide_offsets: false,
@@ -73,7 +100,43 @@ impl FieldPlan {
     }
 }
 
+/// Distinct values above which the reference has no filter.
+const MOST_FILTERED: usize = 1024;
+
 impl FieldPlan {
+    /// Collects hashes of values, if any are wanted.
+    pub(super) fn distinct(&self) -> Option<DistinctStats> {
+        let capabilities = &self.settings.capabilities;
+        let filter = FilterPlan {
+            seed: capabilities.filter_seed,
+            fpp: self.settings.filter_fpp,
+            sizing: match capabilities.spec_statistics {
+                true => FilterSizing::PowerOfTwo,
+                false => FilterSizing::Fitting,
+            },
+            most_values: match capabilities.spec_statistics {
+                true => usize::MAX,
+                false => MOST_FILTERED,
+            },
+        };
+        (self.sketched || self.filtered)
+            .then(|| DistinctStats::new(capabilities.sketch_seed, self.filtered.then_some(filter)))
+    }
+
+    /// Whether the number of distinct values is told.
+    pub(super) fn has_cardinality(&self) -> bool {
+        self.sketched
+            || (self.physical == Physical::Bits
+                && self.settings.statistics
+                && self.settings.capabilities.spec_statistics)
+    }
+
+    /// Takes note of decimals, if the values are some.
+    pub(super) fn decimal_stats(&self) -> Option<DecimalStats> {
+        let form = self.decimals.filter(|_| self.settings.statistics)?;
+        Some(DecimalStats::new(form))
+    }
+
     /// What the entries of a dictionary of the field's values are.
     pub(super) fn entry_type(&self) -> EntryType {
         let is_number = matches!(self.physical, Physical::Number(_));

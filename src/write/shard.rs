@@ -1,6 +1,7 @@
 //! The writer of shards.
 
 use super::directory::{StripeRecord, write_directory};
+use super::explain::FieldCandidates;
 use super::number::WINDOW;
 use super::options::{Layout, WriterOptions};
 use super::output::Output;
@@ -12,7 +13,7 @@ use super::stripe::{EncodedStripe, NodeChunk, StripeBuilder, write_stripe};
 use super::workers::Workers;
 use crate::column::{encode_arrow_schema, shred};
 use crate::error::{Error, ErrorKind, Result, Within};
-use crate::format::{AnyValue, HEADER, NameValuePair, Schema};
+use crate::format::{AnyValue, DataType, HEADER, NameValuePair, Schema};
 use crate::io::{LocalFolder, LocalSink, Sink, SinkFactory, stripe_file_name};
 use crate::sorting::{SORTING_COLUMNS_PROPERTY, SortingColumn};
 use arrow_array::RecordBatch;
@@ -305,6 +306,21 @@ impl<S: Sink> ShardWriter<S> {
         Ok(())
     }
 
+    /// What the staged values might be stored as, by field.
+    pub(super) fn into_candidates(self) -> Result<Vec<FieldCandidates>> {
+        let mut paths = Vec::new();
+        for field in &self.shard_schema.fields {
+            push_paths(&field.data_type, "", &mut paths);
+        }
+        let candidates = self.stripe.into_candidates()?;
+        let found = paths.into_iter().filter_map(|(id, path)| {
+            let candidates = candidates.get(id as usize)?;
+            let found = FieldCandidates::new(path, candidates.clone());
+            (!candidates.is_empty()).then_some(found)
+        });
+        Ok(found.collect())
+    }
+
     fn place_stripe(&mut self, stripe: EncodedStripe) -> Result<StripeRecord> {
         let properties = self.column_properties();
         let capabilities = &self.options.wire().capabilities();
@@ -430,4 +446,16 @@ fn now() -> u64 {
         .duration_since(UNIX_EPOCH)
         .unwrap_or_default();
     UNIX_EPOCH_TICKS + since.as_secs() * 10_000_000 + u64::from(since.subsec_nanos() / 100)
+}
+
+/// Appends schema ids and paths of a node and of those below it.
+fn push_paths(node: &DataType, above: &str, paths: &mut Vec<(u32, String)>) {
+    let path = match above {
+        "" => node.name.clone(),
+        above => format!("{above}.{}", node.name),
+    };
+    for child in &node.children {
+        push_paths(child, &path, paths);
+    }
+    paths.push((node.schema_id, path));
 }

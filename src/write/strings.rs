@@ -1,7 +1,8 @@
 //! Strings and binary values on their way into blocks or raw buffers.
 
 use super::choose;
-use super::codes::{Codes, EntryType, NULL};
+use super::codes::{Codes, Entries, EntryType, NULL};
+use super::explain::Candidate;
 use super::interner::Interner;
 use super::number::{FinishedLeaf, NumberEncoder, Settings, StagedPresence, WINDOW, to_le_bytes};
 use super::trial::Trial;
@@ -11,7 +12,7 @@ use crate::encoding::NumberKind;
 use crate::encoding::{bytes, presence};
 use crate::error::{Error, ErrorKind, Result};
 use crate::format::BufferKind;
-use crate::stats::ByteStats;
+use crate::stats::{ByteRun, ByteStats, DecimalStats, DistinctStats};
 use arrow_buffer::{ArrowNativeType, BooleanBuffer, NullBuffer};
 
 /// Bytes of values after which staged values are encoded, full window or not.
@@ -40,11 +41,21 @@ pub(super) struct BytesEncoder {
     trial: Option<Trial>,
     blocks: BlockStreamWriter,
     stats: ByteStats,
+    decimals: Option<DecimalStats>,
+    distinct: Option<DistinctStats>,
     total_bytes: u64,
 }
 
+/// The buffers of byte values, and what is known of the values.
+#[derive(Debug)]
+pub(super) struct FinishedBytes {
+    pub(super) leaf: FinishedLeaf,
+    pub(super) stats: ByteStats,
+    pub(super) decimals: Option<DecimalStats>,
+}
+
 impl BytesEncoder {
-    pub(super) fn new(settings: Settings, fixed: Option<usize>, stats: ByteStats) -> Self {
+    pub(super) fn new(settings: Settings, fixed: Option<usize>) -> Self {
         Self {
             settings,
             fixed,
@@ -56,9 +67,21 @@ impl BytesEncoder {
             nulls: StagedPresence::default(),
             trial: None,
             blocks: BlockStreamWriter::default(),
-            stats,
+            stats: ByteStats::new(settings.statistics),
+            decimals: None,
+            distinct: None,
             total_bytes: 0,
         }
+    }
+
+    /// Takes note of the values as decimals, and of the distinct ones.
+    pub(super) fn with_stats(
+        mut self,
+        decimals: Option<DecimalStats>,
+        distinct: Option<DistinctStats>,
+    ) -> Self {
+        (self.decimals, self.distinct) = (decimals, distinct);
+        self
     }
 
     /// Stores the values with a dictionary if that pays.
@@ -92,7 +115,10 @@ impl BytesEncoder {
                     }
                 }
             }
-            self.update_stats(room, nulls.as_ref(), |i| &part[i * width..(i + 1) * width]);
+            if let Some(decimals) = &mut self.decimals {
+                let value = |i: usize| &part[i * width..(i + 1) * width];
+                decimals.update(room, nulls.as_ref(), value);
+            }
             self.advance(room)?;
             at += room;
         }
@@ -150,9 +176,6 @@ impl BytesEncoder {
                     self.stage_empty(room - done);
                 }
             }
-            self.update_stats(room, nulls.as_ref(), |i| {
-                &data[offset(at + i)..offset(at + i + 1)]
-            });
             self.advance(room)?;
             at += room;
         }
@@ -206,8 +229,7 @@ impl BytesEncoder {
                 self.offsets.push(self.values.len() as u64);
                 taken += 1;
             }
-            let nulls = self.stage_nulls(at, taken, nulls);
-            self.update_stats(taken, nulls.as_ref(), |i| value(at + i));
+            self.stage_nulls(at, taken, nulls);
             self.advance(taken)?;
             at += taken;
         }
@@ -229,31 +251,33 @@ impl BytesEncoder {
         nulls: Option<&NullBuffer>,
     ) -> Option<BooleanBuffer> {
         let nulls = nulls.map(|n| n.inner().slice(at, len));
-        if !self.settings.is_raw() {
-            self.nulls.append(self.staged, len, nulls.as_ref());
-            if self.settings.embedded_presence {
-                self.presence.append(self.staged, len, nulls.as_ref());
-            }
+        self.nulls.append(self.staged, len, nulls.as_ref());
+        if self.settings.embedded_presence {
+            self.presence.append(self.staged, len, nulls.as_ref());
         }
         nulls
     }
 
-    fn update_stats<'a>(
-        &mut self,
-        len: usize,
-        nulls: Option<&BooleanBuffer>,
-        value: impl Fn(usize) -> &'a [u8],
-    ) {
-        if !self.stats.needs_all() && !self.stats.may_be_constant() {
-            return;
+    /// Takes note of the staged values.
+    fn note_values(&mut self, nulls: Option<&BooleanBuffer>) {
+        match self.fixed {
+            Some(width) => self.note_run(nulls, |_, i| i * width),
+            None => self.note_run(nulls, |offsets, i| offsets[i].as_usize()),
         }
-        for i in 0..len {
-            if nulls.is_none_or(|n| n.value(i)) {
-                self.stats.update(value(i));
-                if !self.stats.needs_all() && !self.stats.may_be_constant() {
-                    return;
-                }
-            }
+    }
+
+    fn note_run(&mut self, nulls: Option<&BooleanBuffer>, end: impl Fn(&[u64], usize) -> usize) {
+        let run = ByteRun {
+            bytes: &self.values,
+            end: |i: usize| end(&self.offsets, i),
+        };
+        self.stats.update(self.staged, nulls, &run);
+        let Some(distinct) = &mut self.distinct else {
+            return;
+        };
+        match nulls {
+            None => (0..self.staged).for_each(|i| distinct.add(run.value(i))),
+            Some(nulls) => nulls.set_indices().for_each(|i| distinct.add(run.value(i))),
         }
     }
 
@@ -281,23 +305,18 @@ impl BytesEncoder {
             fixed: self.fixed,
             nulls: nulls.as_ref(),
         };
-        let sample = staged.slice(
-            0,
-            staged.block_len(0, self.staged, self.settings.block_values),
-        );
+        let sample = staged.sample(self.staged, &self.settings);
         let choice = choose::byte_strings(&sample.input(), &self.settings)?;
         if let Some(trial) = &mut self.trial {
-            let code = |entries: &mut Interner, i: usize| match &nulls {
-                Some(nulls) if nulls.is_null(i) => Ok(NULL),
-                _ => entries.intern(staged.value(i)),
-            };
             let cost = choice.cost * self.staged as f64;
+            let code = |entries: &mut Interner, i| staged.code(entries, i);
             if trial.add(self.staged, code, cost, &self.settings)? {
                 self.clear_window();
                 return Ok(());
             }
             self.give_up()?;
         }
+        self.note_values(nulls.as_ref().map(NullBuffer::inner));
         self.encode(&choice.plan, presence.as_ref(), nulls.as_ref())
     }
 
@@ -311,11 +330,14 @@ impl BytesEncoder {
         let offsets = std::mem::replace(&mut self.offsets, vec![0]);
         let staged = std::mem::replace(&mut self.staged, 0);
         (self.in_window, self.total_bytes) = (0, 0);
+        // They know the values already.
+        let decimals = self.decimals.take();
         for start in (0..codes.codes().len()).step_by(WINDOW) {
             let end = codes.codes().len().min(start + WINDOW);
             self.push_codes(&codes, start, end)?;
         }
         self.flush()?;
+        self.decimals = decimals;
         (self.values, self.offsets, self.staged) = (values, offsets, staged);
         Ok(())
     }
@@ -379,39 +401,70 @@ impl BytesEncoder {
         self.offsets.truncate(1);
     }
 
-    pub(super) fn stats(&self) -> &ByteStats {
-        &self.stats
-    }
-
     /// Bytes of all values so far, null slots of fixed sizes included.
     pub(super) fn total_bytes(&self) -> u64 {
         self.total_bytes + self.values.len() as u64
     }
 
+    /// How the staged values might be encoded.
+    pub(super) fn into_candidates(mut self) -> Result<Vec<Candidate>> {
+        let nulls = self.nulls.take().map(NullBuffer::new);
+        let staged = Staged {
+            values: &self.values,
+            offsets: &self.offsets,
+            fixed: self.fixed,
+            nulls: nulls.as_ref(),
+        };
+        let sample = staged.sample(self.staged, &self.settings);
+        let weighed = choose::weigh_bytes(&sample.input(), &self.settings)?;
+        let mut candidates: Vec<Candidate> = weighed.into_iter().map(Candidate::from).collect();
+        if let Some(trial) = &self.trial {
+            let mut trial = Trial::new(trial.entry());
+            let code = |entries: &mut Interner, i| staged.code(entries, i);
+            if trial.add(self.staged, code, f64::INFINITY, &self.settings)? {
+                candidates.push(trial.weighed(&self.settings).into());
+            }
+        }
+        Ok(candidates)
+    }
+
     /// Bytes held in memory.
     pub(super) fn memory_size(&self) -> usize {
         let trial = self.trial.as_ref().map_or(0, Trial::memory_size);
-        self.values.capacity() + self.offsets.capacity() * 8 + self.blocks.size() + trial
+        let distinct = self.distinct.as_ref().map_or(0, DistinctStats::memory_size);
+        let staged = self.values.capacity() + self.offsets.capacity() * 8;
+        staged + self.blocks.size() + trial + distinct
     }
 
     /// The finished buffers: DATA, OFFSETS of raw values of any size, a dictionary if that pays.
-    pub(super) fn finish(mut self, wide_offsets: bool) -> Result<FinishedLeaf> {
-        if !self.settings.is_raw() {
-            self.flush()?;
-            if let Some(trial) = self.trial.take().filter(|trial| !trial.is_empty()) {
-                return trial.finish(self.settings);
+    pub(super) fn finish(mut self, wide_offsets: bool) -> Result<FinishedBytes> {
+        let leaf = if self.settings.is_raw() {
+            let nulls = self.nulls.take();
+            self.note_values(nulls.as_ref());
+            let mut buffers = vec![FinishedBuffer::raw(BufferKind::Data, self.values)];
+            if self.fixed.is_none() {
+                buffers.push(raw_offsets(&self.offsets, wide_offsets));
             }
-            let embedded = self.settings.embedded_presence;
-            let data = self.blocks.finish(BufferKind::Data)?;
-            return Ok(FinishedLeaf::plain(vec![
-                data.with_embedded(embedded, true),
-            ]));
+            FinishedLeaf::plain(buffers)
+        } else {
+            self.flush()?;
+            match self.trial.take().filter(|trial| !trial.is_empty()) {
+                Some(trial) => trial.finish(self.settings)?,
+                None => {
+                    let embedded = self.settings.embedded_presence;
+                    let data = self.blocks.finish(BufferKind::Data)?;
+                    FinishedLeaf::plain(vec![data.with_embedded(embedded, true)])
+                }
+            }
+        };
+        for (entry, times) in leaf.entries.iter().flat_map(Entries::used) {
+            self.stats.update_repeated(entry, times);
         }
-        let mut buffers = vec![FinishedBuffer::raw(BufferKind::Data, self.values)];
-        if self.fixed.is_none() {
-            buffers.push(raw_offsets(&self.offsets, wide_offsets));
-        }
-        Ok(FinishedLeaf::plain(buffers))
+        Ok(FinishedBytes {
+            leaf: leaf.with_distinct(self.distinct),
+            stats: self.stats,
+            decimals: self.decimals,
+        })
     }
 }
 
@@ -486,6 +539,20 @@ impl<'a> Staged<'a> {
         ends.take_while(|&n| self.end(start + n) <= limit)
             .last()
             .unwrap_or(1)
+    }
+
+    /// The values that encodings are weighed by.
+    fn sample(&self, staged: usize, settings: &Settings) -> BlockInput<'a> {
+        let most = settings.block_values.min(choose::TRIED_VALUES);
+        self.slice(0, self.block_len(0, staged, most))
+    }
+
+    /// The code of a value, [`NULL`] if it is null.
+    fn code(&self, entries: &mut Interner, i: usize) -> Result<u32> {
+        match self.nulls {
+            Some(nulls) if nulls.is_null(i) => Ok(NULL),
+            _ => entries.intern(self.value(i)),
+        }
     }
 
     fn value(&self, i: usize) -> &'a [u8] {

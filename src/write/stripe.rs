@@ -1,6 +1,7 @@
 //! One stripe: the encoders of all its fields.
 
 use super::directory::StripeRecord;
+use super::explain::Candidate;
 use super::field::{EncodedField, FieldEncoder};
 use super::output::Output;
 use super::plan::FieldPlan;
@@ -87,6 +88,12 @@ impl StripeBuilder {
         self.fields.iter().map(FieldEncoder::memory_size).sum()
     }
 
+    /// How the staged values of each schema node might be encoded.
+    pub(super) fn into_candidates(self) -> Result<Vec<Vec<Candidate>>> {
+        let fields = self.fields.into_iter();
+        fields.map(FieldEncoder::into_candidates).collect()
+    }
+
     /// Encodes what is still staged.
     pub(super) fn finish(self, workers: &Workers) -> Result<EncodedStripe> {
         Ok(EncodedStripe {
@@ -109,11 +116,11 @@ pub(super) fn write_stripe(
     for (id, field) in stripe.fields.into_iter().enumerate() {
         let mut checksums = ChecksumTable::default();
         let mut native = NativeDataEncoding::default();
-        for (ordinal, buffer) in field.buffers.into_iter().enumerate() {
+        for (ordinal, buffer) in (0u16..).zip(field.buffers) {
             out.align()?;
             let start = out.position();
             out.write(buffer.bytes())?;
-            let described = buffer.describe(&url, start, ordinal as u64, &mut checksums)?;
+            let described = buffer.describe(&url, start, ordinal, &mut checksums)?;
             native.buffers.push(described);
         }
         let mut descriptor = field.descriptor;

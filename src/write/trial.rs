@@ -1,11 +1,11 @@
 //! Whether a stripe field gets a value dictionary: tried window by window, and given up when it
 //! stops paying.
 
-use super::choose;
+use super::choose::{self, Weighed};
 use super::codes::{Codes, EntryType, NULL};
 use super::interner::Interner;
-use super::number::{FinishedLeaf, Settings};
-use crate::encoding::Word;
+use super::number::{FinishedLeaf, Settings, WINDOW};
+use crate::encoding::{NumberKind, Word};
 use crate::error::Result;
 use arrow_buffer::{ArrowNativeType, BooleanBuffer};
 
@@ -16,6 +16,8 @@ const SEEN: usize = 1024;
 /// Share of the cost of the alternative that a dictionary of numbers may have: gathering them is
 /// dear beside unpacking.
 const MOST_OF_NUMBERS: f64 = 0.8;
+/// What a dictionary may cost in a full first window, beside the alternative.
+const FIRST_WINDOW: f64 = 1.2;
 /// Fewest numbers of a first window that a dictionary is tried for.
 const FEWEST_NUMBERS: usize = 4096;
 /// Bytes that a dictionary takes beside its entries: header, padding, its place in the descriptor.
@@ -28,6 +30,8 @@ pub(super) struct Trial {
     entry: EntryType,
     /// What the windows so far should cost without a dictionary.
     alternative: f64,
+    /// What the codes of the windows so far cost.
+    of_codes: f64,
 }
 
 impl Trial {
@@ -36,6 +40,7 @@ impl Trial {
             codes: Codes::default(),
             entry,
             alternative: 0.0,
+            of_codes: 0.0,
         }
     }
 
@@ -82,7 +87,13 @@ impl Trial {
         if is_number && before == 0 && len < FEWEST_NUMBERS {
             return Ok(false);
         }
-        let budget = (self.alternative + alternative) * self.share();
+        // The windows to come will share the entries of the first.
+        let sharing = if before == 0 && len == WINDOW {
+            FIRST_WINDOW
+        } else {
+            1.0
+        };
+        let budget = (self.alternative + alternative) * self.share() * sharing;
         for start in (0..len).step_by(STRIDE) {
             for i in start..len.min(start + STRIDE) {
                 let code = code(self.codes.entries_mut(), i)?;
@@ -93,29 +104,82 @@ impl Trial {
             let hopeless = is_number
                 && taken == FEWEST_NUMBERS
                 && self.codes.entries().len() > FEWEST_NUMBERS * 7 / 8;
-            if hopeless || self.cost(before + len, settings) > budget {
+            if hopeless || self.cost(before + len, settings) + self.of_codes > budget {
                 self.codes.truncate(before);
                 return Ok(false);
             }
         }
+        let of_codes = self.of_codes + self.cost_of_codes(before, settings);
+        if self.cost(before + len, settings) + of_codes > budget {
+            self.codes.truncate(before);
+            return Ok(false);
+        }
         self.alternative += alternative;
+        self.of_codes = of_codes;
         Ok(true)
     }
 
-    /// What `positions` values cost with the entries so far, in the unit of [`choose`].
+    /// What the entries so far cost, and looking up the codes of `positions` values, in the unit of
+    /// [`choose`].
     fn cost(&self, positions: usize, settings: &Settings) -> f64 {
         let entries = self.codes.entries();
         // Sorted ids, and offsets where entries have no common size.
         let per_entry = if self.entry.width.is_some() { 4 } else { 12 };
-        let bits = usize::BITS - entries.len().saturating_sub(1).leading_zeros();
         let average = entries.byte_len() as f64 / entries.len().max(1) as f64;
-        let gather = match self.entry.kind {
-            Some(_) => 0.4,
-            None => 1.5 + 0.03 * average,
-        };
-        let size = entries.byte_len() + per_entry * entries.len() + positions * bits as usize / 8;
+        let gather = self.gather_cost();
+        let size = entries.byte_len() + per_entry * entries.len();
+        let place = self.entry.kind.map_or(choose::PLACING, |_| 0.0);
+        if gather > choose::most_nanoseconds(settings.profile, average, place) {
+            return f64::INFINITY;
+        }
         let time = choose::price_of_a_nanosecond(settings.profile) * gather;
         OVERHEAD + size as f64 + time * positions as f64
+    }
+
+    /// What the codes from position `start` on cost.
+    fn cost_of_codes(&self, start: usize, settings: &Settings) -> f64 {
+        let codes = &self.codes.codes()[start..];
+        if choose::tries(settings.profile) {
+            let mut last = 0;
+            let fill = |&code: &u32| {
+                last = if code == NULL { last } else { code };
+                last
+            };
+            let filled: Vec<u32> = codes.iter().map(fill).collect();
+            let choice = choose::numbers(&filled, NumberKind::Unsigned, settings);
+            return choice.cost * codes.len() as f64;
+        }
+        let entries = self.codes.entries().len();
+        let bits = usize::BITS - entries.saturating_sub(1).leading_zeros();
+        codes.len() as f64 * f64::from(bits) / 8.0
+    }
+
+    /// What the windows so far should come to, if they pay or not.
+    pub(super) fn weighed(&self, settings: &Settings) -> Weighed<String> {
+        let n = self.codes.codes().len();
+        let cost = self.cost(n, settings) + self.of_codes;
+        let nanoseconds = self.gather_cost();
+        let per_value = cost / n.max(1) as f64;
+        Weighed {
+            plan: format!("value dictionary of {}", self.codes.entries().len()),
+            bytes: per_value - nanoseconds * choose::price_of_a_nanosecond(settings.profile),
+            nanoseconds,
+            cost: per_value / self.share(),
+        }
+    }
+
+    /// Nanoseconds to look up a code.
+    fn gather_cost(&self) -> f64 {
+        let entries = self.codes.entries();
+        match self.entry.kind {
+            Some(_) => 0.4,
+            None => 1.5 + 0.03 * entries.byte_len() as f64 / entries.len().max(1) as f64,
+        }
+    }
+
+    /// What the entries are.
+    pub(super) fn entry(&self) -> EntryType {
+        self.entry
     }
 
     fn share(&self) -> f64 {
@@ -140,9 +204,6 @@ impl Trial {
     /// Codes and dictionary.
     pub(super) fn finish(self, settings: Settings) -> Result<FinishedLeaf> {
         let (buffers, entries) = self.codes.finish(self.entry, settings)?;
-        Ok(FinishedLeaf {
-            buffers,
-            dictionary_size: Some(entries),
-        })
+        Ok(FinishedLeaf::with_entries(buffers, entries))
     }
 }

@@ -152,3 +152,37 @@ fn statistics_and_sketches_of_the_reference_are_shown_and_agree() {
         "{text}"
     );
 }
+
+#[test]
+fn an_explanation_lists_the_candidates_with_the_chosen_one_first() {
+    let folder = Folder::with(&plain(10_000));
+    folder.run(&["convert", "t.arrow", "t.shard"]).ok();
+    let explain = |profile: &str| {
+        let options = ["--explain", "--profile", profile, "--columns", "id"];
+        folder
+            .run(&[&["inspect", "t.shard"], &options[..]].concat())
+            .ok()
+    };
+    let balanced = explain("balanced");
+    let lines = balanced.lines().skip_while(|line| *line != "id");
+    let candidates: Vec<&str> = lines.skip(1).collect();
+    let cost = |line: &&str| -> f64 {
+        let number = line.split("cost").nth(1).unwrap().split_whitespace().next();
+        number.unwrap().parse().unwrap()
+    };
+    assert!(
+        candidates[0].contains("->") && candidates.len() > 3,
+        "{balanced}"
+    );
+    assert!(candidates.is_sorted_by_key(cost), "{balanced}");
+    assert!(
+        candidates.iter().any(|line| line.ends_with(" FFOR")),
+        "{balanced}"
+    );
+    // What is written is what the explanation puts first.
+    let chosen = candidates[0].rsplit("  ").next().unwrap();
+    assert!(chosen.starts_with("Delta("), "{balanced}");
+    let written = folder.run(&["inspect", "t.shard", "--columns", "id"]).ok();
+    assert!(written.contains("Delta"), "{written}");
+    assert!(explain("plain").ends_with("Plain\n"));
+}

@@ -38,7 +38,13 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use support::{NAME, collect, inner, opened, shared, written};
 
-const PROFILES: &[Profile] = &[Profile::Plain, Profile::Balanced, Profile::HighCompression];
+const PROFILES: &[Profile] = &[
+    Profile::Plain,
+    Profile::Fast,
+    Profile::Balanced,
+    Profile::HighCompression,
+    Profile::MinimalSize,
+];
 
 fn files_of(folder: &MemoryFolder) -> Files {
     let mut names = folder.names();

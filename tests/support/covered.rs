@@ -152,7 +152,7 @@ impl Walk<'_> {
                 continue;
             };
             for (i, buffer) in native.buffers.iter().enumerate() {
-                let key = (ordinal as u64, i as u64);
+                let key = (ordinal, i);
                 self.buffer(buffer, &table, key, descriptor);
             }
         }
@@ -162,7 +162,7 @@ impl Walk<'_> {
         &mut self,
         buffer: &EncodedBuffer,
         table: &ChecksumTable,
-        key: (u64, u64),
+        key: (usize, usize),
         descriptor: &Covered,
     ) {
         let (file, range) = self.resolve(buffer.buffer.as_ref().unwrap());

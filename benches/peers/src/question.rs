@@ -1,5 +1,6 @@
 //! What is measured.
 
+use crate::data::filtered_column;
 use crate::peer::Access;
 use arrow_schema::Schema;
 use clap::ValueEnum;
@@ -39,6 +40,23 @@ pub(crate) enum Question {
     #[value(name = "take-1-again")]
     #[serde(rename = "take-1-again")]
     Take1Again,
+    /// Map the file, open it, and read the rows in a range of a column, all columns.
+    Range,
+    /// The same of a memory map that is open and has been read before.
+    RangeAgain,
+    /// Map the file, open it, and read the rows with a value of a column, all columns.
+    Equal,
+    /// The same of a memory map that is open and has been read before.
+    EqualAgain,
+}
+
+/// What the rows of a filtered scan have in common.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Condition {
+    /// A range of dates or times.
+    Range,
+    /// A host.
+    Equal,
 }
 
 /// What a reader does.
@@ -49,6 +67,8 @@ pub(crate) enum Read {
     Project3,
     /// That many random rows.
     Take(usize),
+    /// The rows that match.
+    Filtered(Condition),
 }
 
 impl Question {
@@ -63,12 +83,19 @@ impl Question {
             Self::Project3 => Some(Read::Project3),
             Self::Take1000 | Self::Take1000Again => Some(Read::Take(1000)),
             Self::Take1 | Self::Take1Again => Some(Read::Take(1)),
+            Self::Range | Self::RangeAgain => Some(Read::Filtered(Condition::Range)),
+            Self::Equal | Self::EqualAgain => Some(Read::Filtered(Condition::Equal)),
         }
     }
 
     pub(crate) fn access(self) -> Access {
         match self {
-            Self::ScanMap | Self::ScanMapAgain => Access::Map,
+            Self::ScanMap
+            | Self::ScanMapAgain
+            | Self::Range
+            | Self::RangeAgain
+            | Self::Equal
+            | Self::EqualAgain => Access::Map,
             Self::ScanMapTrusted => Access::TrustedMap,
             _ => Access::File,
         }
@@ -78,13 +105,21 @@ impl Question {
     pub(crate) fn keeps_open(self) -> bool {
         matches!(
             self,
-            Self::ScanMapAgain | Self::Take1000Again | Self::Take1Again
+            Self::ScanMapAgain
+                | Self::Take1000Again
+                | Self::Take1Again
+                | Self::RangeAgain
+                | Self::EqualAgain
         )
     }
 
     /// Whether it can be asked of a table with this schema.
     pub(crate) fn suits(self, schema: &Schema) -> bool {
-        self != Self::ScanUtf8 || crate::strings::with_utf8(schema) != *schema
+        match self.read() {
+            Some(Read::ScanUtf8) => crate::strings::with_utf8(schema) != *schema,
+            Some(Read::Filtered(condition)) => filtered_column(schema, condition).is_some(),
+            _ => true,
+        }
     }
 
     /// Name on the command line and in the report.

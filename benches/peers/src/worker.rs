@@ -2,7 +2,7 @@
 
 use crate::clock::{Clock, Sample, Status};
 use crate::counted::Reads;
-use crate::data;
+use crate::data::{self, Filter};
 use crate::peer::{Format, Opened, Peer, Source, Want};
 use crate::question::{Question, Read};
 use crate::strings::{cast_batch, with_utf8};
@@ -143,7 +143,7 @@ impl<'a> Task<'a> {
     /// Reads once without a clock, which also says what memory and requests it takes, then again
     /// and again with one.
     fn read(&self, question: Question, read: Read, measurement: &mut Measurement) -> Result<()> {
-        let mut reading = Reading::new(read, &self.schema, self.rows);
+        let mut reading = Reading::new(self, read)?;
         let reads = Arc::new(Reads::default());
         let Some(mut opened) = self.open(question, &reads)? else {
             return Ok(());
@@ -190,11 +190,17 @@ struct Reading {
     columns: Vec<usize>,
     /// Rows to take: others each time, and the same for every format.
     rows: Vec<u64>,
+    filter: Option<Filter>,
     rng: StdRng,
 }
 
 impl Reading {
-    fn new(read: Read, schema: &SchemaRef, total: u64) -> Self {
+    fn new(task: &Task<'_>, read: Read) -> Result<Self> {
+        let (schema, total) = (&task.schema, task.rows);
+        let filter = match read {
+            Read::Filtered(condition) => Some(Filter::of(task.data, task.table, condition)?),
+            _ => None,
+        };
         let last = schema.fields().len().saturating_sub(1);
         let mut columns = vec![0, last / 2, last];
         columns.dedup();
@@ -204,10 +210,11 @@ impl Reading {
             utf8: Arc::new(with_utf8(schema)),
             columns,
             rows: Vec::new(),
+            filter,
             rng: StdRng::seed_from_u64(5),
         };
         reading.draw();
-        reading
+        Ok(reading)
     }
 
     /// Chooses other rows.
@@ -229,6 +236,7 @@ impl Reading {
         })?;
         let expected = match self.read {
             Read::Take(_) => self.rows.len() as u64,
+            Read::Filtered(_) => rows,
             _ => self.total,
         };
         ensure!(rows == expected, "{rows} rows were read, not {expected}");
@@ -240,6 +248,10 @@ impl Reading {
             Read::Scan => opened.scan(Want::Written, visit),
             Read::ScanUtf8 => opened.scan(Want::Types(&self.utf8), visit),
             Read::Project3 => opened.scan(Want::Columns(&self.columns), visit),
+            Read::Filtered(_) => {
+                let filter = self.filter.as_ref().context("a filter")?;
+                opened.scan(Want::Matching(filter), visit)
+            }
             Read::Take(_) => {
                 visit(opened.take(&self.rows)?);
                 Ok(())
@@ -261,6 +273,7 @@ impl Reading {
             Read::Scan => table.clone(),
             Read::ScanUtf8 => cast_batch(table, &self.utf8)?,
             Read::Project3 => table.project(&self.columns)?,
+            Read::Filtered(_) => self.filter.as_ref().context("a filter")?.apply(table)?,
             Read::Take(_) => {
                 let rows = UInt64Array::from(self.rows.clone());
                 take_record_batch(table, &rows)?
@@ -279,10 +292,13 @@ pub(crate) fn check(data: &Path, table: &str, format: Format) -> Result<()> {
         let Some(read) = question.read() else {
             continue;
         };
+        if !question.suits(&task.schema) {
+            continue;
+        }
         let Some(mut opened) = task.open(question, &Arc::default())? else {
             continue;
         };
-        let mut reading = Reading::new(read, &task.schema, task.rows);
+        let mut reading = Reading::new(&task, read)?;
         for time in ["first", "second"] {
             let found = reading.result(&mut *opened)?;
             let expected = reading.expected(&whole)?;

@@ -4,11 +4,12 @@ use crate::failure::Failure;
 use crate::file_format::{FileFormat, is_standard};
 use crate::input::{ColumnArgs, InputArgs, RowWindow};
 use crate::output::Output;
+use crate::profile::ProfileName;
 use crate::progress::Progress;
 use crate::text;
 use arrow_shard::column::TypeMapping;
 use arrow_shard::format::Wire;
-use arrow_shard::write::{Layout, Profile, WriterOptions};
+use arrow_shard::write::{Layout, WriterOptions};
 use clap::ValueEnum;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
@@ -59,16 +60,6 @@ pub(crate) struct Args {
     /// Show neither progress nor summary
     #[arg(long, short)]
     quiet: bool,
-}
-
-#[derive(Debug, Clone, Copy, ValueEnum)]
-enum ProfileName {
-    /// Arrow's own buffers, not compressed
-    Plain,
-    /// Lightweight encodings
-    Balanced,
-    /// Zstandard where it pays
-    HighCompression,
 }
 
 #[derive(Debug, Clone, Copy, ValueEnum)]
@@ -151,11 +142,7 @@ fn options(args: &Args, format: FileFormat) -> Result<WriterOptions, Failure> {
         )));
     }
     if let Some(profile) = args.profile {
-        options = options.with_profile(match profile {
-            ProfileName::Plain => Profile::Plain,
-            ProfileName::Balanced => Profile::Balanced,
-            ProfileName::HighCompression => Profile::HighCompression,
-        });
+        options = options.with_profile(profile.into());
     }
     if let Some(rows) = args.stripe_rows {
         options = options.with_stripe_rows(rows);

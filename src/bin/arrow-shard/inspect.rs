@@ -1,11 +1,13 @@
 //! `arrow-shard inspect`
 
+mod explain;
 mod json;
 mod statistics;
 mod tree;
 
 use crate::failure::Failure;
 use crate::output::Destination;
+use crate::profile::ProfileName;
 use arrow_shard::Shard;
 use arrow_shard::read::InspectOptions;
 use std::io::Write;
@@ -16,6 +18,7 @@ Examples:
   arrow-shard inspect flights.amudai.shard
   arrow-shard inspect --verbose --columns origin flights.amudai.shard
   arrow-shard inspect --quick --json flights.amudai.shard
+  arrow-shard inspect --explain --profile high-compression --columns origin flights.amudai.shard
 
 Of a block, the tree names every encoding, nested ones included, with the number of values and the
 bytes. CONTRADICTION marks statistics that cannot all be true. Sizes are those of the field and everything below it; the ratio is that of the size before encoding
@@ -39,6 +42,12 @@ pub(crate) struct Args {
     /// Read metadata only: no encodings of blocks
     #[arg(long, conflicts_with = "verbose")]
     quick: bool,
+    /// Show between which encodings the writer would choose for the first rows, and what it expects of each
+    #[arg(long, conflicts_with = "json")]
+    explain: bool,
+    /// Profile of the writer that chooses
+    #[arg(long, value_enum, default_value_t, requires = "explain")]
+    profile: ProfileName,
 }
 
 /// Runs the command.
@@ -73,6 +82,9 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
         writeln!(out, "{:#}", json::shard(&info))?;
     } else {
         tree::print(&mut out, &info, args.verbose)?;
+        if args.explain {
+            explain::print(&mut out, &shard, &args.columns, args.profile)?;
+        }
     }
     out.flush()?;
     Ok(())

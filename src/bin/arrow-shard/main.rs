@@ -10,6 +10,7 @@ mod infer_json;
 mod input;
 mod inspect;
 mod output;
+mod profile;
 mod progress;
 mod rows;
 mod schema;

@@ -56,7 +56,10 @@ impl Assembler<'_> {
 
 impl DictionaryEntries {
     /// The entries as an array of that type, made once.
-    fn array(&self, wanted: &ArrowType, node: &DataType) -> Result<ArrayRef> {
+    ///
+    /// # Errors
+    /// Those of [`assemble`](super::assemble) for the type of plain values.
+    pub fn array(&self, wanted: &ArrowType, node: &DataType) -> Result<ArrayRef> {
         // A poisoned lock is harmless, because arrays are only ever appended whole.
         let mut arrays = self.arrays.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some((_, array)) = arrays.iter().find(|(t, _)| t == wanted) {

@@ -282,6 +282,6 @@ pub(super) fn estimate(
     };
     Some(Estimate {
         bytes: 16 + codes.bytes.next_multiple_of(8) + lengths + stats.distinct_bytes,
-        decode_cost: codes.decode_cost + 1.5 + 0.03 * stats.average_length(),
+        decode_cost: codes.decode_cost + super::PLACING + 1.2 + 0.03 * stats.average_length(),
     })
 }

@@ -129,11 +129,21 @@ pub(super) fn estimate(
     let mut out = Vec::new();
     let method = method.available();
     compress(method, stats.sample_bytes(), &mut out).ok()?;
-    let offsets = estimate_offsets(stats, offsets)?;
     let compressed = stats.scale_up(out.len());
-    let cost = method.cost_per_compressed_byte() * number::ratio(compressed, stats.n);
     Some(Estimate {
-        bytes: 8 + compressed.next_multiple_of(8) + offsets.bytes,
-        decode_cost: 0.3 + cost + offsets.decode_cost,
+        bytes: 8 + compressed.next_multiple_of(8) + estimate_offsets(stats, offsets)?.bytes,
+        decode_cost: cost(stats, method, offsets, compressed)?,
     })
+}
+
+/// Rough time to decode a value, in nanoseconds, of which all together take so many bytes.
+pub(super) fn cost(
+    stats: &Stats,
+    method: Method,
+    offsets: Option<&number::Plan>,
+    compressed: usize,
+) -> Option<f32> {
+    let of_bytes = method.available().cost_per_compressed_byte();
+    let of_offsets = estimate_offsets(stats, offsets)?.decode_cost;
+    Some(super::PLACING + of_bytes * number::ratio(compressed, stats.n) + of_offsets)
 }

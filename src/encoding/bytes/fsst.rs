@@ -190,7 +190,9 @@ pub(super) fn estimate(stats: &Stats, offsets: Option<&number::Plan>) -> Option<
     let offsets = estimate_offsets(stats, offsets)?;
     Some(Estimate {
         bytes: 16 + (table + codes).next_multiple_of(8) + offsets.bytes,
-        decode_cost: 0.3 + COST_PER_CODE * number::ratio(codes, stats.n) + offsets.decode_cost,
+        decode_cost: super::PLACING
+            + COST_PER_CODE * number::ratio(codes, stats.n)
+            + offsets.decode_cost,
     })
 }
 

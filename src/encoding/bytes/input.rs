@@ -49,6 +49,15 @@ impl<'a> Input<'a> {
         }
     }
 
+    /// Average size of a value, in bytes.
+    pub fn average_length(&self) -> f64 {
+        let bytes = match (self.offsets.first(), self.offsets.last()) {
+            (Some(first), Some(last)) => last.saturating_sub(*first),
+            _ => self.values.len() as u64,
+        };
+        bytes as f64 / self.len.max(1) as f64
+    }
+
     /// Checks that the parts fit together.
     fn check(&self) -> Result<()> {
         if let Some(nulls) = self.nulls

@@ -30,6 +30,10 @@ use crate::error::{Error, Result, Within};
 use arrow_buffer::BooleanBufferBuilder;
 use std::ops::Range;
 
+/// Rough time to place a value among the others and to check it, whatever its encoding, in
+/// nanoseconds. Entries of value dictionaries have been checked before.
+const PLACING: f32 = 2.3;
+
 /// What encoded values are made of, found out without decoding each of them.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum View {

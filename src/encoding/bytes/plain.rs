@@ -56,6 +56,6 @@ pub(super) fn size(n: usize, fixed: Option<usize>, values: usize) -> usize {
 pub(super) fn estimate(stats: &Stats) -> Estimate {
     Estimate {
         bytes: size(stats.n, stats.fixed, stats.total_bytes),
-        decode_cost: 0.3 + 0.03 * stats.average_length(),
+        decode_cost: super::PLACING + 0.03 * stats.average_length(),
     }
 }

@@ -86,6 +86,31 @@ impl Plan {
     }
 }
 
+impl Plan {
+    /// What encoding these values so gives: tried, where [`estimate`](Self::estimate) guesses from
+    /// the same statistics how long decoding takes.
+    ///
+    /// # Errors
+    /// What is wrong with the input.
+    pub fn trial(&self, input: &Input<'_>, stats: &Stats) -> Result<Estimate> {
+        let mut out = Vec::new();
+        encode(input, self, &mut out)?;
+        let decode_cost = match self {
+            Self::Zstd { level, offsets } => compressed::cost(
+                stats,
+                Method::Zstd { level: *level },
+                offsets.as_ref(),
+                out.len(),
+            ),
+            other => other.estimate(stats).map(|e| e.decode_cost),
+        };
+        Ok(Estimate {
+            bytes: out.len(),
+            decode_cost: decode_cost.unwrap_or_default(),
+        })
+    }
+}
+
 impl fmt::Display for Plan {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let part = |plan: &Option<number::Plan>| {

@@ -7,8 +7,8 @@
 //! An integer d stands for the float `(d * 10^f) * 10^-e`, computed in the type of the values.
 //! Values that no integer gives bit by bit are exceptions.
 
-use super::super::fields::{Fields, pad, read_words, set_size, split_at, write_words};
-use super::exceptions::for_selected;
+use super::super::fields::{Fields, pad, set_size, split_at, write_words};
+use super::exceptions::Exceptions;
 use super::{
     Children, Codec, Context, EncodingCode, Estimate, NumberKind, Plan, Stats, View, Word,
 };
@@ -136,9 +136,7 @@ fn low32<W: Word>(word: W) -> u32 {
 struct Parts<'a> {
     scale: Scale,
     integers: &'a [u8],
-    positions: &'a [u8],
-    exceptions: &'a [u8],
-    count: usize,
+    exceptions: Exceptions<'a>,
 }
 
 fn parse<W: Word>(values: &[u8], n: usize) -> Result<Parts<'_>> {
@@ -157,35 +155,16 @@ fn parse<W: Word>(values: &[u8], n: usize) -> Result<Parts<'_>> {
         )));
     }
     let (integers, rest) = split_at(payload, size, "integers")?;
-    let (positions, exceptions) = split_at(rest, 4 * count, "exception positions")?;
-    super::super::fields::expect_words::<W>(exceptions, count)?;
+    let (positions, values) = split_at(rest, 4 * count, "exception positions")?;
+    super::super::fields::expect_words::<W>(values, count)?;
     Ok(Parts {
         scale,
         integers,
-        positions,
-        exceptions,
-        count,
-    })
-}
-
-fn patch<W: Word>(
-    parts: &Parts<'_>,
-    n: usize,
-    ranges: &[Range<usize>],
-    cx: &mut Context<'_>,
-    dst: &mut [W],
-) -> Result<()> {
-    if parts.count == 0 {
-        return Ok(());
-    }
-    let values = W::chunks(parts.exceptions);
-    cx.with_words(parts.count, |_, positions: &mut [u32]| {
-        read_words(parts.positions, positions)?;
-        for_selected(positions, n, ranges, |place, i| {
-            if let (Some(d), Some(v)) = (dst.get_mut(place), values.get(i)) {
-                *d = W::from_le(*v);
-            }
-        })
+        exceptions: Exceptions {
+            count,
+            positions,
+            values,
+        },
     })
 }
 
@@ -200,7 +179,9 @@ impl Codec for Alp {
         super::decode(parts.integers, NumberKind::Signed, cx, dst)?;
         parts.scale.decode(dst);
         let whole = 0..dst.len();
-        patch(&parts, dst.len(), std::slice::from_ref(&whole), cx, dst)
+        parts
+            .exceptions
+            .patch(dst.len(), std::slice::from_ref(&whole), cx, dst)
     }
 
     fn select<W: Word>(
@@ -214,7 +195,7 @@ impl Codec for Alp {
         let parts = parse::<W>(values, n)?;
         super::decode_selected(parts.integers, NumberKind::Signed, n, ranges, cx, dst)?;
         parts.scale.decode(dst);
-        patch(&parts, n, ranges, cx, dst)
+        parts.exceptions.patch(n, ranges, cx, dst)
     }
 
     fn view<W: Word>(
@@ -224,7 +205,7 @@ impl Codec for Alp {
         cx: &mut Context<'_>,
     ) -> Result<View<W>> {
         let parts = parse::<W>(values, n)?;
-        if parts.count > 0 {
+        if parts.exceptions.count > 0 {
             return Ok(View::None);
         }
         let view = super::view::<W>(parts.integers, NumberKind::Signed, n, cx)?;

@@ -15,7 +15,6 @@ use super::exceptions::for_selected;
 use super::{Children, Codec, Context, EncodingCode, Estimate, NumberKind, Plan, Stats, Word};
 use super::{fl_bit_pack, packed::packed_bytes};
 use crate::error::{Error, Result};
-use hashbrown::HashMap;
 use std::ops::Range;
 
 pub(super) struct AlpRd;
@@ -166,48 +165,55 @@ fn left_of<W: Word>(value: W, right_bits: u32) -> u16 {
     u16::truncate((value >> right_bits).to_u64())
 }
 
+/// Values that decide where to cut.
+const TRIED: usize = 512;
+
 /// Where to cut, and the left parts that are worth an entry.
 struct Cut {
     right_bits: u32,
     entries: Vec<u16>,
-    /// Number of values whose left part has no entry.
+    /// Expected number of values whose left part has no entry.
     exceptions: usize,
 }
 
-/// The cut that takes the fewest bits for these values.
+/// The cut that takes the fewest bits for these values, judged by some of them.
 fn choose<W: Word>(values: &[W]) -> Cut {
-    let mut best = (
-        u64::MAX,
-        Cut {
-            right_bits: W::BITS - 1,
-            entries: Vec::new(),
-            exceptions: 0,
-        },
-    );
-    for right_bits in (W::BITS - 16..W::BITS).rev() {
-        let mut counts: HashMap<u16, usize> = HashMap::new();
-        for &v in values {
-            *counts.entry(left_of(v, right_bits)).or_default() += 1;
+    let step = values.len().div_ceil(TRIED).max(1);
+    let some = values.iter().step_by(step);
+    let mut lefts: Vec<u16> = some.map(|v| left_of(*v, W::BITS - 16)).collect();
+    lefts.sort_unstable();
+    let mut best = Cut {
+        right_bits: W::BITS - 1,
+        entries: Vec::new(),
+        exceptions: 0,
+    };
+    let mut fewest = u64::MAX;
+    for shift in (0..16).rev() {
+        let right_bits = W::BITS - 16 + shift;
+        // The most frequent left parts, with the number of their values.
+        let mut top: Vec<(usize, u16)> = Vec::with_capacity(ENTRIES + 1);
+        for group in lefts.chunk_by(|a, b| a >> shift == b >> shift) {
+            let left = group.first().map_or(0, |left| left >> shift);
+            let place = top.partition_point(|(count, _)| *count >= group.len());
+            if place < ENTRIES {
+                top.insert(place, (group.len(), left));
+                top.truncate(ENTRIES);
+            }
         }
-        let mut ranked: Vec<(u16, usize)> = counts.into_iter().collect();
-        ranked.sort_unstable_by(|a, b| b.1.cmp(&a.1).then(a.0.cmp(&b.0)));
-        let exceptions: usize = ranked.iter().skip(ENTRIES).map(|(_, count)| count).sum();
-        ranked.truncate(ENTRIES);
-        let code_bits = usize::BITS - (ranked.len().max(2) - 1).leading_zeros();
-        let bits = u64::from(right_bits + code_bits) * values.len() as u64 + 48 * exceptions as u64;
-        if bits < best.0 {
-            let entries = ranked.into_iter().map(|(left, _)| left).collect();
-            best = (
-                bits,
-                Cut {
-                    right_bits,
-                    entries,
-                    exceptions,
-                },
-            );
+        let covered: usize = top.iter().map(|(count, _)| count).sum();
+        let exceptions = lefts.len() - covered;
+        let code_bits = usize::BITS - (top.len().max(2) - 1).leading_zeros();
+        let bits = u64::from(right_bits + code_bits) * lefts.len() as u64 + 48 * exceptions as u64;
+        if bits < fewest {
+            fewest = bits;
+            best = Cut {
+                right_bits,
+                entries: top.into_iter().map(|(_, left)| left).collect(),
+                exceptions: exceptions * step,
+            };
         }
     }
-    best.1
+    best
 }
 
 /// Appends the values of floats; false, and nothing, if there are too many exceptions.
@@ -223,18 +229,30 @@ pub(super) fn encode<W: Word>(
         ..
     } = choose(values);
     let filler = entries.first().copied().unwrap_or_default();
-    let (mut codes, mut rights) = (Vec::new(), Vec::new());
-    let (mut positions, mut exceptions) = (Vec::new(), Vec::new());
-    let mask = W::MAX >> (W::BITS - right_bits);
-    for (i, &v) in (0u32..).zip(values) {
-        let left = left_of(v, right_bits);
-        let code = (0u16..).zip(&entries).find(|(_, entry)| **entry == left);
-        if code.is_none() {
-            positions.push(i);
-            exceptions.push(left);
+    // The code of every left part, `NONE` for exceptions.
+    const NONE: u16 = u16::MAX;
+    let mut code_of = vec![NONE; 1 << (W::BITS - right_bits)];
+    for (code, entry) in (0u16..).zip(&entries) {
+        if let Some(place) = code_of.get_mut(usize::from(*entry)) {
+            *place = code;
         }
-        codes.push(code.map_or(0, |(code, _)| code));
-        rights.push(v & mask);
+    }
+    let mask = W::MAX >> (W::BITS - right_bits);
+    let rights: Vec<W> = values.iter().map(|v| *v & mask).collect();
+    let mut codes: Vec<u16> = values
+        .iter()
+        .map(|v| {
+            let left = usize::from(left_of(*v, right_bits));
+            code_of.get(left).copied().unwrap_or(NONE)
+        })
+        .collect();
+    let (mut positions, mut exceptions) = (Vec::new(), Vec::new());
+    for ((i, code), v) in (0u32..).zip(&mut codes).zip(values) {
+        if *code == NONE {
+            *code = 0;
+            positions.push(i);
+            exceptions.push(left_of(*v, right_bits));
+        }
     }
     let Ok(count) = u16::try_from(positions.len()) else {
         return Ok(false);

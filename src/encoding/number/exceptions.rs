@@ -1,7 +1,43 @@
 //! Spec: Chapter 7, the exceptions of ALP and ALPRD: positions that are stored apart.
 
+use super::super::fields::{expect_words, read_words};
+use super::{Context, Word};
 use crate::error::{Error, Result};
 use std::ops::Range;
+
+/// Values that are stored apart, and where they belong.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Exceptions<'a> {
+    pub(super) count: usize,
+    /// A u32 for each.
+    pub(super) positions: &'a [u8],
+    pub(super) values: &'a [u8],
+}
+
+impl Exceptions<'_> {
+    /// Puts those among the selected of `n` values into their places.
+    pub(super) fn patch<W: Word>(
+        self,
+        n: usize,
+        ranges: &[Range<usize>],
+        cx: &mut Context<'_>,
+        dst: &mut [W],
+    ) -> Result<()> {
+        expect_words::<W>(self.values, self.count)?;
+        if self.count == 0 {
+            return Ok(());
+        }
+        let values = W::chunks(self.values);
+        cx.with_words(self.count, |_, positions: &mut [u32]| {
+            read_words(self.positions, positions)?;
+            for_selected(positions, n, ranges, |place, i| {
+                if let (Some(d), Some(v)) = (dst.get_mut(place), values.get(i)) {
+                    *d = W::from_le(*v);
+                }
+            })
+        })
+    }
+}
 
 /// Calls `f(place, exception)` for each exception that lies in the ranges, with its place among
 /// the selected values. All positions must ascend below `n`.

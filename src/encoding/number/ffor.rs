@@ -7,7 +7,7 @@
 
 use super::super::fields::{Fields, pad, write_word};
 use super::packed::{Packed, packed_bytes, width_byte, write_chunks};
-use super::{Codec, Context, EncodingCode, Estimate, NumberKind, Stats, Word};
+use super::{Codec, Context, EncodingCode, Estimate, NumberKind, Stats, Word, single_value};
 use crate::error::Result;
 use std::ops::Range;
 
@@ -55,7 +55,10 @@ pub(super) fn encode<W: Word>(values: &[W], reference: W, width: u32, out: &mut 
 
 pub(super) fn estimate<W: Word>(stats: &Stats<W>) -> Option<Estimate> {
     let width = stats.max.minus(stats.min).bit_length();
-    (stats.kind != NumberKind::Float && width > 0).then(|| Estimate {
+    if width == 0 {
+        return single_value::estimate(stats);
+    }
+    (stats.kind != NumberKind::Float).then(|| Estimate {
         bytes: (3 + W::BYTES).next_multiple_of(8) + packed_bytes(stats.n, width),
         decode_cost: 0.1,
     })

@@ -6,7 +6,7 @@
 
 use super::super::fields::{Fields, pad};
 use super::packed::{Packed, packed_bytes, width_byte, write_chunks};
-use super::{Codec, Context, EncodingCode, Estimate, NumberKind, Stats, Word};
+use super::{Codec, Context, EncodingCode, Estimate, NumberKind, Stats, Word, single_value};
 use crate::error::Result;
 use std::ops::Range;
 
@@ -51,7 +51,10 @@ pub(super) fn encode<W: Word>(values: &[W], width: u32, out: &mut Vec<u8>) {
 }
 
 pub(super) fn estimate<W: Word>(stats: &Stats<W>) -> Option<Estimate> {
-    (stats.kind == NumberKind::Unsigned && stats.max != W::ZERO).then(|| Estimate {
+    if stats.max == W::ZERO {
+        return single_value::estimate(stats);
+    }
+    (stats.kind == NumberKind::Unsigned).then(|| Estimate {
         bytes: 8 + packed_bytes(stats.n, stats.max.bit_length()),
         decode_cost: 0.1,
     })

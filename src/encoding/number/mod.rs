@@ -14,6 +14,8 @@ mod ffor;
 mod fl_bit_pack;
 mod frame;
 mod packed;
+mod patched_ffor;
+mod pco;
 mod plain;
 mod plan;
 mod run_length;
@@ -156,6 +158,8 @@ macro_rules! with_codec {
             EncodingCode::Lz4 => run!(compressed::Lz4),
             EncodingCode::ZigZag => run!(zig_zag::ZigZag),
             EncodingCode::Sparse => run!(sparse::Sparse),
+            EncodingCode::PatchedFfor => run!(patched_ffor::PatchedFfor),
+            EncodingCode::Pco => run!(pco::Pco),
             code @ (EncodingCode::Fsst | EncodingCode::Other(_)) => Err(code.unsupported()),
         }
     }};

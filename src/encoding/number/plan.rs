@@ -3,7 +3,8 @@
 use super::super::compress::Method;
 use super::{
     EncodingCode, Estimate, NumberKind, Stats, Word, alp, alp_rd, block_dictionary, compressed,
-    delta, ffor, fl_bit_pack, frame, plain, run_length, single_value, sparse, truncate, zig_zag,
+    delta, ffor, fl_bit_pack, frame, patched_ffor, pco, plain, ratio, run_length, single_value,
+    sparse, truncate, zig_zag,
 };
 use crate::error::Result;
 use crate::kernels::{count_runs, key_range};
@@ -83,6 +84,13 @@ pub enum Plan {
     },
     /// LZ4.
     Lz4,
+    /// Bit-packed differences to a reference, with exceptions.
+    PatchedFfor,
+    /// Pco, for numbers of 2 bytes and more.
+    Pco {
+        /// Compression level, 0 to 12.
+        level: u8,
+    },
 }
 
 impl Plan {
@@ -114,7 +122,40 @@ impl Plan {
             Self::AlpRd { left, right } => alp_rd::estimate(left, right, stats),
             Self::Zstd { level } => compressed::estimate(stats, Method::Zstd { level: *level }),
             Self::Lz4 => compressed::estimate(stats, Method::Lz4),
+            Self::PatchedFfor => patched_ffor::estimate(stats),
+            Self::Pco { level } => pco::estimate(stats, *level),
         }
+    }
+}
+
+/// Nanoseconds for a byte that a general-purpose encoding copies.
+const COST_PER_BYTE: f32 = 0.15;
+
+impl Plan {
+    /// What encoding these values so gives: tried, where [`estimate`](Self::estimate) guesses.
+    /// `None` if the plan is not followed. `out` is where it is tried.
+    pub fn trial<W: Word>(
+        &self,
+        values: &[W],
+        kind: NumberKind,
+        out: &mut Vec<u8>,
+    ) -> Option<Estimate> {
+        out.clear();
+        let followed = try_encode(values, kind, self, out).ok()?;
+        let width = f32::from(u8::try_from(W::BYTES).ok()?);
+        let decode_cost = match self {
+            Self::Zstd { level } => {
+                let method = Method::Zstd { level: *level }.available();
+                let compressed = ratio(out.len(), values.len());
+                COST_PER_BYTE * width + method.cost_per_compressed_byte() * compressed
+            }
+            Self::Pco { .. } => pco::decode_cost(kind),
+            other => other.estimate(&Stats::collect(values, kind))?.decode_cost,
+        };
+        followed.then_some(Estimate {
+            bytes: out.len(),
+            decode_cost,
+        })
     }
 }
 
@@ -160,6 +201,8 @@ impl fmt::Display for Plan {
             Self::AlpRd { left, right } => write!(f, "ALPRD(left: {left}, right: {right})"),
             Self::Zstd { level } => write!(f, "ZSTD({level})"),
             Self::Lz4 => f.write_str("LZ4"),
+            Self::PatchedFfor => f.write_str("PatchedFFOR"),
+            Self::Pco { level } => write!(f, "Pco({level})"),
         }
     }
 }
@@ -252,6 +295,9 @@ fn try_encode<W: Word>(
             compressed::encode(values, Method::Zstd { level: *level }, out)?;
         }
         Plan::Lz4 => compressed::encode(values, Method::Lz4, out)?,
+        Plan::PatchedFfor if !float => patched_ffor::encode(values, kind, out)?,
+        Plan::PatchedFfor => return Ok(false),
+        Plan::Pco { level } => return pco::encode(values, kind, *level, out),
     }
     Ok(true)
 }

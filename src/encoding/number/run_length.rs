@@ -220,6 +220,10 @@ pub(super) fn estimate<W: Word>(
     lengths_plan: Option<&Plan>,
     stats: &Stats<W>,
 ) -> Option<Estimate> {
+    // Runs of hardly more than one value take more than the values do.
+    if stats.runs > stats.n / 4 * 3 && stats.n > 4 {
+        return None;
+    }
     let heads = stats.derive_stretches(stats.kind, stats.runs, |stretch, out| {
         out.extend(
             stretch

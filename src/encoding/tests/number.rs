@@ -11,36 +11,38 @@ fn random_plan(rng: &mut StdRng, depth: u32) -> Plan {
     let leaf = depth == 0;
     let nested = |rng: &mut StdRng| Box::new(random_plan(rng, depth.saturating_sub(1)));
     let part = |rng: &mut StdRng| rng.random::<bool>().then(|| nested(rng));
-    match rng.random_range(0..if leaf { 6 } else { 15 }) {
+    match rng.random_range(0..if leaf { 8 } else { 17 }) {
         0 => Plan::Plain,
         1 => Plan::SingleValue,
         2 => Plan::FlBitPack,
         3 => Plan::Ffor,
         4 => Plan::Zstd { level: 1 },
         5 => Plan::Lz4,
-        6 => Plan::For {
+        6 => Plan::Pco { level: 2 },
+        7 => Plan::PatchedFfor,
+        8 => Plan::For {
             deltas: nested(rng),
         },
-        7 => Plan::Delta {
+        9 => Plan::Delta {
             differences: nested(rng),
         },
-        8 => Plan::RunLength {
+        10 => Plan::RunLength {
             values: part(rng),
             lengths: part(rng),
         },
-        9 => Plan::Truncate { values: part(rng) },
-        10 => Plan::ZigZag {
+        11 => Plan::Truncate { values: part(rng) },
+        12 => Plan::ZigZag {
             values: nested(rng),
         },
-        11 => Plan::BlockDictionary {
+        13 => Plan::BlockDictionary {
             codes: nested(rng),
             values: part(rng),
         },
-        12 => Plan::Sparse {
+        14 => Plan::Sparse {
             positions: part(rng),
             values: part(rng),
         },
-        13 => Plan::Alp {
+        15 => Plan::Alp {
             integers: nested(rng),
         },
         _ => Plan::AlpRd {

@@ -15,8 +15,10 @@ fn plan() -> impl Strategy<Value = Plan> {
         Just(Plan::SingleValue),
         Just(Plan::FlBitPack),
         Just(Plan::Ffor),
+        Just(Plan::PatchedFfor),
         Just(Plan::Lz4),
         (-1..3).prop_map(|level| Plan::Zstd { level }),
+        (0..5u8).prop_map(|level| Plan::Pco { level }),
     ];
     leaf.prop_recursive(4, 16, 2, |inner| {
         let whole = || inner.clone().prop_map(Box::new);

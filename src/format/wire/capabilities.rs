@@ -46,6 +46,14 @@ pub struct Capabilities {
     pub label_statistics: bool,
     /// `raw_data_size` as Chapter 6 has it; otherwise bitmaps and offsets count.
     pub spec_raw_data_size: bool,
+    /// Statistics as Chapter 6 has them: infinities have a sign, ranges of strings and binary values,
+    /// the number of distinct values of every leaf, null among them, filters of any size that is a
+    /// power of two. Otherwise as the reference has them: see docs/format.md.
+    pub spec_statistics: bool,
+    /// Seed of the hashes in membership filters.
+    pub filter_seed: u64,
+    /// Seed of the hashes in cardinality sketches.
+    pub sketch_seed: u64,
     /// Decimals are a kind of `AnyValue`; otherwise annotated bytes.
     pub decimal_values: bool,
 }
@@ -79,6 +87,9 @@ const SPEC: Capabilities = Capabilities {
     nested_constants: true,
     label_statistics: true,
     spec_raw_data_size: true,
+    spec_statistics: true,
+    filter_seed: 0,
+    sketch_seed: 0,
     decimal_values: false,
 };
 
@@ -104,5 +115,8 @@ const REFERENCE: Capabilities = Capabilities {
     nested_constants: false,
     label_statistics: false,
     spec_raw_data_size: false,
+    spec_statistics: false,
+    filter_seed: 0x4D75_6461_6942_4646,
+    sketch_seed: 0x416D_7564_484C_4C31,
     decimal_values: true,
 };

@@ -32,7 +32,7 @@ pub(super) fn contradictions(field: &FieldDescriptor) -> Vec<String> {
     if let Some(range) = &field.range_stats
         && let (Some(min), Some(max)) = (&range.min_value, &range.max_value)
     {
-        match compare(min, max) {
+        match min.compare(max) {
             Some(Ordering::Greater) => {
                 found.add("the least value is above the greatest".to_owned());
             }
@@ -50,25 +50,24 @@ pub(super) fn contradictions(field: &FieldDescriptor) -> Vec<String> {
     }
     if let Some(cardinality) = &field.cardinality {
         found.cardinality(cardinality, positions);
+        let exact = cardinality.count.filter(|_| !cardinality.is_estimate);
+        if let (Some(_), Some(count)) = (&field.constant_value, exact.filter(|n| *n > 1)) {
+            found.add(format!(
+                "the field is a constant, and {count} values are distinct"
+            ));
+        }
+        let filtered = field.membership_filter.as_ref().map(|f| f.num_values);
+        found.above(
+            "the number of values in the filter,",
+            filtered,
+            "distinct values,",
+            exact,
+        );
     }
     if let Some(filter) = &field.membership_filter {
         found.filter(filter, positions);
     }
     found.0
-}
-
-/// The order of two values of one kind.
-fn compare(a: &AnyValue, b: &AnyValue) -> Option<Ordering> {
-    match (a.kind.as_ref()?, b.kind.as_ref()?) {
-        (ValueKind::I64(a), ValueKind::I64(b)) => Some(a.cmp(b)),
-        (ValueKind::U64(a), ValueKind::U64(b)) => Some(a.cmp(b)),
-        (ValueKind::DateTime(a), ValueKind::DateTime(b)) => Some(a.cmp(b)),
-        (ValueKind::Double(a), ValueKind::Double(b)) => a.partial_cmp(b),
-        (ValueKind::String(a), ValueKind::String(b)) => Some(a.cmp(b)),
-        // Annotated bytes are numbers, which have an order of their own.
-        (ValueKind::Bytes(x), ValueKind::Bytes(y)) if a.annotation.is_none() => Some(x.cmp(y)),
-        _ => None,
-    }
 }
 
 fn double(value: Option<&AnyValue>) -> Option<f64> {
@@ -102,9 +101,14 @@ impl Found {
                 ascii_count,
             } => {
                 self.lengths(lengths);
+                self.bound_lengths(lengths, field);
                 self.above("ascii_count", *ascii_count, values, present);
             }
-            TypeStats::List(lengths) | TypeStats::Binary(lengths) => self.lengths(lengths),
+            TypeStats::Binary(lengths) => {
+                self.lengths(lengths);
+                self.bound_lengths(lengths, field);
+            }
+            TypeStats::List(lengths) => self.lengths(lengths),
             TypeStats::Boolean {
                 true_count,
                 false_count,
@@ -160,6 +164,30 @@ impl Found {
                     ));
                 }
             }
+        }
+    }
+
+    /// Bounds that are values are as long as values are.
+    fn bound_lengths(&mut self, lengths: &LengthStats, field: &FieldDescriptor) {
+        let Some(range) = &field.range_stats else {
+            return;
+        };
+        for (bound, inclusive) in [
+            (&range.min_value, range.min_inclusive),
+            (&range.max_value, range.max_inclusive),
+        ] {
+            let len = match bound.as_ref().and_then(|bound| bound.kind.as_ref()) {
+                Some(ValueKind::String(text)) => text.len(),
+                Some(ValueKind::Bytes(bytes)) => bytes.len(),
+                _ => continue,
+            };
+            let len = Some(len as u64).filter(|_| inclusive);
+            self.above(
+                "the length of a bound,",
+                len,
+                "the longest",
+                Some(lengths.max),
+            );
         }
     }
 
@@ -313,7 +341,7 @@ mod tests {
 
     #[test]
     fn every_contradiction_is_found() {
-        let cases: [Case; 17] = [
+        let cases: [Case; 20] = [
             (
                 |f| f.null_count = Some(11),
                 "null_count 11 exceeds position_count 10",
@@ -397,6 +425,38 @@ mod tests {
             (
                 |f| f.membership_filter.as_mut().unwrap().num_values = 11,
                 "in the filter, 11 exceeds",
+            ),
+            (
+                |f| {
+                    f.constant_value = Some(1.0.into());
+                    f.cardinality.as_mut().unwrap().is_estimate = false;
+                    f.cardinality.as_mut().unwrap().count = Some(2);
+                },
+                "a constant, and 2 values are distinct",
+            ),
+            (
+                |f| {
+                    f.cardinality.as_mut().unwrap().is_estimate = false;
+                    f.membership_filter.as_mut().unwrap().num_values = 2;
+                },
+                "in the filter, 2 exceeds distinct values, 1",
+            ),
+            (
+                |f| {
+                    let range = f.range_stats.as_mut().unwrap();
+                    range.min_value = Some("".into());
+                    range.max_value = Some("four".into());
+                    let lengths = LengthStats {
+                        min: 0,
+                        min_non_empty: Some(3),
+                        max: 3,
+                    };
+                    f.type_specific = Some(TypeStats::String {
+                        lengths,
+                        ascii_count: None,
+                    });
+                },
+                "the length of a bound, 4 exceeds the longest 3",
             ),
             (
                 |f| f.membership_filter.as_mut().unwrap().data[0] = 0xff,

@@ -4,16 +4,21 @@ use super::report::{At, VerifyProgress};
 use super::{Checked, Verifier};
 use crate::buffer::{
     BlockCache, BlockRange, Blocks, Body, ByteSource, CHUNK_BYTES, Chunks, FieldBuffers,
-    FieldLayout, Place, ReadContext, Selection, Storage, StoredBuffer, StringCache,
-    ValueDictionary, read_fixed, read_numbers, read_strings,
+    FieldLayout, Place, RangeIndex, ReadContext, Selection, Storage, StoredBuffer, StoredIndex,
+    StringCache, ValueDictionary, read_fixed, read_numbers, read_strings,
 };
 use crate::encoding::bytes::BytesLayout;
-use crate::encoding::{Context, NumberKind, envelope, number};
-use crate::error::{Error, Result, Within, to_usize};
-use crate::format::{BufferKind, DataEncoding, DataType, EncodedBuffer, StripeFieldDescriptor};
+use crate::encoding::{Context, NumberKind};
+use crate::error::{Error, Result, to_usize};
+use crate::format::{
+    BufferKind, DataEncoding, DataType, EncodedBuffer, RangeStats, SplitBlockBloomFilter,
+    StripeFieldDescriptor,
+};
 use crate::read::dictionary;
 use crate::read::inspect::{Elements, Part, block_groups};
+use crate::stats::BloomFilter;
 use bytes::Bytes;
+use std::cmp::Ordering;
 
 impl<F: FnMut(VerifyProgress<'_>)> Verifier<'_, F> {
     /// Checks the buffers of a field of a stripe, not those below it.
@@ -69,11 +74,17 @@ impl<F: FnMut(VerifyProgress<'_>)> Verifier<'_, F> {
         }
         if let Some(place) = buffers.dictionary {
             let file = inner.artifacts.name_of(place.artifact);
-            let checked = self.dictionary(place, node, &layout);
+            let filter = descriptor.field.membership_filter.as_ref();
+            let checked = self.dictionary(place, node, &layout, filter);
             let at = at.buffer(BufferKind::ValueDictionary, file);
             readable &= self.note(at, checked).is_some();
         }
-        self.range_indexes(artifact, &descriptor, at);
+        if let Some(index) = &buffers.range_index {
+            let file = inner.artifacts.name_of(index.place.artifact);
+            let range = descriptor.field.range_stats.as_ref();
+            let checked = self.range_index(index, node, layout.positions, range);
+            self.note(at.buffer(BufferKind::RangeIndex, file), checked);
+        }
         Checked {
             readable,
             stored: true,
@@ -85,7 +96,7 @@ impl<F: FnMut(VerifyProgress<'_>)> Verifier<'_, F> {
         let len = buffer.place.range.len();
         let mut next = 0;
         while next < len {
-            let range = chunks.cover(next..(next + CHUNK_BYTES as u64).min(len));
+            let range = chunks.cover(next..(next + u64::from(CHUNK_BYTES)).min(len));
             next = range.end.max(next + 1);
             let compared = buffer
                 .place
@@ -177,7 +188,13 @@ impl<F: FnMut(VerifyProgress<'_>)> Verifier<'_, F> {
         }
     }
 
-    fn dictionary(&mut self, place: Place, node: &DataType, layout: &FieldLayout) -> Result<()> {
+    fn dictionary(
+        &mut self,
+        place: Place,
+        node: &DataType,
+        layout: &FieldLayout,
+        filter: Option<&SplitBlockBloomFilter>,
+    ) -> Result<()> {
         let limit = self.shard.inner.artifacts.limits().max_dictionary_bytes();
         if place.range.len() > limit {
             return Err(Error::new(
@@ -191,29 +208,60 @@ impl<F: FnMut(VerifyProgress<'_>)> Verifier<'_, F> {
         self.report.data_bytes += place.range.len();
         let bytes = self.shard.bytes_at(place)?;
         ValueDictionary::verify_sorted_ids(&bytes)?;
-        dictionary::entries(ValueDictionary::parse(&bytes)?, node, layout)?;
+        let dictionary = ValueDictionary::parse(&bytes)?;
+        if let Some(filter) = filter {
+            check_filter(filter, &dictionary)?;
+        }
+        dictionary::entries(dictionary, node, layout)?;
         Ok(())
     }
 
-    /// Checks range indexes, which readers so far have no use for.
-    fn range_indexes(&mut self, artifact: u32, descriptor: &StripeFieldDescriptor, at: &At) {
-        let artifacts = &self.shard.inner.artifacts;
-        let indexes = native_buffers(descriptor).filter(|b| b.kind == BufferKind::RangeIndex);
-        for reference in indexes.filter_map(|index| index.buffer.as_ref()) {
-            let checked = artifacts
-                .resolve(&reference.url, artifact)
-                .and_then(|artifact| {
-                    let bytes = self.shard.bytes_at(Place {
-                        artifact,
-                        range: reference.range,
-                    })?;
-                    self.report.data_bytes += reference.range.len();
-                    let mut cx = Context::new(artifacts.limits(), &mut self.scratch);
-                    check_range_index(&bytes, &mut cx)
-                });
-            let file = artifacts.name_of(artifact);
-            self.note(at.buffer(BufferKind::RangeIndex, file), checked);
+    fn range_index(
+        &mut self,
+        index: &StoredIndex,
+        node: &DataType,
+        positions: u64,
+        range: Option<&RangeStats>,
+    ) -> Result<()> {
+        let limits = self.shard.inner.artifacts.limits();
+        let bytes = self.shard.bytes_at(index.place)?;
+        self.report.data_bytes += index.place.range.len();
+        let mut cx = Context::new(limits, &mut self.scratch);
+        let header = index.header_checksums.as_ref();
+        let index = RangeIndex::parse(&bytes, node, positions, header, &mut cx)?;
+        let bounds = range.and_then(|r| r.min_value.as_ref().zip(r.max_value.as_ref()));
+        let Some((min, max)) = bounds else {
+            return Ok(());
+        };
+        for block in index.blocks() {
+            let outside = block.range.is_some_and(|(low, high)| {
+                low.compare(min) == Some(Ordering::Less)
+                    || high.compare(max) == Some(Ordering::Greater)
+            });
+            if outside {
+                return Err(Error::corrupt(format!(
+                    "the range of positions {}..{} exceeds that of the field",
+                    block.positions.start, block.positions.end
+                )));
+            }
         }
+        Ok(())
+    }
+}
+
+/// Every value of a dictionary is in the filter of its field. Entries that no code stands for need
+/// not be; where there are such, the numbers differ.
+fn check_filter(filter: &SplitBlockBloomFilter, dictionary: &ValueDictionary) -> Result<()> {
+    let Some(probe) = BloomFilter::new(filter) else {
+        return Ok(());
+    };
+    let comparable = dictionary.values().count() as u64 == filter.num_values;
+    let missing = dictionary.values().position(|v| !probe.contains_value(v));
+    match missing.filter(|_| comparable) {
+        Some(i) => Err(Error::corrupt(format!(
+            "the membership filter lacks value {i} of the dictionary"
+        ))),
+        None => Ok(()),
     }
 }
 
@@ -288,73 +336,4 @@ impl BlockDecoder<'_> {
         }
         .map(|_| ())
     }
-}
-
-/// Spec: docs/format.md, "Range indexes": the payloads of a range index and their checksums.
-fn check_range_index(bytes: &[u8], cx: &mut Context<'_>) -> Result<()> {
-    const HEADER: usize = 40;
-    let header = bytes.first_chunk::<HEADER>().ok_or_else(|| {
-        Error::corrupt(format!(
-            "a range index of {} bytes has no header",
-            bytes.len()
-        ))
-    })?;
-    let number = |at: usize, len: usize| {
-        let mut word = [0; 8];
-        word[..len].copy_from_slice(&header[at..at + len]);
-        u64::from_le_bytes(word)
-    };
-    if number(0, 2) != 1 {
-        return Err(Error::unsupported(format!(
-            "a range index of version {}",
-            number(0, 2)
-        )));
-    }
-    let (checksums, span, block) = (header[3] == 1, number(4, 8), number(36, 2));
-    if span == 0 || block == 0 {
-        return Err(Error::corrupt(format!(
-            "a range index over {span} positions in steps of {block}"
-        )));
-    }
-    let entries = span.div_ceil(block);
-    let mut rest = &bytes[HEADER..];
-    let mut payload = |size: u64| {
-        let size = to_usize(size)?;
-        let (payload, after) = rest.split_at_checked(size).ok_or_else(|| {
-            Error::corrupt(format!("a payload of {size} bytes in {}", rest.len()))
-        })?;
-        rest = after;
-        match checksums {
-            true => envelope::strip_checksum(payload, true),
-            false => Ok(payload),
-        }
-    };
-    for (name, at) in [("minimums", 12), ("maximums", 20), ("invalid counts", 28)] {
-        let size = number(at, 8);
-        if size == 0 && at == 28 {
-            continue;
-        }
-        let payload = payload(size).within(|| name.to_owned())?;
-        let values = envelope::open(payload).within(|| name.to_owned())?.values;
-        let width = match (at, header[2]) {
-            (28, _) | (_, 3) => 2,
-            (_, 2) => 1,
-            (_, 4 | 6) => 4,
-            (_, 9) => 16,
-            _ => 8,
-        };
-        // An index over more positions than it could have bytes for is refused before it costs any.
-        let len = entries.saturating_mul(width);
-        if len
-            > cx.limits
-                .max_block_bytes()
-                .min(u64::from(cx.limits.max_block_values()))
-        {
-            return Err(Error::corrupt(format!("{entries} entries")).within(name));
-        }
-        let mut decoded = vec![0u8; to_usize(len)?];
-        number::decode(values, NumberKind::Unsigned, cx, &mut decoded)
-            .within(|| name.to_owned())?;
-    }
-    Ok(())
 }

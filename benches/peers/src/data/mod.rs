@@ -1,10 +1,13 @@
 //! The tables that every format holds, as uncompressed Arrow IPC files.
 
 mod embeddings;
+mod filter;
 mod log;
 mod real;
 mod tpch;
 mod wide;
+
+pub(crate) use filter::{Filter, column as filtered_column};
 
 use anyhow::{Context, Result};
 use arrow_array::RecordBatch;

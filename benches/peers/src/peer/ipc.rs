@@ -127,6 +127,7 @@ impl Opened for IpcFile {
 fn converted(batch: RecordBatch, want: Want<'_>) -> Result<RecordBatch> {
     Ok(match want {
         Want::Types(schema) => cast_batch(&batch, schema)?,
+        Want::Matching(filter) => filter.apply(&batch)?,
         Want::Written | Want::Columns(_) => batch,
     })
 }
@@ -190,7 +191,7 @@ impl Opened for IpcMap {
     fn scan(&mut self, want: Want<'_>, visit: &mut dyn FnMut(RecordBatch)) -> Result<()> {
         let decoder = self.decoder(match want {
             Want::Columns(columns) => Some(columns),
-            Want::Written | Want::Types(_) => None,
+            Want::Written | Want::Types(_) | Want::Matching(_) => None,
         });
         for number in 0..self.blocks.len() {
             visit(converted(self.batch(&decoder, number)?, want)?);

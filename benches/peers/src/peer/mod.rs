@@ -6,6 +6,7 @@ mod shard;
 mod vortex;
 
 use crate::counted::Reads;
+use crate::data::Filter;
 use ::parquet::basic::{Compression, ZstdLevel};
 use anyhow::Result;
 use arrow_array::RecordBatch;
@@ -76,6 +77,8 @@ pub(crate) enum Want<'a> {
     Types(&'a SchemaRef),
     /// Columns by position, in the types that were written.
     Columns(&'a [usize]),
+    /// The rows that match, all columns, in the types that were written.
+    Matching(&'a Filter),
 }
 
 /// The file of a table.
@@ -100,7 +103,7 @@ pub(crate) trait Peer {
 
 /// A file that is open. What was read of it before may be kept.
 pub(crate) trait Opened {
-    /// Reads all rows in their order, as Arrow arrays of the wanted types.
+    /// Reads the wanted rows in their order, as Arrow arrays of the wanted types.
     fn scan(&mut self, want: Want<'_>, visit: &mut dyn FnMut(RecordBatch)) -> Result<()>;
 
     /// Reads the rows with the given numbers, which ascend: all columns, in one batch.

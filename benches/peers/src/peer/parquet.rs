@@ -2,14 +2,18 @@
 
 use super::{Access, Batches, Opened, Peer, Source, Want};
 use crate::counted::{CountedFile, Cursor};
-use crate::data::BATCH_ROWS;
-use anyhow::Result;
-use arrow_array::RecordBatch;
-use arrow_schema::SchemaRef;
+use crate::data::{BATCH_ROWS, Filter};
+use anyhow::{Context, Result};
+use arrow_arith::boolean::and;
+use arrow_array::{Array, ArrayRef, BooleanArray, RecordBatch, Scalar};
+use arrow_ord::cmp::{gt_eq, lt_eq};
+use arrow_schema::{ArrowError, SchemaRef};
 use arrow_select::concat::concat_batches;
 use bytes::Bytes;
+use parquet::arrow::arrow_reader::statistics::StatisticsConverter;
 use parquet::arrow::arrow_reader::{
-    ArrowReaderMetadata, ArrowReaderOptions, ParquetRecordBatchReaderBuilder, RowSelection,
+    ArrowPredicateFn, ArrowReaderMetadata, ArrowReaderOptions, ParquetRecordBatchReaderBuilder,
+    RowFilter, RowSelection, RowSelector,
 };
 use parquet::arrow::{ArrowWriter, ProjectionMask};
 use parquet::basic::Compression;
@@ -98,6 +102,73 @@ impl<R: ChunkReader + Clone + 'static> OpenParquet<R> {
     }
 }
 
+impl<R: ChunkReader + Clone + 'static> OpenParquet<R> {
+    /// Skips row groups and pages by their statistics, then rows by the filtered column.
+    fn matching(&mut self, filter: &Filter, visit: &mut dyn FnMut(RecordBatch)) -> Result<()> {
+        let metadata = loaded(&self.file, &mut self.for_takes, PageIndexPolicy::Optional)?.clone();
+        let (groups, selection) = may_match(&metadata, filter)?;
+        let mask = ProjectionMask::roots(metadata.parquet_schema(), [filter.column]);
+        let filter = filter.clone();
+        let predicate = ArrowPredicateFn::new(mask, move |batch| {
+            let matches = filter.matches(batch.column(0));
+            matches.map_err(|e| ArrowError::ExternalError(e.into()))
+        });
+        let reader = self
+            .builder(&metadata)
+            .with_row_groups(groups)
+            .with_row_selection(selection)
+            .with_row_filter(RowFilter::new(vec![Box::new(predicate)]))
+            .build()?;
+        for batch in reader {
+            visit(batch?);
+        }
+        Ok(())
+    }
+}
+
+/// The row groups, and their rows, that statistics do not exclude.
+fn may_match(
+    metadata: &ArrowReaderMetadata,
+    filter: &Filter,
+) -> Result<(Vec<usize>, RowSelection)> {
+    let file = metadata.metadata();
+    let (schema, parquet) = (metadata.schema(), metadata.parquet_schema());
+    let converter = StatisticsConverter::try_new(&filter.name, schema, parquet)?;
+    let overlaps = |least: &ArrayRef, most: &ArrayRef| -> Result<BooleanArray> {
+        let below = lt_eq(least, &Scalar::new(&filter.high))?;
+        let above = gt_eq(most, &Scalar::new(&filter.low))?;
+        Ok(and(&below, &above)?)
+    };
+    // What has no statistics may match.
+    let may = |mask: &BooleanArray, i: usize| mask.is_null(i) || mask.value(i);
+    let groups = file.row_groups();
+    let least = converter.row_group_mins(groups)?;
+    let mask = overlaps(&least, &converter.row_group_maxes(groups)?)?;
+    let groups: Vec<usize> = (0..groups.len()).filter(|&i| may(&mask, i)).collect();
+    let (Some(columns), Some(offsets)) = (file.column_index(), file.offset_index()) else {
+        let rows = groups
+            .iter()
+            .map(|&g| file.row_group(g).num_rows() as usize);
+        let all = rows.map(RowSelector::select).collect::<Vec<_>>();
+        return Ok((groups, all.into()));
+    };
+    let least = converter.data_page_mins(columns, offsets, &groups)?;
+    let most = converter.data_page_maxes(columns, offsets, &groups)?;
+    let counts = converter
+        .data_page_row_counts(offsets, file.row_groups(), &groups)?
+        .context("pages do not say how many rows they have")?;
+    let mask = overlaps(&least, &most)?;
+    let pages = counts
+        .values()
+        .iter()
+        .enumerate()
+        .map(|(i, &count)| RowSelector {
+            row_count: count as usize,
+            skip: !may(&mask, i),
+        });
+    Ok((groups, pages.collect::<Vec<_>>().into()))
+}
+
 /// The metadata, read now if they have not been.
 fn loaded<'a>(
     file: &impl ChunkReader,
@@ -124,6 +195,7 @@ impl<R: ChunkReader + Clone + 'static> Opened for OpenParquet<R> {
                 let metadata = ArrowReaderMetadata::try_new(metadata.metadata().clone(), options)?;
                 self.builder(&metadata)
             }
+            Want::Matching(filter) => return self.matching(filter, visit),
             Want::Columns(columns) => {
                 let roots = columns.iter().copied();
                 let mask = ProjectionMask::roots(metadata.parquet_schema(), roots);

@@ -4,9 +4,10 @@ use super::{Access, Batches, Opened, Peer, Source, Want};
 use crate::counted::Reads;
 use crate::data::BATCH_ROWS;
 use anyhow::Result;
-use arrow_array::RecordBatch;
+use arrow_array::{ArrayRef, RecordBatch};
 use arrow_schema::SchemaRef;
 use arrow_shard::io::{ByteRange, LocalFile, NoContainer, ReadAt, WriteSink};
+use arrow_shard::read::{Literal, col};
 use arrow_shard::write::{Profile, ShardWriter, WriterOptions};
 use arrow_shard::{Projection, Shard, ShardOptions};
 use bytes::Bytes;
@@ -81,6 +82,11 @@ impl Opened for OpenShard {
             Want::Written => scan,
             Want::Types(schema) => scan.with_schema(schema.clone()),
             Want::Columns(columns) => scan.with_projection(columns.to_vec()),
+            Want::Matching(filter) => {
+                let literal = |value: &ArrayRef| Literal::try_new(value);
+                let (low, high) = (literal(&filter.low)?, literal(&filter.high)?);
+                scan.with_filter(col(&filter.name).between(low, high))
+            }
         };
         for batch in scan.build()? {
             visit(batch?);

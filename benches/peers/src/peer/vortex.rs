@@ -2,6 +2,7 @@
 
 use super::{Access, Batches, Opened, Peer, Source, Want};
 use crate::counted::Reads;
+use crate::data::Filter;
 use anyhow::{Context, Result};
 use arrow_array::RecordBatch;
 use arrow_schema::{Schema, SchemaRef};
@@ -13,13 +14,14 @@ use std::path::Path;
 use std::rc::Rc;
 use std::sync::Arc;
 use vortex::VortexSessionDefault;
-use vortex::array::ArrayRef;
 use vortex::array::buffer::BufferHandle;
+use vortex::array::scalar::Scalar;
+use vortex::array::{ArrayRef, VortexSessionExecute};
 use vortex::arrow::ArrowSessionExt;
 use vortex::buffer::{Alignment, Buffer, ByteBuffer};
 use vortex::compressor::BtrBlocksCompressorBuilder;
 use vortex::error::VortexResult;
-use vortex::expr::{root, select};
+use vortex::expr::{and, col, gt_eq, lit, lt_eq, root, select};
 use vortex::file::{
     OpenOptionsSessionExt, VortexFile, WriteOptionsSessionExt, WriteStrategyBuilder,
 };
@@ -98,6 +100,7 @@ impl Peer for Vortex {
             Access::TrustedMap => return Ok(None),
         };
         Ok(Some(Box::new(OpenVortex {
+            session: self.session.clone(),
             runtime: self.runtime.clone(),
             file,
             schema: source.schema.clone(),
@@ -140,6 +143,7 @@ impl VortexReadAt for CountedReadAt {
 }
 
 struct OpenVortex {
+    session: VortexSession,
     runtime: Rc<SingleThreadRuntime>,
     file: VortexFile,
     /// The file does not say which of Arrow's types a column had.
@@ -147,6 +151,20 @@ struct OpenVortex {
 }
 
 impl OpenVortex {
+    /// A value of the filtered column.
+    fn scalar(&self, filter: &Filter, value: &arrow_array::ArrayRef) -> Result<Scalar> {
+        let schema = Arc::new(self.schema.project(&[filter.column])?);
+        let batch = RecordBatch::try_new(schema.clone(), vec![value.clone()])?;
+        let row = self
+            .session
+            .arrow()
+            .from_arrow_record_batch(batch, &schema)?
+            .execute_scalar(0, &mut self.session.create_execution_ctx())?;
+        row.as_struct()
+            .field(&filter.name)
+            .context("the column of the filter")
+    }
+
     fn batches(
         &self,
         scan: ScanBuilder<ArrayRef>,
@@ -164,6 +182,15 @@ impl Opened for OpenVortex {
         match want {
             Want::Written => {}
             Want::Types(types) => schema = types.clone(),
+            Want::Matching(filter) => {
+                let column = || col(filter.name.as_str());
+                let low = gt_eq(column(), lit(self.scalar(filter, &filter.low)?));
+                let high = lt_eq(column(), lit(self.scalar(filter, &filter.high)?));
+                let matching = and(low, high)
+                    .bind(self.file.dtype())?
+                    .optimize_recursive()?;
+                scan = scan.with_filter(matching);
+            }
             Want::Columns(columns) => {
                 let projected: Schema = schema.project(columns)?;
                 let names = projected.fields().iter().map(|field| field.name().as_str());

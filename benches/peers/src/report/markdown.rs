@@ -46,7 +46,7 @@ const SIZE: Column = column("size", Question::Write, |answer| {
     megabytes(answer.file_bytes)
 });
 
-const TIMES: [Column; 11] = [
+const TIMES: [Column; 15] = [
     column("write", Question::Write, wall),
     column("scan", Question::Scan, wall),
     column("scan as Utf8", Question::ScanUtf8, wall),
@@ -58,6 +58,10 @@ const TIMES: [Column; 11] = [
     column("1,000 rows again", Question::Take1000Again, wall),
     column("1 row", Question::Take1, wall),
     column("1 row again", Question::Take1Again, wall),
+    column("range", Question::Range, wall),
+    column("range again", Question::RangeAgain, wall),
+    column("equal", Question::Equal, wall),
+    column("equal again", Question::EqualAgain, wall),
 ];
 
 const COSTS: [Column; 14] = [
@@ -94,6 +98,10 @@ What was measured:
   and UTF-8 of Arrow IPC. Parquet verifies no checksums by default, and Vortex and Arrow IPC have none.
 * **3 columns**: the file is opened, and its first, middle and last column are read. **1,000 rows**, **1 row**: the file
   is opened, and random rows are read by number, all columns; **again**: of a file that is open, other rows each time.
+* **range**, **equal**: the file is mapped and opened, and the rows that a filter on one column keeps are read, all
+  columns; **again**: of a map that is open. Of lineitem it is March 1995 of `l_shipdate`, which is not sorted; of the log
+  a hundredth of the rows by `time`, or one `host` of 2,000. Parquet skips row groups and pages by their statistics, then
+  rows by a row filter; Vortex is given the filter; Arrow IPC reads everything, and filters.
 * **CPU**: time of all threads, user and system. **peak**: `VmHWM` of the process after doing it once, pages of
   memory maps included. **requests**, **MB**: reads that are asked of the operating system, when done once.
 * Writers have their defaults, but for what the name of a format says. Compression of Parquet is zstd at level 3.

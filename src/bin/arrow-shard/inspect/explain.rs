@@ -1,0 +1,57 @@
+//! `arrow-shard inspect --explain`: what the writer weighs for each field.
+
+use crate::failure::Failure;
+use crate::profile::ProfileName;
+use arrow_shard::write::{WriterOptions, explain};
+use arrow_shard::{Projection, Shard};
+use std::io::Write;
+
+/// Rows from which the writer would choose.
+const ROWS: usize = 16_384;
+
+/// Prints the candidates for the first rows, of all columns if none is named.
+pub(super) fn print(
+    out: &mut impl Write,
+    shard: &Shard,
+    columns: &[String],
+    profile: ProfileName,
+) -> Result<(), Failure> {
+    let projection = match columns {
+        [] => Projection::All,
+        columns => columns.to_vec().into(),
+    };
+    let rows = shard.num_rows().min(ROWS as u64);
+    let scan = shard
+        .scan()
+        .with_projection(projection)
+        .with_row_range(0..rows)
+        .with_batch_size(ROWS);
+    // Rows of the first stripe, if it is a short one.
+    let Some(batch) = scan.build()?.next().transpose()? else {
+        return Ok(());
+    };
+    let options = WriterOptions::default().with_profile(profile.into());
+    writeln!(
+        out,
+        "\nWhat the writer would weigh for rows 0 to {} (bytes and nanoseconds per value):",
+        batch.num_rows()
+    )?;
+    for field in explain(&batch, &options)? {
+        writeln!(out, "{}", field.path())?;
+        for (i, candidate) in field.candidates().iter().enumerate() {
+            let mark = if i == 0 { "->" } else { "  " };
+            let cost = match candidate.cost() {
+                cost if cost.is_finite() => format!("{cost:9.3}"),
+                _ => " too slow".to_owned(),
+            };
+            writeln!(
+                out,
+                "  {mark} {:9.3} B {:7.2} ns  cost {cost}  {}",
+                candidate.bytes_per_value(),
+                candidate.decode_nanoseconds(),
+                candidate.name(),
+            )?;
+        }
+    }
+    Ok(())
+}

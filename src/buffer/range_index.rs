@@ -1,0 +1,485 @@
+//! Spec: docs/format.md, "Range indexes": the range of every few positions of a numeric field.
+//!
+//! ```text
+//! version u16 | basic type u8 | has checksums u8 | positions u64
+//! bytes of minimums u64 | bytes of maximums u64 | bytes of invalid counts u64, 0 if all are 0
+//! positions of a block u16 | 0 u16 | minimums | maximums | invalid counts | zeros to 64
+//! ```
+//! Each of the three is one block of u8: the little-endian bytes of an entry for every block of
+//! positions. Null and NaN are invalid; a block that has nothing else has zeros for a range.
+
+use super::writer::BUFFER_ALIGNMENT;
+use super::{Chunks, Selection};
+use crate::encoding::{Context, NumberKind, envelope, number};
+use crate::error::{Error, ErrorKind, Result, Within, to_usize};
+use crate::format::{AnyValue, BasicType, DataType, ValueKind, decimal128};
+use std::cmp::Ordering;
+use std::ops::Range;
+
+/// Bytes of the header, which has no checksum of its own.
+pub const RANGE_INDEX_HEADER: usize = 40;
+const VERSION: u16 = 1;
+
+/// The entries of a range index that is to be written.
+#[derive(Debug, Clone, Copy)]
+pub struct RangeIndexInput<'a> {
+    /// Type of the field.
+    pub basic_type: BasicType,
+    /// Positions of the field.
+    pub positions: u64,
+    /// Positions of a block; the last one may have fewer.
+    pub block_positions: u16,
+    /// Least value of every block, little-endian.
+    pub minimums: &'a [u8],
+    /// Greatest value of every block.
+    pub maximums: &'a [u8],
+    /// Values of every block that are null or NaN.
+    pub invalid: &'a [u16],
+}
+
+impl RangeIndexInput<'_> {
+    /// The bytes of the index; `plan` says how bytes are to be encoded.
+    ///
+    /// # Errors
+    /// If a part exceeds 4 GiB.
+    pub fn encode(&self, plan: impl Fn(&[u8]) -> number::Plan) -> Result<Vec<u8>> {
+        let invalid: Vec<u8> = match self.invalid.iter().all(|&count| count == 0) {
+            true => Vec::new(),
+            false => self.invalid.iter().flat_map(|n| n.to_le_bytes()).collect(),
+        };
+        let mut out = Vec::new();
+        out.extend_from_slice(&VERSION.to_le_bytes());
+        out.extend_from_slice(&[self.basic_type as u8, 1]);
+        out.extend_from_slice(&self.positions.to_le_bytes());
+        out.resize(RANGE_INDEX_HEADER, 0);
+        out[36..38].copy_from_slice(&self.block_positions.to_le_bytes());
+        let parts = [(12, self.minimums), (20, self.maximums), (28, &invalid)];
+        for (at, bytes) in parts {
+            let start = out.len();
+            if !bytes.is_empty() {
+                envelope::write(&[], true, &mut out, |out| {
+                    number::encode(bytes, NumberKind::Unsigned, &plan(bytes), out)
+                })?;
+            }
+            let size = (out.len() - start) as u64;
+            out[at..at + 8].copy_from_slice(&size.to_le_bytes());
+        }
+        out.resize(out.len().next_multiple_of(BUFFER_ALIGNMENT), 0);
+        Ok(out)
+    }
+}
+
+/// What the entries of an index are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum BoundKind {
+    Signed,
+    Unsigned,
+    Float,
+    /// Two's complement, of any width.
+    Integer,
+    Decimal128,
+}
+
+/// A range index: the range of every block of positions.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RangeIndex {
+    kind: BoundKind,
+    width: usize,
+    positions: u64,
+    block_positions: u64,
+    minimums: Vec<u8>,
+    maximums: Vec<u8>,
+    /// Empty if all are 0.
+    invalid: Vec<u8>,
+}
+
+/// A block of a range index.
+#[derive(Debug, Clone, PartialEq)]
+pub struct IndexedBlock {
+    /// The positions.
+    pub positions: Range<u64>,
+    /// Values that are null or NaN.
+    pub invalid: u64,
+    /// Least and greatest value, of the kinds that range statistics have; `None` if all are
+    /// invalid.
+    pub range: Option<(AnyValue, AnyValue)>,
+}
+
+impl RangeIndex {
+    /// Parses the index of a field of `positions` positions; `header` has the checksums of the
+    /// header, if there are any.
+    ///
+    /// # Errors
+    /// [`Corrupt`](ErrorKind::Corrupt) or [`Checksum`](ErrorKind::Checksum) if the bytes are
+    /// damaged or fit another field, [`Unsupported`](ErrorKind::Unsupported) for another version,
+    /// or a type that has no order here.
+    pub fn parse(
+        bytes: &[u8],
+        node: &DataType,
+        positions: u64,
+        header: Option<&Chunks>,
+        cx: &mut Context<'_>,
+    ) -> Result<Self> {
+        let Some((head, mut rest)) = bytes.split_first_chunk::<RANGE_INDEX_HEADER>() else {
+            return Err(Error::corrupt(format!(
+                "expected a header of {RANGE_INDEX_HEADER} bytes, found {} bytes",
+                bytes.len()
+            )));
+        };
+        if let Some(chunks) = header {
+            chunks.verify(&(0..RANGE_INDEX_HEADER as u64), head)?;
+        }
+        let number = |at: usize, len: usize| {
+            let mut word = [0; 8];
+            word[..len].copy_from_slice(&head[at..at + len]);
+            u64::from_le_bytes(word)
+        };
+        if number(0, 2) != u64::from(VERSION) {
+            return Err(Error::unsupported(format!(
+                "version {} of range indexes, expected {VERSION}",
+                number(0, 2)
+            )));
+        }
+        let expect = |what: &str, found: u64, expected: u64| match found == expected {
+            true => Ok(()),
+            false => Err(Error::corrupt(format!(
+                "{what}: expected {expected}, found {found}"
+            ))),
+        };
+        expect("type of the field", number(2, 1), node.basic_type as u64)?;
+        expect("positions of the field", number(4, 8), positions)?;
+        expect("padding of the header", number(38, 2), 0)?;
+        let block_positions = number(36, 2);
+        if positions == 0 || block_positions == 0 {
+            return Err(Error::corrupt(format!(
+                "{positions} positions in blocks of {block_positions}"
+            )));
+        }
+        let (kind, width) = bounds_of(node)?;
+        let blocks = positions.div_ceil(block_positions);
+        let checksums = head[3] != 0;
+        let mut part = |at: usize, entry: usize, name: &'static str| {
+            let size = to_usize(number(at, 8))?;
+            let (block, after) = rest.split_at_checked(size).ok_or_else(|| {
+                Error::corrupt(format!("expected {size} bytes, found {}", rest.len())).within(name)
+            })?;
+            rest = after;
+            decode(block, checksums, blocks.saturating_mul(entry as u64), cx).within(|| name.into())
+        };
+        let minimums = part(12, width, "minimums")?;
+        let maximums = part(20, width, "maximums")?;
+        let invalid = match number(28, 8) {
+            0 => Vec::new(),
+            _ => part(28, 2, "invalid counts")?,
+        };
+        if rest.len() >= BUFFER_ALIGNMENT {
+            return Err(Error::corrupt(format!(
+                "{} bytes follow the range index",
+                rest.len()
+            )));
+        }
+        let index = Self {
+            kind,
+            width,
+            positions,
+            block_positions,
+            minimums,
+            maximums,
+            invalid,
+        };
+        index.check()?;
+        Ok(index)
+    }
+
+    fn check(&self) -> Result<()> {
+        for (i, block) in self.blocks().enumerate() {
+            let (len, invalid) = (block.positions.end - block.positions.start, block.invalid);
+            let ascends = block.range.is_none_or(|(min, max)| {
+                min.compare(&max)
+                    .is_some_and(|order| order != Ordering::Greater)
+            });
+            if invalid > len || !ascends {
+                return Err(Error::corrupt(format!(
+                    "entry {i}: {invalid} invalid values of {len}, or a minimum above the maximum"
+                )));
+            }
+        }
+        Ok(())
+    }
+
+    /// Number of blocks.
+    pub fn len(&self) -> usize {
+        self.minimums.len() / self.width
+    }
+
+    /// Number of positions of the field.
+    pub fn positions(&self) -> u64 {
+        self.positions
+    }
+
+    /// Positions of a block; the last may have fewer.
+    pub fn block_positions(&self) -> u64 {
+        self.block_positions
+    }
+
+    /// The least value of each block as the field stores values, meaningless where all of a
+    /// block's values are invalid.
+    pub fn minimums(&self) -> &[u8] {
+        &self.minimums
+    }
+
+    /// The greatest value of each block, as [`minimums`](Self::minimums).
+    pub fn maximums(&self) -> &[u8] {
+        &self.maximums
+    }
+
+    /// Values of block `i` that are null or NaN.
+    pub fn invalid(&self, i: usize) -> u64 {
+        let count = self.invalid.get(2 * i..2 * i + 2);
+        count.map_or(0, |c| u64::from(u16::from_le_bytes([c[0], c[1]])))
+    }
+
+    /// Whether there are no blocks.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The blocks, in order.
+    pub fn blocks(&self) -> impl Iterator<Item = IndexedBlock> {
+        let starts = (0..self.positions).step_by(self.block_positions.try_into().unwrap_or(1));
+        starts.enumerate().map(|(i, start)| {
+            self.block(i, start..self.positions.min(start + self.block_positions))
+        })
+    }
+
+    fn block(&self, i: usize, positions: Range<u64>) -> IndexedBlock {
+        let invalid = self.invalid(i);
+        let bytes = i * self.width..(i + 1) * self.width;
+        let range = match invalid == positions.end - positions.start {
+            true => None,
+            false => self
+                .minimums
+                .get(bytes.clone())
+                .zip(self.maximums.get(bytes))
+                .map(|(min, max)| (self.value(min), self.value(max))),
+        };
+        IndexedBlock {
+            positions,
+            invalid,
+            range,
+        }
+    }
+
+    fn value(&self, bytes: &[u8]) -> AnyValue {
+        let mut word = [0; 8];
+        let len = bytes.len().min(8);
+        word[..len].copy_from_slice(&bytes[..len]);
+        let word = u64::from_le_bytes(word);
+        match self.kind {
+            BoundKind::Unsigned => word.into(),
+            BoundKind::Signed => {
+                let unused = 64 - 8 * len;
+                ((word << unused).cast_signed() >> unused).into()
+            }
+            BoundKind::Float if len == 4 => {
+                f64::from(f32::from_le_bytes([bytes[0], bytes[1], bytes[2], bytes[3]])).into()
+            }
+            BoundKind::Float => f64::from_bits(word).into(),
+            BoundKind::Integer => AnyValue::from(bytes).with_annotation("arrow.decimal"),
+            BoundKind::Decimal128 => {
+                ValueKind::Decimal(bytes.try_into().unwrap_or_default()).into()
+            }
+        }
+    }
+
+    /// The positions of the blocks for which `may_match` holds.
+    pub fn select(&self, mut may_match: impl FnMut(&IndexedBlock) -> bool) -> Selection {
+        let blocks = self.blocks().filter(|block| may_match(block));
+        blocks.map(|block| block.positions).collect()
+    }
+
+    /// The positions that may hold a value from `low` to `high`, both of them included, `None`
+    /// meaning no bound. A NaN lies beyond all other numbers, on either side.
+    pub fn select_range(&self, low: Option<&AnyValue>, high: Option<&AnyValue>) -> Selection {
+        let open = low.is_none() || high.is_none();
+        self.select(|block| {
+            if self.kind == BoundKind::Float && open && block.invalid > 0 {
+                return true;
+            }
+            let Some((min, max)) = &block.range else {
+                return false;
+            };
+            // Values that cannot be compared exclude nothing.
+            let above = low.and_then(|low| max.compare(low));
+            let below = high.and_then(|high| min.compare(high));
+            above != Some(Ordering::Less) && below != Some(Ordering::Greater)
+        })
+    }
+}
+
+/// What the entries of the index of a field are, and their width in bytes.
+fn bounds_of(node: &DataType) -> Result<(BoundKind, usize)> {
+    use BasicType as T;
+    let integer = match node.signed {
+        true => BoundKind::Signed,
+        false => BoundKind::Unsigned,
+    };
+    Ok(match (node.basic_type, node.label(), node.fixed_size) {
+        (T::Int8, _, _) => (integer, 1),
+        (T::Int16, label, _) if label != "arrow.float16" => (integer, 2),
+        (T::Int32, _, _) => (integer, 4),
+        (T::Int64, _, _) => (integer, 8),
+        (T::DateTime, _, _) => (BoundKind::Unsigned, 8),
+        (T::Float32, _, _) => (BoundKind::Float, 4),
+        (T::Float64, _, _) => (BoundKind::Float, 8),
+        (T::FixedSizeBinary, decimal128::LABEL, 16) => {
+            decimal128::check_supported()?;
+            (BoundKind::Decimal128, 16)
+        }
+        (T::FixedSizeBinary, "arrow.decimal", 16) => (BoundKind::Integer, 16),
+        (T::FixedSizeBinary, "arrow.decimal", 32) => (BoundKind::Integer, 32),
+        (other, label, _) => {
+            return Err(Error::unsupported(format!(
+                "a range index of a {other:?} field labelled `{label}`"
+            )));
+        }
+    })
+}
+
+/// The bytes in a block of an index, `len` of them.
+fn decode(block: &[u8], checksum: bool, len: u64, cx: &mut Context<'_>) -> Result<Vec<u8>> {
+    // An index over more positions than it could have bytes for is refused before it costs any.
+    let most = cx.limits.max_block_bytes();
+    if len > most.min(u64::from(cx.limits.max_block_values())) {
+        return Err(Error::new(
+            ErrorKind::LimitExceeded,
+            format!(
+                "{len} bytes exceed Limits::max_block_bytes ({most}) or Limits::max_block_values ({})",
+                cx.limits.max_block_values()
+            ),
+        ));
+    }
+    let content = match checksum {
+        true => envelope::strip_checksum(block, true)?,
+        false => block,
+    };
+    let mut bytes = vec![0u8; to_usize(len)?];
+    let values = envelope::open(content)?.values;
+    number::decode(values, NumberKind::Unsigned, cx, &mut bytes)?;
+    Ok(bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::buffer::{ChecksumTable, Part};
+    use crate::encoding::Scratch;
+    use crate::limits::Limits;
+
+    fn int32() -> DataType {
+        let mut node = DataType::new(BasicType::Int32, "a");
+        node.signed = true;
+        node
+    }
+
+    fn parse(bytes: &[u8], node: &DataType, positions: u64) -> Result<RangeIndex> {
+        let (limits, mut scratch) = (Limits::default(), Scratch::default());
+        let cx = &mut Context::new(&limits, &mut scratch);
+        RangeIndex::parse(bytes, node, positions, None, cx)
+    }
+
+    fn plain(basic_type: BasicType, minimums: &[u8], maximums: &[u8], invalid: &[u16]) -> Vec<u8> {
+        let input = RangeIndexInput {
+            basic_type,
+            positions: 1000,
+            block_positions: 256,
+            minimums,
+            maximums,
+            invalid,
+        };
+        input.encode(|_| number::Plan::Plain).unwrap()
+    }
+
+    fn words(values: [i32; 4]) -> Vec<u8> {
+        values.iter().flat_map(|v| v.to_le_bytes()).collect()
+    }
+
+    #[test]
+    fn bytes_are_those_of_the_reference() {
+        let (min, max) = (words([1, 257, 513, 769]), words([256, 512, 768, 1000]));
+        let bytes = plain(BasicType::Int32, &min, &max, &[0; 4]);
+        let text: String = bytes.iter().map(|b| format!("{b:02x}")).collect();
+        let start = "01000401e80300000000000020000000000000002000000000000000\
+            00000000000000000001000000000000120000000100010000000101000001020000010300000000\
+            3ba7e350";
+        assert!(text.starts_with(start), "{text}");
+        assert_eq!(bytes.len(), 128);
+        let index = parse(&bytes, &int32(), 1000).unwrap();
+        let blocks: Vec<IndexedBlock> = index.blocks().collect();
+        assert_eq!((index.len(), blocks.len()), (4, 4));
+        assert_eq!(blocks[3].positions, 768..1000);
+        assert_eq!(blocks[3].range, Some((769i64.into(), 1000i64.into())));
+    }
+
+    #[test]
+    fn positions_are_selected_by_range() {
+        let (min, max) = (words([-9, 0, 0, 50]), words([5, 10, 0, 90]));
+        let bytes = plain(BasicType::Int32, &min, &max, &[0, 255, 256, 3]);
+        let index = parse(&bytes, &int32(), 1000).unwrap();
+        let select = |low: Option<i64>, high: Option<i64>| {
+            let bound = |v: Option<i64>| v.map(AnyValue::from);
+            let (low, high) = (bound(low), bound(high));
+            let selection = index.select_range(low.as_ref(), high.as_ref());
+            let ranges = selection.ranges().iter();
+            ranges.map(|r| (r.start, r.end)).collect::<Vec<_>>()
+        };
+        assert_eq!(select(None, None), [(0, 512), (768, 1000)]);
+        assert_eq!(select(Some(0), Some(0)), [(0, 512)]);
+        assert_eq!(select(Some(6), None), [(256, 512), (768, 1000)]);
+        assert_eq!(select(Some(11), Some(49)), []);
+        assert_eq!(select(None, Some(-9)), [(0, 256)]);
+    }
+
+    #[test]
+    fn a_nan_may_lie_beyond_every_number() {
+        let bytes: Vec<u8> = [1f32, 2.0, 3.0, 4.0]
+            .iter()
+            .flat_map(|v| v.to_le_bytes())
+            .collect();
+        let encoded = plain(BasicType::Float32, &bytes, &bytes, &[0, 1, 0, 232]);
+        let index = parse(&encoded, &DataType::new(BasicType::Float32, "f"), 1000).unwrap();
+        let above = index.select_range(Some(&10.0.into()), None);
+        assert_eq!(above.ranges(), [256..512, 768..1000]);
+        let between = index.select_range(Some(&1.0.into()), Some(&2.0.into()));
+        assert_eq!(between.as_range(), Some(0..512));
+    }
+
+    #[test]
+    fn damage_is_found() {
+        let (min, max) = (words([1, 257, 513, 769]), words([256, 512, 768, 1000]));
+        let bytes = plain(BasicType::Int32, &min, &max, &[0, 0, 1, 0]);
+        let mut table = ChecksumTable::default();
+        let header = &bytes[..RANGE_INDEX_HEADER];
+        table.add(0, 0, Part::RangeIndexHeader, header);
+        for at in 0..bytes.len() {
+            let mut damaged = bytes.clone();
+            damaged[at] ^= 4;
+            let (limits, mut scratch) = (Limits::default(), Scratch::default());
+            let cx = &mut Context::new(&limits, &mut scratch);
+            let chunks = table.find(0, 0, Part::RangeIndexHeader, 40).unwrap();
+            let found = RangeIndex::parse(&damaged, &int32(), 1000, chunks.as_ref(), cx);
+            // The padding at the end has no meaning.
+            let padding = at >= RANGE_INDEX_HEADER + 32 + 32 + 24;
+            assert_eq!(found.is_err(), !padding, "byte {at}");
+        }
+        for len in 0..bytes.len() - 64 {
+            parse(&bytes[..len], &int32(), 1000).unwrap_err();
+        }
+        parse(&bytes, &int32(), 999).unwrap_err();
+        parse(&bytes, &DataType::new(BasicType::Int64, "b"), 1000).unwrap_err();
+        let swapped = plain(BasicType::Int32, &max, &min, &[0; 4]);
+        parse(&swapped, &int32(), 1000).unwrap_err();
+        let too_many = plain(BasicType::Int32, &min, &max, &[257, 0, 0, 0]);
+        parse(&too_many, &int32(), 1000).unwrap_err();
+    }
+}

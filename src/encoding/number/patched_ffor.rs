@@ -1,0 +1,278 @@
+//! Spec: docs/format.md, "PatchedFFOR" (extension of Chapter 7).
+//!
+//! ```text
+//! u16 code = 0x8002 | u8 bit width | u8 0 | u32 exceptions | reference | pad to 8
+//!                   | differences to the reference, bit-packed; nothing for width 0
+//!                   | positions of the exceptions, u32 | their values
+//! ```
+//! As FFOR, but values that lie far from the others are stored apart and do not widen the rest.
+
+use super::super::fields::{Fields, pad, size32, split_at, write_word, write_words};
+use super::exceptions::Exceptions;
+use super::packed::{Packed, packed_bytes, width_byte, write_chunks};
+use super::{Codec, Context, EncodingCode, Estimate, NumberKind, Stats, Word, single_value};
+use crate::error::{Error, Result};
+use std::ops::Range;
+
+pub(super) struct PatchedFfor;
+
+struct Parts<'a, W> {
+    width: u8,
+    reference: W,
+    chunks: &'a [u8],
+    exceptions: Exceptions<'a>,
+}
+
+fn parse<W: Word>(values: &[u8], n: usize) -> Result<Parts<'_, W>> {
+    let (mut fields, payload) = Fields::split(values, 6 + W::BYTES)?;
+    let width = fields.u8()?;
+    let reserved = fields.u8()?;
+    let count = fields.size()?;
+    let reference = fields.word()?;
+    if reserved != 0 || count > n {
+        return Err(Error::corrupt(format!(
+            "expected a byte of 0 and at most {n} exceptions, found {reserved} and {count}"
+        )));
+    }
+    let size = match u32::from(width) {
+        width if width > W::BITS => {
+            let most = W::BITS;
+            return Err(Error::corrupt(format!(
+                "expected a bit width of at most {most}, found {width}"
+            )));
+        }
+        0 => 0,
+        width => packed_bytes(n, width),
+    };
+    let (chunks, rest) = split_at(payload, size, "packed values")?;
+    let (positions, values) = split_at(rest, count.saturating_mul(4), "positions")?;
+    Ok(Parts {
+        width,
+        reference,
+        chunks,
+        exceptions: Exceptions {
+            count,
+            positions,
+            values,
+        },
+    })
+}
+
+impl Codec for PatchedFfor {
+    fn decode<W: Word>(
+        values: &[u8],
+        _kind: NumberKind,
+        cx: &mut Context<'_>,
+        dst: &mut [W],
+    ) -> Result<()> {
+        let n = dst.len();
+        let parts = parse(values, n)?;
+        match parts.width {
+            0 => dst.fill(parts.reference),
+            width => Packed::try_new(parts.chunks, width, parts.reference, n)?.decode(dst),
+        }
+        let all = 0..n;
+        parts
+            .exceptions
+            .patch(n, std::slice::from_ref(&all), cx, dst)
+    }
+
+    fn select<W: Word>(
+        values: &[u8],
+        _kind: NumberKind,
+        n: usize,
+        ranges: &[Range<usize>],
+        cx: &mut Context<'_>,
+        dst: &mut [W],
+    ) -> Result<()> {
+        let parts = parse(values, n)?;
+        match parts.width {
+            0 => dst.fill(parts.reference),
+            width => Packed::try_new(parts.chunks, width, parts.reference, n)?.select(ranges, dst),
+        }
+        parts.exceptions.patch(n, ranges, cx, dst)
+    }
+}
+
+/// Values that decide about reference and width.
+const TRIED: usize = 512;
+
+/// The frame that most values lie in, such that the whole takes the least space.
+struct Frame<W> {
+    reference: W,
+    width: u32,
+    /// Values outside.
+    exceptions: usize,
+}
+
+/// The frame for `n` values like these.
+fn choose<W: Word>(values: &[W], kind: NumberKind, n: usize) -> Frame<W> {
+    let step = values.len().div_ceil(TRIED).max(1);
+    let mut keys: Vec<W> = values
+        .iter()
+        .step_by(step)
+        .map(|v| v.order_key(kind))
+        .collect();
+    keys.sort_unstable();
+    let per_exception = 4 + W::BYTES;
+    let size_of = |width| {
+        if width == 0 {
+            0
+        } else {
+            packed_bytes(n, width)
+        }
+    };
+    let all = match (keys.first(), keys.last()) {
+        (Some(least), Some(greatest)) => greatest.minus(*least).bit_length(),
+        _ => 0,
+    };
+    let least = keys.first().copied().unwrap_or(W::ZERO);
+    let mut best = (size_of(all), least, all, 0);
+    for width in (0..all).rev() {
+        // The longest stretch of keys that fits into the width.
+        let (mut low, mut most, mut from) = (0, 0, W::ZERO);
+        for (high, key) in keys.iter().enumerate() {
+            while keys
+                .get(low)
+                .is_some_and(|least| key.minus(*least).bit_length() > width)
+            {
+                low += 1;
+            }
+            if high + 1 - low > most {
+                most = high + 1 - low;
+                from = keys.get(low).copied().unwrap_or(W::ZERO);
+            }
+        }
+        let outside = (keys.len() - most) * n / keys.len().max(1);
+        let apart = outside.saturating_mul(per_exception);
+        // In a narrower frame there are no fewer.
+        if apart >= best.0 {
+            break;
+        }
+        if size_of(width) + apart < best.0 {
+            best = (size_of(width) + apart, from, width, outside);
+        }
+    }
+    Frame {
+        reference: W::from_order_key(best.1, kind),
+        width: best.2,
+        exceptions: best.3,
+    }
+}
+
+/// `values` are not empty.
+pub(super) fn encode<W: Word>(values: &[W], kind: NumberKind, out: &mut Vec<u8>) -> Result<()> {
+    let Frame {
+        reference, width, ..
+    } = choose(values, kind, values.len());
+    let (mut positions, mut exceptions) = (Vec::new(), Vec::new());
+    let mut inside = Vec::with_capacity(values.len());
+    for (i, &v) in (0u32..).zip(values) {
+        let fits = v.minus(reference).bit_length() <= width;
+        if !fits {
+            positions.push(i);
+            exceptions.push(v);
+        }
+        inside.push(if fits { v } else { reference });
+    }
+    let start = out.len();
+    out.extend_from_slice(&EncodingCode::PatchedFfor.to_u16().to_le_bytes());
+    out.extend([width_byte(width), 0]);
+    out.extend_from_slice(&size32(positions.len())?.to_le_bytes());
+    write_word(reference, out);
+    pad(out, start);
+    if width > 0 {
+        write_chunks(&inside, width, reference, out);
+    }
+    write_words(&positions, out);
+    write_words(&exceptions, out);
+    Ok(())
+}
+
+pub(super) fn estimate<W: Word>(stats: &Stats<W>) -> Option<Estimate> {
+    if stats.kind == NumberKind::Float {
+        return None;
+    }
+    let frame = choose(stats.sample(), stats.kind, stats.n);
+    if frame.exceptions == 0 {
+        // FFOR does as well.
+        return single_value::estimate(stats);
+    }
+    let packed = match frame.width {
+        0 => 0,
+        width => packed_bytes(stats.n, width),
+    };
+    let share = super::ratio(frame.exceptions, stats.n);
+    Some(Estimate {
+        bytes: (8 + W::BYTES).next_multiple_of(8) + packed + frame.exceptions * (4 + W::BYTES),
+        decode_cost: 0.12 + 1.5 * share,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{Plan, decode, decode_selected, encode};
+    use super::*;
+    use crate::Limits;
+    use crate::encoding::Scratch;
+
+    #[test]
+    fn outliers_on_both_sides_do_not_widen_the_rest() {
+        let mut values: Vec<u64> = (0..5000).map(|i| 1_000_000 + i * 37 % 200).collect();
+        for (i, v) in [(7, 0), (1024, u64::MAX), (4999, 1 << 40)] {
+            values[i] = v;
+        }
+        let mut region = Vec::new();
+        encode(
+            &values,
+            NumberKind::Unsigned,
+            &Plan::PatchedFfor,
+            &mut region,
+        )
+        .unwrap();
+        assert_eq!(region.len(), 16 + 5 * 1024 + 3 * 12);
+        let (limits, mut scratch) = (Limits::default(), Scratch::default());
+        let mut cx = Context::new(&limits, &mut scratch);
+        let mut found = vec![0; values.len()];
+        decode(&region, NumberKind::Unsigned, &mut cx, &mut found).unwrap();
+        assert_eq!(found, values);
+        let mut some = [0u64; 4];
+        let ranges = [6..8, 1024..1025, 4999..5000];
+        decode_selected(
+            &region,
+            NumberKind::Unsigned,
+            5000,
+            &ranges,
+            &mut cx,
+            &mut some,
+        )
+        .unwrap();
+        assert_eq!(some, [values[6], 0, u64::MAX, 1 << 40]);
+    }
+
+    #[test]
+    fn damage_is_an_error() {
+        let mut values = vec![9u32; 3000];
+        values[2000] = 1;
+        let mut sound = Vec::new();
+        encode(
+            &values,
+            NumberKind::Unsigned,
+            &Plan::PatchedFfor,
+            &mut sound,
+        )
+        .unwrap();
+        assert_eq!(sound.len(), 16 + 8, "width 0");
+        let (limits, mut scratch) = (Limits::default(), Scratch::default());
+        let mut cx = Context::new(&limits, &mut scratch);
+        for (at, byte) in [(2, 33), (2, 1), (3, 1), (4, 2), (18, 99)] {
+            let mut region = sound.clone();
+            region[at] = byte;
+            let mut found = vec![0u32; 3000];
+            assert!(
+                decode(&region, NumberKind::Unsigned, &mut cx, &mut found).is_err(),
+                "byte {at}"
+            );
+        }
+    }
+}

@@ -1,0 +1,61 @@
+//! Readers of batches: of all rows of a range, or of those that are selected and match.
+
+use super::filter::{Filter, FilteredReader};
+use super::rows::{RowFormat, RowReader};
+use crate::buffer::Selection;
+use crate::error::Result;
+use arrow_array::RecordBatch;
+use std::ops::Range;
+use std::sync::Arc;
+
+/// Which rows of a range are read, and what of them.
+#[derive(Debug, Clone)]
+pub(super) struct RowPlan {
+    pub(super) format: RowFormat,
+    /// The rows that match; `None` if all do.
+    pub(super) filter: Option<Arc<Filter>>,
+    /// The rows that are asked for, by number; `None` if all are. Goes with a filter.
+    pub(super) selection: Option<Arc<Selection>>,
+}
+
+/// Reads rows on the thread that asks for them.
+#[derive(Debug)]
+pub(super) enum BatchReader {
+    All(Box<RowReader>),
+    Filtered(Box<FilteredReader>),
+}
+
+impl RowPlan {
+    pub(super) fn read(&self, rows: Range<u64>) -> BatchReader {
+        let format = self.format.clone();
+        match &self.filter {
+            None => BatchReader::All(Box::new(RowReader::new(format, rows))),
+            Some(filter) => {
+                let (filter, selection) = (filter.clone(), self.selection.clone());
+                let reader = FilteredReader::new(format, filter, selection, rows);
+                BatchReader::Filtered(Box::new(reader))
+            }
+        }
+    }
+}
+
+impl BatchReader {
+    /// Rows that have not been read yet; with a filter, those that may be.
+    pub(super) fn remaining_rows(&self) -> u64 {
+        match self {
+            Self::All(reader) => reader.remaining_rows(),
+            Self::Filtered(reader) => reader.remaining_rows(),
+        }
+    }
+}
+
+impl Iterator for BatchReader {
+    type Item = Result<RecordBatch>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        match self {
+            Self::All(reader) => reader.next(),
+            Self::Filtered(reader) => reader.next(),
+        }
+    }
+}

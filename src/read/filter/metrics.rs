@@ -1,0 +1,135 @@
+//! What a scan with a predicate did.
+
+use std::fmt;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// What a scan has done so far, and what it was spared: for those who ask why it is fast or slow.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
+pub struct ScanMetrics {
+    /// Rows looked at: those of the shard or of the range of rows, up to where the scan has come.
+    pub rows: u64,
+    /// Stripes looked at.
+    pub stripes: u64,
+    /// What null counts, constants and ranges of values ruled out.
+    pub skipped_by_statistics: Skipped,
+    /// What membership filters ruled out.
+    pub skipped_by_membership_filters: Skipped,
+    /// What range indexes ruled out: stripes, and rows of others.
+    pub skipped_by_range_indexes: Skipped,
+    /// What the entries of value dictionaries ruled out.
+    pub skipped_by_dictionaries: Skipped,
+    /// Rows of stripes of which is known, without a look at their values, that all match.
+    pub rows_known_to_match: u64,
+    /// Values of the predicate's columns that were tested, dictionary entries aside.
+    pub values_tested: u64,
+    /// Rows that match.
+    pub rows_matched: u64,
+    /// Rows of which columns were read because of rows that match: those, and their neighbours
+    /// where most match.
+    pub rows_read: u64,
+}
+
+/// Rows that a scan did not have to look at.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
+pub struct Skipped {
+    /// The rows.
+    pub rows: u64,
+    /// Stripes without any other row.
+    pub stripes: u64,
+}
+
+impl fmt::Display for ScanMetrics {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(f, "{} rows in {} stripes", self.rows, self.stripes)?;
+        for (level, skipped) in [
+            ("statistics", self.skipped_by_statistics),
+            ("membership filters", self.skipped_by_membership_filters),
+            ("range indexes", self.skipped_by_range_indexes),
+            ("dictionaries", self.skipped_by_dictionaries),
+        ] {
+            writeln!(
+                f,
+                "  skipped by {level:<20} {:>14} rows, {} whole stripes",
+                skipped.rows, skipped.stripes
+            )?;
+        }
+        for (what, count, unit) in [
+            ("known to match", self.rows_known_to_match, "rows"),
+            ("tested", self.values_tested, "values"),
+            ("matched", self.rows_matched, "rows"),
+        ] {
+            writeln!(f, "  {what:<31} {count:>14} {unit}")?;
+        }
+        write!(f, "  {:<31} {:>14} rows", "read", self.rows_read)
+    }
+}
+
+/// Why no row of a stripe matches.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Level {
+    Statistics,
+    MembershipFilters,
+    RangeIndexes,
+    Dictionaries,
+}
+
+#[derive(Debug, Default)]
+pub(super) struct SkipCounters {
+    pub(super) rows: AtomicU64,
+    pub(super) stripes: AtomicU64,
+}
+
+/// The counters behind [`ScanMetrics`], shared by the threads of a scan.
+#[derive(Debug, Default)]
+pub(in crate::read) struct Counters {
+    pub(super) rows: AtomicU64,
+    pub(super) stripes: AtomicU64,
+    pub(super) rows_known_to_match: AtomicU64,
+    pub(super) values_tested: AtomicU64,
+    pub(super) rows_matched: AtomicU64,
+    pub(super) rows_read: AtomicU64,
+    skipped: [SkipCounters; 4],
+}
+
+/// Adds to a counter.
+pub(super) fn count(counter: &AtomicU64, n: u64) {
+    counter.fetch_add(n, Ordering::Relaxed);
+}
+
+impl Counters {
+    /// The counters of what a level rules out.
+    pub(super) fn skipped_by(&self, level: Level) -> &SkipCounters {
+        let [statistics, filters, indexes, dictionaries] = &self.skipped;
+        match level {
+            Level::Statistics => statistics,
+            Level::MembershipFilters => filters,
+            Level::RangeIndexes => indexes,
+            Level::Dictionaries => dictionaries,
+        }
+    }
+
+    pub(in crate::read) fn metrics(&self) -> ScanMetrics {
+        let get = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
+        let skipped = |level| {
+            let counters = self.skipped_by(level);
+            Skipped {
+                rows: get(&counters.rows),
+                stripes: get(&counters.stripes),
+            }
+        };
+        ScanMetrics {
+            rows: get(&self.rows),
+            stripes: get(&self.stripes),
+            skipped_by_statistics: skipped(Level::Statistics),
+            skipped_by_membership_filters: skipped(Level::MembershipFilters),
+            skipped_by_range_indexes: skipped(Level::RangeIndexes),
+            skipped_by_dictionaries: skipped(Level::Dictionaries),
+            rows_known_to_match: get(&self.rows_known_to_match),
+            values_tested: get(&self.values_tested),
+            rows_matched: get(&self.rows_matched),
+            rows_read: get(&self.rows_read),
+        }
+    }
+}

@@ -1,0 +1,582 @@
+//! Reads the columns of a scan where rows match.
+
+use super::super::fetch::{Bench, Fetched, drive};
+use super::super::metadata::WINDOW;
+use super::super::plan::{StripeReader, open_fields, window_rows};
+use super::super::rows::RowFormat;
+use super::super::source::{ReadState, StripeFields};
+use super::super::take::defeats_kernels;
+use super::Counters;
+use super::metrics::count;
+use super::probe::BLOCKWISE;
+use crate::buffer::Selection;
+use crate::error::{Error, ErrorKind, Result, Within, to_usize};
+use arrow_array::{Array, ArrayRef, BooleanArray, RecordBatch};
+use arrow_buffer::{BooleanBuffer, BooleanBufferBuilder};
+use arrow_schema::{DataType, FieldRef};
+use arrow_select::concat::concat;
+use arrow_select::filter::FilterBuilder;
+use std::collections::VecDeque;
+use std::ops::Range;
+
+/// Of so many neighbours one must match for all to be read, and the others dropped.
+const DENSE: usize = 16;
+/// Of so many neighbours one must match for all to be read, and those that match to be kept until
+/// they make a batch. Below that, the rows are read one by one once they make a batch.
+const SCATTERED: usize = 35;
+/// How many times more or less of them may match before parts are read in another way.
+const LATITUDE: usize = 4;
+
+/// Neighbouring rows of a stripe, and which of them are still in question or match.
+#[derive(Debug, Clone)]
+pub(super) struct Part {
+    rows: Range<u64>,
+    alive: BooleanBuffer,
+    matches: usize,
+    /// By column of the scan: its values at all of the rows, if they have been read; may be empty.
+    values: Vec<Option<ArrayRef>>,
+}
+
+impl Part {
+    /// The wanted rows of a range.
+    pub(super) fn new(rows: Range<u64>, wanted: Option<&Selection>) -> Result<Self> {
+        let len = to_usize(rows.end - rows.start)?;
+        let alive = match wanted {
+            None => BooleanBuffer::new_set(len),
+            Some(wanted) => {
+                let mut bits = BooleanBufferBuilder::new(len);
+                for range in wanted.within(&rows).ranges() {
+                    bits.append_n(to_usize(range.start - rows.start)? - bits.len(), false);
+                    bits.append_n(to_usize(range.end - range.start)?, true);
+                }
+                bits.append_n(len - bits.len(), false);
+                bits.finish()
+            }
+        };
+        let matches = alive.count_set_bits();
+        Ok(Self {
+            rows,
+            alive,
+            matches,
+            values: Vec::new(),
+        })
+    }
+
+    pub(super) fn rows(&self) -> &Range<u64> {
+        &self.rows
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.alive.len()
+    }
+
+    /// Number of rows that are in question or match.
+    pub(super) fn matches(&self) -> usize {
+        self.matches
+    }
+
+    /// Whether it is worth while to read all of the rows and drop some.
+    pub(super) fn is_dense(&self) -> bool {
+        self.matches > 0 && self.matches.saturating_mul(DENSE) >= self.len()
+    }
+
+    /// The rows whose bytes may be needed to read those that match.
+    fn read_rows(&self) -> Selection {
+        self.selection(SCATTERED * LATITUDE)
+    }
+
+    /// The rows that are in question, or all if they are at least one in `dense`.
+    pub(super) fn selection(&self, dense: usize) -> Selection {
+        if self.matches.saturating_mul(dense) >= self.len() {
+            return Selection::range(self.rows.clone());
+        }
+        let mut rows = Selection::default();
+        push_matches(&self.rows, &self.alive, &mut rows);
+        rows
+    }
+
+    /// Rules out rows; there is a bit for each row.
+    pub(super) fn keep_if(&mut self, matches: &BooleanBuffer) -> Result<()> {
+        if matches.len() != self.len() {
+            return Err(Error::corrupt(format!(
+                "{} truth values of {} rows",
+                matches.len(),
+                self.len()
+            )));
+        }
+        self.alive = match self.matches == self.len() {
+            true => matches.clone(),
+            false => &self.alive & matches,
+        };
+        self.matches = self.alive.count_set_bits();
+        Ok(())
+    }
+
+    /// Rules out rows; there is a bit for each row that is in question.
+    pub(super) fn keep_selected(&mut self, matches: &BooleanBuffer) -> Result<()> {
+        if matches.len() != self.matches {
+            return Err(Error::corrupt(format!(
+                "{} truth values of {} rows",
+                matches.len(),
+                self.matches
+            )));
+        }
+        let mut bits = BooleanBufferBuilder::new(self.len());
+        bits.append_n(self.len(), false);
+        for (i, row) in self.alive.set_indices().enumerate() {
+            if matches.value(i) {
+                bits.set_bit(row, true);
+            }
+        }
+        self.alive = bits.finish();
+        self.matches = self.alive.count_set_bits();
+        Ok(())
+    }
+
+    /// Keeps the values of a column of the scan at all of the rows.
+    pub(super) fn keep_values(&mut self, column: usize, columns: usize, values: &ArrayRef) {
+        if self.values.is_empty() {
+            self.values = vec![None; columns];
+        }
+        self.values[column] = Some(values.clone());
+    }
+
+    fn slice(&self, from: usize, len: usize) -> Self {
+        let alive = self.alive.slice(from, len);
+        let start = self.rows.start + from as u64;
+        let slice = |values: &Option<ArrayRef>| values.as_ref().map(|v| v.slice(from, len));
+        Self {
+            rows: start..start + len as u64,
+            matches: alive.count_set_bits(),
+            alive,
+            values: self.values.iter().map(slice).collect(),
+        }
+    }
+
+    pub(super) fn halves(&self) -> (Self, Self) {
+        let half = self.len() / 2;
+        (self.slice(0, half), self.slice(half, self.len() - half))
+    }
+
+    /// Takes over which rows of its halves are alive.
+    pub(super) fn join(&mut self, first: &Self, second: &Self) {
+        let mut bits = BooleanBufferBuilder::new(self.len());
+        bits.append_buffer(&first.alive);
+        bits.append_buffer(&second.alive);
+        self.alive = bits.finish();
+        self.matches = self.alive.count_set_bits();
+    }
+
+    /// Cuts it into parts of so many rows at most, those without a match left out.
+    pub(super) fn split(self, most: u64, parts: &mut VecDeque<Self>) {
+        let most = usize::try_from(most).unwrap_or(usize::MAX);
+        if self.len() <= most {
+            if self.matches > 0 {
+                parts.push_back(self);
+            }
+            return;
+        }
+        let starts = (0..self.len()).step_by(most);
+        let cut = starts.map(|from| self.slice(from, most.min(self.len() - from)));
+        parts.extend(cut.filter(|part| part.matches > 0));
+    }
+}
+
+/// Whether the kernel that filters cannot take values of a type: it renames the fields of runs, and
+/// shares the faults of the others.
+pub(super) fn defeats_filter(data_type: &DataType) -> bool {
+    let field = |field: &FieldRef| defeats_filter(field.data_type());
+    match data_type {
+        DataType::RunEndEncoded(..) => true,
+        DataType::Struct(fields) => fields.iter().any(field),
+        DataType::List(item)
+        | DataType::LargeList(item)
+        | DataType::ListView(item)
+        | DataType::LargeListView(item)
+        | DataType::FixedSizeList(item, _)
+        | DataType::Map(item, _) => field(item) || defeats_kernels(data_type),
+        DataType::Dictionary(_, values) => defeats_filter(values),
+        _ => defeats_kernels(data_type),
+    }
+}
+
+/// Rows that match, of parts where few do, until there are enough of them for a batch.
+#[derive(Debug)]
+pub(super) struct Pending {
+    /// Rows of a batch that did not fit, and then those of parts: which of their rows match.
+    rest: Selection,
+    parts: Vec<(Range<u64>, BooleanBuffer)>,
+    len: u64,
+    /// By column of the scan: its values at the rows, in pieces; `None` if they have to be read.
+    values: Vec<Option<Vec<ArrayRef>>>,
+    /// Whether the parts were read, so that there are values of every column.
+    is_read: bool,
+}
+
+impl Pending {
+    pub(super) fn new(columns: usize) -> Self {
+        Self {
+            rest: Selection::default(),
+            parts: Vec::new(),
+            len: 0,
+            values: vec![Some(Vec::new()); columns],
+            is_read: false,
+        }
+    }
+
+    pub(super) fn len(&self) -> u64 {
+        self.len
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
+    /// The rows.
+    fn rows(&self) -> Selection {
+        let mut rows = self.rest.clone();
+        for (range, alive) in &self.parts {
+            push_matches(range, alive, &mut rows);
+        }
+        rows
+    }
+
+    /// Whether the values of all columns are there.
+    fn is_complete(&self) -> bool {
+        self.values.iter().all(Option::is_some)
+    }
+
+    /// Whether the part can wait with the rows that are there.
+    pub(super) fn fits(&self, part: &Part, is_read: bool, batch_size: u64) -> bool {
+        self.is_empty() || self.is_read == is_read && self.len() + part.matches as u64 <= batch_size
+    }
+
+    /// Whether to read the part at once: where most of its rows have to be looked at anyway. What
+    /// is done with the parts before is done as long as it is not much worse.
+    pub(super) fn reads_now(&self, part: &Part) -> bool {
+        let (matches, len) = (part.matches.saturating_mul(SCATTERED), part.len());
+        match (self.is_empty(), self.is_read) {
+            (true, _) => matches >= len,
+            (false, true) => matches.saturating_mul(LATITUDE) >= len,
+            (false, false) => matches >= len.saturating_mul(LATITUDE),
+        }
+    }
+
+    /// Adds the rows of a part that match, to be read with the others.
+    pub(super) fn push(&mut self, part: &Part) -> Result<()> {
+        self.push_rows(part);
+        self.is_read = false;
+        if part.values.is_empty() {
+            self.values.fill(None);
+            return Ok(());
+        }
+        let filter = FilterBuilder::new(&BooleanArray::new(part.alive.clone(), None)).build();
+        for (i, pieces) in self.values.iter_mut().enumerate() {
+            match (&mut *pieces, part.values.get(i)) {
+                (Some(pieces), Some(Some(values))) => pieces.push(filter.filter(values)?),
+                _ => *pieces = None,
+            }
+        }
+        Ok(())
+    }
+
+    /// Adds the rows of a part that match, with their values in all columns.
+    pub(super) fn push_read(&mut self, part: &Part, columns: Vec<ArrayRef>) {
+        self.push_rows(part);
+        self.is_read = true;
+        for (pieces, values) in self.values.iter_mut().zip(columns) {
+            if let Some(pieces) = pieces {
+                pieces.push(values);
+            }
+        }
+    }
+
+    fn push_rows(&mut self, part: &Part) {
+        self.parts.push((part.rows.clone(), part.alive.clone()));
+        self.len += part.matches as u64;
+    }
+
+    /// Joins the pieces of each column; what does not fit one array has to be read again.
+    pub(super) fn join(&mut self) {
+        for values in &mut self.values {
+            if let Some(pieces) = values.as_mut().filter(|pieces| pieces.len() > 1) {
+                let all: Vec<&dyn Array> = pieces.iter().map(AsRef::as_ref).collect();
+                *values = concat(&all).ok().map(|joined| vec![joined]);
+            }
+        }
+    }
+
+    /// Keeps these rows alone, and no values.
+    fn keep(&mut self, rows: Selection) {
+        self.len = rows.len();
+        self.rest = rows;
+        self.parts.clear();
+        self.is_read = false;
+        let values = self.is_empty().then(Vec::new);
+        self.values.fill(values);
+    }
+}
+
+/// Appends the rows of a range that match.
+fn push_matches(range: &Range<u64>, alive: &BooleanBuffer, rows: &mut Selection) {
+    let row = |i: usize| range.start + i as u64;
+    for (from, to) in alive.set_slices() {
+        rows.push(row(from)..row(to));
+    }
+}
+
+/// Reads the columns of the scan.
+#[derive(Debug)]
+pub(super) struct Output {
+    stripe: u64,
+    /// Number of the stripe's first row, and of its rows.
+    first: u64,
+    total: u64,
+    fields: Option<StripeFields>,
+    state: ReadState,
+    fetched: Fetched,
+    /// Rows whose bytes have been fetched where they match.
+    window: Range<u64>,
+}
+
+impl Output {
+    pub(super) fn new(stripe: u64, first: u64, total: u64) -> Self {
+        Self {
+            stripe,
+            first,
+            total,
+            fields: None,
+            state: ReadState::default(),
+            fetched: Fetched::default(),
+            window: 0..0,
+        }
+    }
+
+    /// Sees to it that the bytes of the pending rows, or of those of a part, are there, and those
+    /// of the matches that follow, as far as they are fetched at once.
+    pub(super) fn fetch(
+        &mut self,
+        format: &RowFormat,
+        pending: &Pending,
+        part: Option<&Part>,
+        parts: &VecDeque<Part>,
+    ) -> Result<()> {
+        let inner = &format.shard.inner;
+        if self.fields.is_none() {
+            let (stripe, total) = (self.stripe, self.total);
+            self.fields = Some(drive(&inner.artifacts, &mut self.fetched, |bench| {
+                open_fields(inner, bench, stripe, total, &format.columns)
+            })?);
+        }
+        let Some(fields) = &self.fields else {
+            return Ok(());
+        };
+        if fields.are_resident() {
+            return Ok(());
+        }
+        // What was read has no more need of bytes.
+        let mut rows = match pending.is_complete() {
+            true => Selection::default(),
+            false => pending.rows(),
+        };
+        for range in part
+            .map_or_else(Selection::default, Part::read_rows)
+            .ranges()
+        {
+            rows.push(range.clone());
+        }
+        let Some(start) = rows.ranges().first().map(|range| range.start) else {
+            return Ok(());
+        };
+        if self.window.start <= start && rows.end() <= self.window.end {
+            return Ok(());
+        }
+        let fetch_bytes = inner.artifacts.options().fetch_bytes();
+        let window = window_rows(fields, self.total, fetch_bytes);
+        let border = (start / WINDOW)
+            .saturating_mul(WINDOW)
+            .saturating_add(window);
+        let mut end = rows.end();
+        let ahead = parts.iter().take_while(|part| part.rows.end <= border);
+        let mut kept = vec![true; format.columns.len()];
+        let mut needs = |values: &dyn Fn(usize) -> bool| {
+            for (i, kept) in kept.iter_mut().enumerate() {
+                *kept &= values(i);
+            }
+        };
+        needs(&|i| pending.values[i].is_some());
+        for part in part.into_iter().chain(ahead) {
+            needs(&|i| part.values.get(i).is_some_and(Option::is_some));
+            if part.rows.start >= end {
+                for range in part.read_rows().ranges() {
+                    rows.push(range.clone());
+                }
+            }
+            end = end.max(part.rows.end);
+        }
+        self.fetched.clear();
+        let state = &mut self.state;
+        drive(&inner.artifacts, &mut self.fetched, |bench| {
+            let mut reader = StripeReader {
+                metadata: inner,
+                bench,
+                fields,
+                state,
+                sequential: true,
+            };
+            let mut complete = true;
+            for (column, kept) in format.columns.iter().zip(&kept) {
+                if !kept {
+                    complete &= reader.fetch(std::slice::from_ref(column), &rows)?;
+                }
+            }
+            Ok(complete.then_some(()))
+        })?;
+        self.window = start..end;
+        Ok(())
+    }
+
+    /// A batch of the rows of a part that match; what does not fit stays in the part.
+    pub(super) fn emit(
+        &mut self,
+        format: &RowFormat,
+        part: &mut Part,
+        counters: &Counters,
+    ) -> Result<RecordBatch> {
+        let mut now = part.clone();
+        let columns = loop {
+            match self.matching(format, &now) {
+                // Fewer rows may fit where all do not; a single row that does not is an error.
+                Err(e) if e.kind() == ErrorKind::OffsetOverflow && now.len() > 1 => {
+                    now = now.halves().0;
+                }
+                read => break read?,
+            }
+        };
+        *part = part.slice(now.len(), part.len() - now.len());
+        count(&counters.rows_read, now.len() as u64);
+        count(&counters.rows_matched, now.matches as u64);
+        format.batch(columns, now.matches, self.first, || now.selection(0))
+    }
+
+    /// The columns at the rows of a part that match, read at all of its rows.
+    fn matching(&mut self, format: &RowFormat, part: &Part) -> Result<Vec<ArrayRef>> {
+        let rows = Selection::range(part.rows.clone());
+        if part.matches == part.len() {
+            return self.read(format, &rows, &part.values, |_| true);
+        }
+        let filters = |i: usize| !defeats_filter(format.columns[i].field.data_type());
+        let matches = BooleanArray::new(part.alive.clone(), None);
+        let mut filter = FilterBuilder::new(&matches);
+        if format.columns.len() > 1 {
+            filter = filter.optimize();
+        }
+        let filter = filter.build();
+        let mut columns = self.read(format, &rows, &part.values, filters)?;
+        for column in &mut columns {
+            *column = filter.filter(column)?;
+        }
+        let apart = self.read(format, &part.selection(0), &[], |i| !filters(i))?;
+        // Both have the columns of the scan in order.
+        let (mut columns, mut apart) = (columns.into_iter(), apart.into_iter());
+        let next = |i: usize| match filters(i) {
+            true => columns.next(),
+            false => apart.next(),
+        };
+        Ok((0..format.columns.len()).filter_map(next).collect())
+    }
+
+    /// Reads a part now, of which few rows match, and keeps these until they make a batch.
+    pub(super) fn read_part(
+        &mut self,
+        format: &RowFormat,
+        part: &Part,
+        pending: &mut Pending,
+        counters: &Counters,
+    ) -> Result<()> {
+        match self.matching(format, part) {
+            // What does not fit is read row by row.
+            Err(e) if e.kind() == ErrorKind::OffsetOverflow => pending.push(part),
+            columns => {
+                count(&counters.rows_read, part.len() as u64);
+                pending.push_read(part, columns?);
+                Ok(())
+            }
+        }
+    }
+
+    /// A batch of pending rows; what does not fit stays pending.
+    pub(super) fn flush(
+        &mut self,
+        format: &RowFormat,
+        pending: &mut Pending,
+        counters: &Counters,
+    ) -> Result<RecordBatch> {
+        let joined = |pieces: &Option<Vec<ArrayRef>>| pieces.as_ref()?.first().cloned();
+        let values: Vec<_> = pending.values.iter().map(joined).collect();
+        if pending.is_complete() {
+            let (columns, count) = (values.into_iter().flatten().collect(), pending.len());
+            let batch = format.batch(columns, to_usize(count)?, self.first, || pending.rows());
+            self::count(&counters.rows_matched, count);
+            pending.keep(Selection::default());
+            return batch;
+        }
+        let rows = pending.rows();
+        let mut now = rows.clone();
+        let columns = loop {
+            let len = to_usize(now.len())?;
+            let slice = |values: &Option<ArrayRef>| values.as_ref().map(|v| v.slice(0, len));
+            let values: Vec<_> = values.iter().map(slice).collect();
+            match self.read(format, &now, &values, |_| true) {
+                Err(e) if e.kind() == ErrorKind::OffsetOverflow && len > 1 => {
+                    now = now.slice(0..now.len() / 2);
+                }
+                read => break read?,
+            }
+        };
+        count(&counters.rows_read, now.len());
+        count(&counters.rows_matched, now.len());
+        pending.keep(rows.within(&(now.end()..u64::MAX)));
+        format.batch(columns, to_usize(now.len())?, self.first, || now)
+    }
+
+    /// The wanted columns at some rows of the stripe; those whose values are there are not read.
+    fn read(
+        &mut self,
+        format: &RowFormat,
+        rows: &Selection,
+        values: &[Option<ArrayRef>],
+        is_wanted: impl Fn(usize) -> bool,
+    ) -> Result<Vec<ArrayRef>> {
+        let artifacts = &format.shard.inner.artifacts;
+        let Some(fields) = &self.fields else {
+            return Err(Error::corrupt("the stripe is not open"));
+        };
+        let bench = Bench::new(artifacts, &self.fetched);
+        let start = rows.ranges().first().map_or(0, |range| range.start);
+        let span = rows.end() - start;
+        let mut reader = StripeReader {
+            metadata: &format.shard.inner,
+            bench: &bench,
+            fields,
+            state: &mut self.state,
+            sequential: rows.len().saturating_mul(BLOCKWISE) >= span,
+        };
+        let place = || format!("rows {}..{}", self.first + start, self.first + rows.end());
+        let mut columns = Vec::with_capacity(format.columns.len());
+        for (i, column) in format
+            .columns
+            .iter()
+            .enumerate()
+            .filter(|(i, _)| is_wanted(*i))
+        {
+            if let Some(Some(values)) = values.get(i) {
+                columns.push(values.clone());
+                continue;
+            }
+            let read = reader.read(std::slice::from_ref(column), rows);
+            columns.extend(read.within(place).within(|| artifacts.name().to_owned())?);
+        }
+        Ok(columns)
+    }
+}

@@ -1,0 +1,428 @@
+//! What is left to test of the rows of a stripe.
+
+use super::super::columns::Column;
+use super::super::fetch::Bench;
+use super::super::metadata::{Metadata, ready};
+use super::super::plan::open_fields;
+use super::super::predicate::{Bound, FilterColumn, Leaf, Node, Test, Truth};
+use super::super::prune::{Facts, simplify, truth};
+use super::super::source::StripeFields;
+use super::Counters;
+use super::metrics::{Level, count};
+use super::range_index::{IndexedStripe, indexed_columns};
+use super::statistics::{absent, facts};
+use crate::buffer::{FieldLayout, RangeIndex, Selection, Storage};
+use crate::column::has_dictionary;
+use crate::error::{Error, ErrorKind, Result, Within};
+use crate::format::{FieldDescriptor, StripeDirectory};
+use arrow_array::BooleanArray;
+use arrow_schema::DataType;
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+
+/// The predicate of a scan, and what has been found out with it.
+#[derive(Debug)]
+pub(in crate::read) struct Filter {
+    pub(super) bound: Bound,
+    pub(in crate::read) counters: Counters,
+    /// Whether the statistics of the shard rule out every row.
+    none_matches: OnceLock<bool>,
+    stripes: Mutex<HashMap<u64, Arc<StripePlan>>>,
+}
+
+/// What is left to test of the rows of a stripe.
+#[derive(Debug)]
+pub(super) struct StripePlan {
+    pub(super) outcome: Outcome,
+    /// The rows that may match, by number in the stripe; `None` if all may.
+    pub(super) rows: Option<Selection>,
+    /// The fields of the columns that are still tested.
+    pub(super) fields: StripeFields,
+    /// By ordinal of the column: what is read of those that are still tested, and how.
+    pub(super) columns: Vec<Option<Column>>,
+    /// By ordinal of the leaf: its truth for every entry of the dictionary of its column.
+    pub(super) entries: Vec<Option<Arc<BooleanArray>>>,
+}
+
+/// What is known of the rows of a stripe.
+#[derive(Debug)]
+pub(super) enum Outcome {
+    /// None matches.
+    None(Level),
+    /// All match.
+    All,
+    /// Those match for which all of these are true.
+    Some(Vec<Conjunct>),
+}
+
+/// A part of a conjunction.
+#[derive(Debug)]
+pub(super) struct Conjunct {
+    pub(super) node: Node,
+    /// Ordinals of the columns that it looks at.
+    pub(super) columns: Vec<usize>,
+    /// Stored bytes of these columns, per row, and a constant for the test.
+    pub(super) cost: f64,
+}
+
+impl Filter {
+    pub(in crate::read) fn new(bound: Bound) -> Self {
+        Self {
+            bound,
+            counters: Counters::default(),
+            none_matches: OnceLock::new(),
+            stripes: Mutex::default(),
+        }
+    }
+
+    /// What is left to test in a stripe.
+    pub(super) fn plan(
+        &self,
+        metadata: &Metadata,
+        bench: &Bench<'_>,
+        ordinal: u64,
+        stripe: &StripeDirectory,
+    ) -> Result<Option<Arc<StripePlan>>> {
+        let stripes = || self.stripes.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(plan) = stripes().get(&ordinal) {
+            return Ok(Some(plan.clone()));
+        }
+        let plan = ready!(self.make_plan(metadata, bench, ordinal, stripe));
+        let counters = &self.counters;
+        let mut stripes = stripes();
+        let plan = stripes.entry(ordinal).or_insert_with(|| {
+            count(&counters.stripes, 1);
+            if let Outcome::None(level) = plan.outcome {
+                count(&counters.skipped_by(level).stripes, 1);
+            }
+            Arc::new(plan)
+        });
+        Ok(Some(plan.clone()))
+    }
+
+    fn make_plan(
+        &self,
+        metadata: &Metadata,
+        bench: &Bench<'_>,
+        ordinal: u64,
+        stripe: &StripeDirectory,
+    ) -> Result<Option<StripePlan>> {
+        let bound = &self.bound;
+        let done = |outcome| StripePlan {
+            outcome,
+            rows: None,
+            fields: StripeFields::new(ordinal, Vec::new(), bench),
+            columns: Vec::new(),
+            entries: Vec::new(),
+        };
+        if bound.conjuncts.is_empty() {
+            return Ok(Some(done(Outcome::All)));
+        }
+        if ready!(self.none_matches(metadata, bench)) {
+            return Ok(Some(done(Outcome::None(Level::Statistics))));
+        }
+        let rows = stripe.total_record_count;
+        let read = |column: &FilterColumn| {
+            let mut found = Vec::new();
+            for node in column.nodes() {
+                let descriptor = metadata.descriptor(bench, (ordinal, node.schema_id));
+                let descriptor = descriptor
+                    .within(|| format!("stripe {ordinal}, field `{}`", column.column.node.name))?;
+                found.push(descriptor.map(|d| d.map(|(_, descriptor)| descriptor.field)));
+            }
+            Ok(found.into_iter().collect::<Option<Vec<_>>>())
+        };
+        let Some(mut facts) = self.facts(read, rows, false)? else {
+            return Ok(None);
+        };
+        let absent: Vec<_> = facts
+            .iter_mut()
+            .map(|f| std::mem::take(&mut f.absent))
+            .collect();
+        let is_filtered = absent.iter().any(|absent| !absent.is_empty());
+        let mut truths = self.truths(&facts)?;
+        let mut conjuncts = match self.remaining(&truths) {
+            Ok(conjuncts) => conjuncts,
+            Err(true) => return Ok(Some(done(Outcome::All))),
+            Err(false) => return Ok(Some(done(Outcome::None(Level::Statistics)))),
+        };
+        if is_filtered {
+            for (facts, absent) in facts.iter_mut().zip(absent) {
+                facts.absent = absent;
+            }
+            truths = self.truths(&facts)?;
+            conjuncts = match self.remaining(&truths) {
+                Ok(conjuncts) => conjuncts,
+                Err(true) => return Ok(Some(done(Outcome::All))),
+                Err(false) => return Ok(Some(done(Outcome::None(Level::MembershipFilters)))),
+            };
+        }
+        let indexes = ready!(self.range_indexes(metadata, bench, ordinal, &conjuncts));
+        let indexed = IndexedStripe::try_new(bound, rows, &facts, &truths, &indexes)?;
+        let selected = match indexed {
+            Some(indexed) => Some(indexed.rows(&conjuncts)?).filter(|s| s.len() < rows),
+            None => None,
+        };
+        if selected.as_ref().is_some_and(Selection::is_empty) {
+            return Ok(Some(done(Outcome::None(Level::RangeIndexes))));
+        }
+        let wanted = self.columns_of(&conjuncts);
+        let columns: Vec<Column> = wanted
+            .iter()
+            .map(|&c| bound.columns[c].column.clone())
+            .collect();
+        let fields = ready!(open_fields(metadata, bench, ordinal, rows, &columns));
+        let entries = self.entries(metadata, &fields, &wanted)?;
+        for (i, entries) in entries.iter().enumerate() {
+            if let Some(entries) = entries {
+                let column = &facts[bound.leaves[i].column];
+                let mut found = Truth::of(entries);
+                found.may_be_unknown |= column.may_be_null;
+                truths[i] = found;
+            }
+        }
+        let conjuncts = match self.remaining(&truths) {
+            Ok(conjuncts) => conjuncts,
+            Err(true) => return Ok(Some(done(Outcome::All))),
+            Err(false) => return Ok(Some(done(Outcome::None(Level::Dictionaries)))),
+        };
+        let wanted = self.columns_of(&conjuncts);
+        let columns = (0..bound.columns.len()).map(|c| {
+            wanted.contains(&c).then(|| {
+                let column = &bound.columns[c];
+                match column.is_tested && dictionary_of(column, &fields).is_some() {
+                    true => column.with_value_type(&DataType::Dictionary(
+                        Box::new(DataType::UInt32),
+                        Box::new(column.value_type.clone()),
+                    )),
+                    false => column.column.clone(),
+                }
+            })
+        });
+        Ok(Some(StripePlan {
+            columns: columns.collect(),
+            rows: selected,
+            outcome: Outcome::Some(self.grouped(conjuncts, &fields, rows)),
+            fields,
+            entries,
+        }))
+    }
+
+    /// Whether the statistics of the shard rule out every row.
+    fn none_matches(&self, metadata: &Metadata, bench: &Bench<'_>) -> Result<Option<bool>> {
+        if let Some(known) = self.none_matches.get() {
+            return Ok(Some(*known));
+        }
+        let directory = &metadata.directory;
+        if directory.field_list_ref.is_none() {
+            return Ok(Some(*self.none_matches.get_or_init(|| false)));
+        }
+        let read = |column: &FilterColumn| {
+            let mut found = Vec::new();
+            for node in column.nodes() {
+                let descriptor = metadata.shard_descriptor(bench, node.schema_id);
+                found.push(descriptor.within(|| format!("field `{}`", column.column.node.name))?);
+            }
+            Ok(found.into_iter().collect::<Option<Vec<_>>>())
+        };
+        let Some(facts) = self.facts(read, directory.total_record_count, true)? else {
+            return Ok(None);
+        };
+        let none = self.remaining(&self.truths(&facts)?).is_err_and(|all| !all);
+        Ok(Some(*self.none_matches.get_or_init(|| none)))
+    }
+
+    /// What descriptors say about each column; `None` if some have still to be fetched.
+    fn facts(
+        &self,
+        mut read: impl FnMut(&FilterColumn) -> Result<Option<Vec<Option<FieldDescriptor>>>>,
+        rows: u64,
+        is_shard: bool,
+    ) -> Result<Option<Vec<Facts>>> {
+        let mut complete = true;
+        let mut all = Vec::with_capacity(self.bound.columns.len());
+        for (i, column) in self.bound.columns.iter().enumerate() {
+            // All are asked for before any is missed, so that one round fetches all.
+            match read(column)? {
+                Some(descriptors) => {
+                    let mut facts = facts(column, &descriptors, rows, is_shard);
+                    if let (Some(Some(leaf)), false) = (descriptors.last(), is_shard) {
+                        let leaves = self.bound.leaves.iter();
+                        let mut tests = leaves.filter(|l| l.column == i).map(|l| &l.test);
+                        facts.absent = absent(column, leaf, &mut tests);
+                    }
+                    all.push(facts);
+                }
+                None => complete = false,
+            }
+        }
+        Ok(complete.then_some(all))
+    }
+
+    /// The truth values that the leaves may have.
+    fn truths(&self, facts: &[Facts]) -> Result<Vec<Truth>> {
+        let leaves = self.bound.leaves.iter();
+        leaves
+            .map(|leaf| facts[leaf.column].truth(&leaf.test))
+            .collect()
+    }
+
+    /// The range indexes of the columns that they may narrow, by ordinal.
+    fn range_indexes(
+        &self,
+        metadata: &Metadata,
+        bench: &Bench<'_>,
+        stripe: u64,
+        conjuncts: &[Node],
+    ) -> Result<Option<Vec<Option<Arc<RangeIndex>>>>> {
+        let mut indexes = vec![None; self.bound.columns.len()];
+        let mut complete = true;
+        for c in indexed_columns(&self.bound, conjuncts) {
+            let column = &self.bound.columns[c];
+            let leaf = column.leaf();
+            match metadata.range_index(bench, (stripe, leaf.schema_id), leaf) {
+                Ok(Some(index)) => indexes[c] = index,
+                Ok(None) => complete = false,
+                // An index that this reader does not understand is none to it.
+                Err(e) if matches!(e.kind(), ErrorKind::Unsupported | ErrorKind::LimitExceeded) => {
+                }
+                Err(e) => {
+                    return Err(e.within(format!(
+                        "stripe {stripe}, field `{}`",
+                        column.column.node.name
+                    )));
+                }
+            }
+        }
+        Ok(complete.then_some(indexes))
+    }
+
+    /// What is left of the conjuncts, given the truth of the leaves; or whether all rows match, or
+    /// none.
+    fn remaining(&self, truths: &[Truth]) -> std::result::Result<Vec<Node>, bool> {
+        let leaf = |i: usize| truths.get(i).copied().unwrap_or(Truth::ANY);
+        let mut rest = Vec::new();
+        for node in &self.bound.conjuncts {
+            let truth = truth(node, &leaf);
+            if truth.is_none() {
+                return Err(false);
+            }
+            if !truth.is_all() {
+                rest.push(simplify(node, &leaf));
+            }
+        }
+        if rest.is_empty() { Err(true) } else { Ok(rest) }
+    }
+
+    /// Ordinals of the columns that predicates look at, ascending.
+    fn columns_of<'a>(&self, nodes: impl IntoIterator<Item = &'a Node>) -> Vec<usize> {
+        let mut columns = Vec::new();
+        let mut open: Vec<&Node> = nodes.into_iter().collect();
+        while let Some(node) = open.pop() {
+            match node {
+                Node::Known(_) => {}
+                Node::Leaf(leaf) => columns.push(self.bound.leaves[*leaf].column),
+                Node::Function(f) => columns.extend(&self.bound.functions[*f].columns),
+                Node::And(parts) | Node::Or(parts) => open.extend(parts),
+                Node::Not(part) => open.push(part),
+            }
+        }
+        columns.sort_unstable();
+        columns.dedup();
+        columns
+    }
+
+    /// The truth of the leaves for every entry of the dictionaries of the wanted columns.
+    fn entries(
+        &self,
+        metadata: &Metadata,
+        fields: &StripeFields,
+        wanted: &[usize],
+    ) -> Result<Vec<Option<Arc<BooleanArray>>>> {
+        let bound = &self.bound;
+        let of = |leaf: &Leaf| {
+            let column = &bound.columns[leaf.column];
+            if matches!(leaf.test, Test::IsNull)
+                || !wanted.contains(&leaf.column)
+                || dictionary_of(column, fields).is_none()
+            {
+                return Ok(None);
+            }
+            let node = column.leaf();
+            let entries = metadata
+                .dictionaries
+                .get(&(fields.stripe, node.schema_id))
+                .ok_or_else(|| Error::corrupt("the value dictionary has not been read"))?;
+            let entries = entries.array(&column.value_type, node)?;
+            Ok(Some(Arc::new(leaf.test.of(&entries)?)))
+        };
+        let place = || format!("stripe {}", fields.stripe);
+        bound
+            .leaves
+            .iter()
+            .map(of)
+            .collect::<Result<_>>()
+            .within(place)
+    }
+
+    /// Conjuncts of the same columns as one, so that columns are read once.
+    fn grouped(&self, nodes: Vec<Node>, fields: &StripeFields, rows: u64) -> Vec<Conjunct> {
+        let mut groups: Vec<Conjunct> = Vec::new();
+        for node in nodes {
+            let columns = self.columns_of([&node]);
+            match groups.iter_mut().find(|group| group.columns == columns) {
+                Some(group) => {
+                    let all = std::mem::replace(&mut group.node, Node::And(Vec::new()));
+                    group.node = match all {
+                        Node::And(mut parts) => {
+                            parts.push(node);
+                            Node::And(parts)
+                        }
+                        one => Node::And(vec![one, node]),
+                    };
+                }
+                None => {
+                    let bytes: u64 = columns
+                        .iter()
+                        .map(|&c| stored_bytes(&self.bound.columns[c], fields))
+                        .sum();
+                    #[expect(clippy::cast_precision_loss, reason = "an estimate")]
+                    let cost = 0.25 + bytes as f64 / rows.max(1) as f64;
+                    groups.push(Conjunct {
+                        node,
+                        columns,
+                        cost,
+                    });
+                }
+            }
+        }
+        groups
+    }
+}
+
+/// The layout of a column that is stored with a value dictionary.
+fn dictionary_of<'a>(column: &FilterColumn, fields: &'a StripeFields) -> Option<&'a FieldLayout> {
+    let leaf = column.leaf();
+    if !column.is_tested || !has_dictionary(leaf.basic_type) {
+        return None;
+    }
+    let layout = fields.layout(leaf.schema_id)?;
+    match &layout.storage {
+        Storage::Buffers(buffers) => buffers.dictionary.is_some().then_some(layout.as_ref()),
+        _ => None,
+    }
+}
+
+fn stored_bytes(column: &FilterColumn, fields: &StripeFields) -> u64 {
+    let mut bytes = 0u64;
+    column.column.node.walk(&mut |node| {
+        if let Some(layout) = fields.layout(node.schema_id)
+            && let Storage::Buffers(buffers) = &layout.storage
+        {
+            for buffer in buffers.streams() {
+                bytes = bytes.saturating_add(buffer.place.range.len());
+            }
+        }
+    });
+    bytes
+}

@@ -1,0 +1,264 @@
+//! Tests rows: reads the columns of a predicate where rows are still in question.
+
+use super::super::columns::Column;
+use super::super::fetch::{Bench, Fetched, drive};
+use super::super::metadata::WINDOW;
+use super::super::plan::StripeReader;
+use super::super::predicate::{Rows, member};
+use super::super::rows::RowFormat;
+use super::super::source::ReadState;
+use super::metrics::count;
+use super::output::Part;
+use super::plan::{Conjunct, Filter, Outcome, StripePlan};
+use crate::buffer::{Physical, Selection, Storage};
+use crate::error::{Error, ErrorKind, Result, Within};
+use arrow_array::ArrayRef;
+use arrow_buffer::BooleanBuffer;
+use arrow_schema::DataType;
+use std::sync::Arc;
+
+/// Of so many neighbours one must be in question for all to be read.
+const DENSE: usize = 4;
+/// Of so many neighbours one must be asked for for the block to be decoded and kept.
+pub(super) const BLOCKWISE: u64 = 32;
+
+/// Tests the rows of a stripe.
+#[derive(Debug)]
+pub(super) struct Probe {
+    state: ReadState,
+    fetched: Fetched,
+    /// By conjunct: rows tested, and rows that matched.
+    passed: Vec<(u64, u64)>,
+    /// Ordinals of the predicate's columns, and of those columns of the scan that are the same.
+    same: Vec<(usize, usize)>,
+    may_grow: bool,
+}
+
+impl Probe {
+    pub(super) fn new(filter: &Filter, plan: &StripePlan, format: &RowFormat) -> Self {
+        let conjuncts = match &plan.outcome {
+            Outcome::Some(conjuncts) => conjuncts.len(),
+            _ => 0,
+        };
+        let mut same = Vec::new();
+        for (i, read) in plan.columns.iter().enumerate() {
+            let Some(read) = read.as_ref().filter(|_| filter.bound.columns[i].depth == 0) else {
+                continue;
+            };
+            let data_type = read.field.data_type();
+            let is_plain = data_type.is_primitive()
+                || data_type.is_string()
+                || matches!(
+                    data_type,
+                    DataType::Boolean | DataType::Binary | DataType::LargeBinary
+                );
+            for (j, column) in format.columns.iter().enumerate() {
+                if is_plain
+                    && column.node.schema_id == read.node.schema_id
+                    && column.field.data_type() == data_type
+                {
+                    same.push((i, j));
+                }
+            }
+        }
+        // Values of any size would take too much memory in large pieces.
+        let is_narrow = |column: &Column| {
+            let mut narrow = true;
+            column.node.walk(&mut |node| {
+                narrow &= plan.fields.layout(node.schema_id).is_some_and(|layout| {
+                    match (&layout.storage, layout.physical) {
+                        (Storage::Buffers(b), _) if b.dictionary.is_some() => true,
+                        (_, Physical::Number(_) | Physical::Bits | Physical::Presence) => {
+                            column.field.data_type().is_primitive()
+                                || *column.field.data_type() == DataType::Boolean
+                        }
+                        _ => false,
+                    }
+                });
+            });
+            narrow
+        };
+        let limits = format.shard.inner.artifacts.limits();
+        Self {
+            state: ReadState::default(),
+            fetched: Fetched::default(),
+            passed: vec![(0, 0); conjuncts],
+            same,
+            may_grow: limits.max_batch_bytes() >= WINDOW * 32
+                && plan.columns.iter().flatten().all(is_narrow),
+        }
+    }
+
+    /// Whether so many values as a window has may be read at once.
+    pub(super) fn may_grow(&self) -> bool {
+        self.may_grow
+    }
+
+    /// Rules out the rows of the chunks that do not match.
+    pub(super) fn test(
+        &mut self,
+        format: &RowFormat,
+        filter: &Filter,
+        plan: &StripePlan,
+        chunks: &mut [Part],
+    ) -> Result<()> {
+        let Outcome::Some(conjuncts) = &plan.outcome else {
+            return Ok(());
+        };
+        for i in self.order(conjuncts) {
+            if chunks.iter().all(|chunk| chunk.matches() == 0) {
+                break;
+            }
+            let conjunct = &conjuncts[i];
+            self.fetch(format, plan, conjunct, chunks)?;
+            for chunk in &mut *chunks {
+                let before = chunk.matches() as u64;
+                if before > 0 {
+                    self.narrow(format, filter, plan, conjunct, chunk)
+                        .within(|| format.shard.inner.artifacts.name().to_owned())?;
+                    self.passed[i].0 += before;
+                    self.passed[i].1 += chunk.matches() as u64;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// The conjuncts that rule out most at the least cost come first.
+    #[expect(clippy::cast_precision_loss, reason = "an estimate")]
+    fn order(&self, conjuncts: &[Conjunct]) -> Vec<usize> {
+        let rank = |i: usize| {
+            let (tested, passed) = self.passed[i];
+            // One in four passes, until more is known.
+            let share = (passed + 64) as f64 / (tested + 256) as f64;
+            conjuncts[i].cost / (1.001 - share)
+        };
+        let mut order: Vec<usize> = (0..conjuncts.len()).collect();
+        order.sort_by(|&a, &b| rank(a).total_cmp(&rank(b)));
+        order
+    }
+
+    fn fetch(
+        &mut self,
+        format: &RowFormat,
+        plan: &StripePlan,
+        conjunct: &Conjunct,
+        chunks: &[Part],
+    ) -> Result<()> {
+        if plan.fields.are_resident() {
+            return Ok(());
+        }
+        let mut rows = Selection::default();
+        for chunk in chunks.iter().filter(|chunk| chunk.matches() > 0) {
+            for range in chunk.selection(DENSE).ranges() {
+                rows.push(range.clone());
+            }
+        }
+        self.fetched.clear();
+        let inner = &format.shard.inner;
+        let state = &mut self.state;
+        drive(&inner.artifacts, &mut self.fetched, |bench| {
+            let mut reader = StripeReader {
+                metadata: inner,
+                bench,
+                fields: &plan.fields,
+                state,
+                sequential: true,
+            };
+            let mut complete = true;
+            for &column in &conjunct.columns {
+                if let Some(column) = &plan.columns[column] {
+                    complete &= reader.fetch(std::slice::from_ref(column), &rows)?;
+                }
+            }
+            Ok(complete.then_some(()))
+        })
+    }
+
+    /// Rules out the rows of a chunk for which a conjunct is not true.
+    fn narrow(
+        &mut self,
+        format: &RowFormat,
+        filter: &Filter,
+        plan: &StripePlan,
+        conjunct: &Conjunct,
+        chunk: &mut Part,
+    ) -> Result<()> {
+        let rows = chunk.selection(DENSE);
+        let is_whole = rows.as_range().as_ref() == Some(chunk.rows());
+        let columns = match self.read(format, filter, plan, conjunct, &rows) {
+            // Fewer values may fit where all do not.
+            Err(e) if e.kind() == ErrorKind::OffsetOverflow && chunk.len() > 1 => {
+                let (mut first, mut second) = chunk.halves();
+                for half in [&mut first, &mut second] {
+                    if half.matches() > 0 {
+                        self.narrow(format, filter, plan, conjunct, half)?;
+                    }
+                }
+                chunk.join(&first, &second);
+                return Ok(());
+            }
+            read => read?,
+        };
+        let len = crate::error::to_usize(rows.len())?;
+        count(&filter.counters.values_tested, rows.len());
+        let truths = filter.bound.evaluate(
+            &conjunct.node,
+            &Rows {
+                len,
+                columns: &columns,
+                entries: &plan.entries,
+            },
+        );
+        let first = rows.ranges().first().map_or(0, |range| range.start);
+        let truths =
+            truths.within(|| format!("rows of stripe {} from {first} on", plan.fields.stripe))?;
+        let (values, known) = truths.into_parts();
+        let matches: BooleanBuffer = match known {
+            Some(known) => &values & known.inner(),
+            None => values,
+        };
+        if is_whole {
+            chunk.keep_if(&matches)?;
+            for &(from, to) in &self.same {
+                if let (true, Some(array)) = (conjunct.columns.contains(&from), &columns[from]) {
+                    chunk.keep_values(to, format.columns.len(), array);
+                }
+            }
+        } else {
+            chunk.keep_selected(&matches)?;
+        }
+        Ok(())
+    }
+
+    /// The columns of a conjunct, by ordinal, at some rows.
+    fn read(
+        &mut self,
+        format: &RowFormat,
+        filter: &Filter,
+        plan: &StripePlan,
+        conjunct: &Conjunct,
+        rows: &Selection,
+    ) -> Result<Vec<Option<ArrayRef>>> {
+        let inner: &Arc<_> = &format.shard.inner;
+        let bench = Bench::new(&inner.artifacts, &self.fetched);
+        let span = rows.end() - rows.ranges().first().map_or(0, |range| range.start);
+        let mut reader = StripeReader {
+            metadata: inner,
+            bench: &bench,
+            fields: &plan.fields,
+            state: &mut self.state,
+            sequential: rows.len().saturating_mul(BLOCKWISE) >= span,
+        };
+        let mut columns = vec![None; plan.columns.len()];
+        for &ordinal in &conjunct.columns {
+            let column = plan.columns[ordinal].as_ref();
+            let column = column.ok_or_else(|| Error::corrupt("a column is not open"))?;
+            let read = reader.read(std::slice::from_ref(column), rows)?;
+            let depth = filter.bound.columns[ordinal].depth;
+            let values = read.first().map(|array| member(array, depth));
+            columns[ordinal] = values.transpose()?;
+        }
+        Ok(columns)
+    }
+}

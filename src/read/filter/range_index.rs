@@ -1,0 +1,318 @@
+//! Spec: docs/format.md, "Range indexes": which positions of a stripe may match.
+
+use super::super::constant::leaf_array;
+use super::super::predicate::{Bound, Comparison, FilterColumn, Node, Test, Truth};
+use super::super::prune::{Facts, is_nan};
+use crate::buffer::{RangeIndex, Selection};
+use crate::column::{Chunk, Values};
+use crate::error::Result;
+use arrow_array::cast::AsArray;
+use arrow_array::types::{Float32Type, Float64Type};
+use arrow_array::{Array, ArrayRef};
+use arrow_buffer::{BooleanBuffer, Buffer, NullBuffer};
+use arrow_schema::DataType;
+use std::sync::Arc;
+
+/// Members of a set from which on only their range is looked for.
+const MANY_MEMBERS: usize = 16;
+
+/// The truth values that a predicate may have in each of the blocks of a stripe.
+#[derive(Debug, Clone)]
+struct Truths {
+    t: BooleanBuffer,
+    f: BooleanBuffer,
+    unknown: BooleanBuffer,
+}
+
+/// The blocks of the range indexes of a stripe, which are cut alike.
+#[derive(Debug)]
+pub(super) struct IndexedStripe {
+    rows: u64,
+    block_rows: u64,
+    blocks: usize,
+    /// By ordinal of the leaf.
+    leaves: Vec<Truths>,
+}
+
+impl IndexedStripe {
+    /// Looks at the range indexes of the columns, by their ordinals; `truths` is what is known of
+    /// the leaves over the whole stripe. `None` if no leaf can be narrowed.
+    pub(super) fn try_new(
+        bound: &Bound,
+        rows: u64,
+        facts: &[Facts],
+        truths: &[Truth],
+        indexes: &[Option<Arc<RangeIndex>>],
+    ) -> Result<Option<Self>> {
+        let fits = |index: &Arc<RangeIndex>| index.positions() == rows;
+        let Some(first) = indexes.iter().flatten().find(|index| fits(index)) else {
+            return Ok(None);
+        };
+        let block_rows = first.block_positions();
+        let blocks = first.len();
+        let mut bounds: Vec<Option<Bounds>> = Vec::with_capacity(indexes.len());
+        for (i, index) in indexes.iter().enumerate() {
+            let index = index.as_ref();
+            let index = index.filter(|i| fits(i) && i.block_positions() == block_rows);
+            bounds.push(index.and_then(|index| Bounds::new(index, &bound.columns[i], &facts[i])));
+        }
+        let mut leaves = Vec::with_capacity(bound.leaves.len());
+        let mut is_narrowed = false;
+        for (leaf, truth) in bound.leaves.iter().zip(truths) {
+            let narrowed = match &bounds[leaf.column] {
+                Some(bounds) => bounds.truths(&leaf.test)?,
+                None => None,
+            };
+            is_narrowed |= narrowed.is_some();
+            leaves.push(narrowed.unwrap_or_else(|| Truths::all(*truth, blocks)));
+        }
+        Ok(is_narrowed.then_some(Self {
+            rows,
+            block_rows,
+            blocks,
+            leaves,
+        }))
+    }
+
+    /// The rows for which all of the predicates may be true.
+    pub(super) fn rows(&self, conjuncts: &[Node]) -> Result<Selection> {
+        let mut may = BooleanBuffer::new_set(self.blocks);
+        for node in conjuncts {
+            may = &may & &self.truths(node).t;
+        }
+        let slices = may.set_slices();
+        let rows = |block: usize| {
+            (block as u64)
+                .saturating_mul(self.block_rows)
+                .min(self.rows)
+        };
+        Ok(slices.map(|(from, to)| rows(from)..rows(to)).collect())
+    }
+
+    fn truths(&self, node: &Node) -> Truths {
+        match node {
+            Node::Known(truth) => Truths::all(*truth, self.blocks),
+            Node::Leaf(leaf) => self.leaves[*leaf].clone(),
+            Node::Function(_) => Truths::all(Truth::ANY, self.blocks),
+            Node::And(parts) => {
+                let all = Truths::all(Truth::always(true), self.blocks);
+                parts.iter().fold(all, |a, b| a.and(&self.truths(b)))
+            }
+            // De Morgan holds in three-valued logic as well.
+            Node::Or(parts) => {
+                let none = Truths::all(Truth::always(true), self.blocks);
+                let parts = parts.iter();
+                parts.fold(none, |a, b| a.and(&self.truths(b).not())).not()
+            }
+            Node::Not(part) => self.truths(part).not(),
+        }
+    }
+}
+
+impl Truths {
+    fn all(truth: Truth, blocks: usize) -> Self {
+        let bits = |set| match set {
+            true => BooleanBuffer::new_set(blocks),
+            false => BooleanBuffer::new_unset(blocks),
+        };
+        Self {
+            t: bits(truth.may_be_true),
+            f: bits(truth.may_be_false),
+            unknown: bits(truth.may_be_unknown),
+        }
+    }
+
+    fn and(self, other: &Self) -> Self {
+        let unfalse = |truths: &Self| &truths.t | &truths.unknown;
+        let unknown = &(&self.unknown & &unfalse(other)) | &(&other.unknown & &unfalse(&self));
+        Self {
+            t: &self.t & &other.t,
+            f: &self.f | &other.f,
+            unknown,
+        }
+    }
+
+    fn not(self) -> Self {
+        Self {
+            t: self.f,
+            f: self.t,
+            unknown: self.unknown,
+        }
+    }
+}
+
+/// What the range index of a column says of each block.
+struct Bounds {
+    low: ArrayRef,
+    high: ArrayRef,
+    /// Blocks that may hold nulls, values, and NaN among them.
+    nulls: BooleanBuffer,
+    present: BooleanBuffer,
+    nan: BooleanBuffer,
+}
+
+impl Bounds {
+    /// `None` if the index holds what Arrow cannot, which then says nothing.
+    fn new(index: &RangeIndex, column: &FilterColumn, facts: &Facts) -> Option<Self> {
+        let blocks = index.len();
+        let rows = |i: usize| {
+            let start = (i as u64).saturating_mul(index.block_positions());
+            index.block_positions().min(index.positions() - start)
+        };
+        let is_empty = |i: usize| index.invalid(i) >= rows(i);
+        let filled = NullBuffer::new(BooleanBuffer::collect_bool(blocks, |i| !is_empty(i)));
+        let array = |bytes: &[u8]| {
+            let chunk = Chunk {
+                len: blocks,
+                nulls: Some(filled.clone()),
+                values: Values::Fixed {
+                    width: bytes.len().checked_div(blocks)?,
+                    data: Buffer::from(bytes),
+                },
+            };
+            leaf_array(chunk, column.leaf(), &column.value_type).ok()
+        };
+        let is_float = column.value_type.is_floating();
+        // Of floats, the invalid values may be null or NaN; below structs, others may be null.
+        let may_be_null = |i: usize| is_float || column.depth > 0 || index.invalid(i) > 0;
+        let may_be_nan = |i: usize| is_float && facts.may_be_nan && index.invalid(i) > 0;
+        let nan = BooleanBuffer::collect_bool(blocks, may_be_nan);
+        Some(Self {
+            low: outer_zeros(array(index.minimums())?, -0.0),
+            high: outer_zeros(array(index.maximums())?, 0.0),
+            nulls: BooleanBuffer::collect_bool(blocks, |i| facts.may_be_null && may_be_null(i)),
+            present: filled.inner() | &nan,
+            nan,
+        })
+    }
+
+    /// The truths of a test in each block; `None` if ranges say nothing of it.
+    fn truths(&self, test: &Test) -> Result<Option<Truths>> {
+        let (t, f) = match test {
+            Test::IsNull => {
+                return Ok(Some(Truths {
+                    t: self.nulls.clone(),
+                    f: self.present.clone(),
+                    unknown: BooleanBuffer::new_unset(self.nulls.len()),
+                }));
+            }
+            Test::Compare(comparison, value) => {
+                // A NaN is beyond all numbers, on either side.
+                let less = &self.orders(Comparison::Lt, &self.low, value)? | &self.nan;
+                let greater = &self.orders(Comparison::Gt, &self.high, value)? | &self.nan;
+                let equal = self.may_equal(value, value)?;
+                let differs = &less | &greater;
+                match comparison {
+                    Comparison::Eq => (equal, differs),
+                    Comparison::NotEq => (differs, equal),
+                    Comparison::Lt => (less, &equal | &greater),
+                    Comparison::LtEq => (&less | &equal, greater),
+                    Comparison::Gt => (greater, &less | &equal),
+                    Comparison::GtEq => (&greater | &equal, less),
+                }
+            }
+            Test::In { values, has_null } if !has_null => {
+                let mut found = BooleanBuffer::new_unset(self.nulls.len());
+                let last = values.len() - 1;
+                if values.len() < MANY_MEMBERS {
+                    for i in 0..values.len() {
+                        let value = values.slice(i, 1);
+                        found = &found | &self.may_equal(&value, &value)?;
+                    }
+                } else {
+                    found = self.may_equal(&values.slice(0, 1), &values.slice(last, 1))?;
+                }
+                (found, self.present.clone())
+            }
+            _ => return Ok(None),
+        };
+        Ok(Some(Truths {
+            t: &t & &self.present,
+            f: &f & &self.present,
+            unknown: self.nulls.clone(),
+        }))
+    }
+
+    /// Blocks with a bound of that order to a value.
+    fn orders(
+        &self,
+        order: Comparison,
+        bounds: &ArrayRef,
+        value: &ArrayRef,
+    ) -> Result<BooleanBuffer> {
+        let (found, known) = Test::Compare(order, value.clone()).of(bounds)?.into_parts();
+        Ok(match known {
+            Some(known) => &found & known.inner(),
+            None => found,
+        })
+    }
+
+    /// Blocks that may hold a value from `first` to `last`.
+    fn may_equal(&self, first: &ArrayRef, last: &ArrayRef) -> Result<BooleanBuffer> {
+        let above = self.orders(Comparison::GtEq, &self.high, first)?;
+        let below = self.orders(Comparison::LtEq, &self.low, last)?;
+        let within = &above & &below;
+        Ok(match is_nan(first) || is_nan(last) {
+            true => &within | &self.nan,
+            false => within,
+        })
+    }
+}
+
+/// The index does not tell the zeros apart: a bound that is one becomes the outer one.
+fn outer_zeros(bounds: ArrayRef, zero: f32) -> ArrayRef {
+    match bounds.data_type() {
+        DataType::Float32 => {
+            let outer = |v: f32| if v == 0.0 { zero } else { v };
+            Arc::new(
+                bounds
+                    .as_primitive::<Float32Type>()
+                    .unary::<_, Float32Type>(outer),
+            )
+        }
+        DataType::Float64 => {
+            let outer = |v: f64| if v == 0.0 { f64::from(zero) } else { v };
+            Arc::new(
+                bounds
+                    .as_primitive::<Float64Type>()
+                    .unary::<_, Float64Type>(outer),
+            )
+        }
+        _ => bounds,
+    }
+}
+
+/// Whether a range index may narrow a test.
+fn is_narrowed(test: &Test) -> bool {
+    matches!(
+        test,
+        Test::IsNull
+            | Test::Compare(..)
+            | Test::In {
+                has_null: false,
+                ..
+            }
+    )
+}
+
+/// The ordinals of the columns whose range indexes may narrow the leaves below the nodes.
+pub(super) fn indexed_columns(bound: &Bound, nodes: &[Node]) -> Vec<usize> {
+    let mut columns = Vec::new();
+    let mut open: Vec<&Node> = nodes.iter().collect();
+    while let Some(node) = open.pop() {
+        match node {
+            Node::Leaf(leaf) => {
+                let leaf = &bound.leaves[*leaf];
+                if is_narrowed(&leaf.test) && bound.columns[leaf.column].value_type.is_primitive() {
+                    columns.push(leaf.column);
+                }
+            }
+            Node::And(parts) | Node::Or(parts) => open.extend(parts),
+            Node::Not(part) => open.push(part),
+            Node::Known(_) | Node::Function(_) => {}
+        }
+    }
+    columns.sort_unstable();
+    columns.dedup();
+    columns
+}

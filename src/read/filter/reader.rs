@@ -1,0 +1,293 @@
+//! Reads the rows that match, batch by batch.
+
+use super::super::fetch::{Fetched, drive};
+use super::super::metadata::{WINDOW, ready};
+use super::super::plan::{stripe_of, window_rows};
+use super::super::rows::RowFormat;
+use super::metrics::{Level, count};
+use super::output::{Output, Part, Pending, defeats_filter};
+use super::plan::{Filter, Outcome, StripePlan};
+use super::probe::Probe;
+use crate::buffer::Selection;
+use crate::error::{Error, Result};
+use arrow_array::RecordBatch;
+use std::collections::VecDeque;
+use std::ops::Range;
+use std::sync::Arc;
+
+/// Windows whose rows are tested at a time, at most, where bytes have to be fetched.
+const MOST_WINDOWS: u64 = 16;
+
+/// Reads the rows of a range that are selected and match, on the thread that asks for them.
+#[derive(Debug)]
+pub(in crate::read) struct FilteredReader {
+    format: RowFormat,
+    filter: Arc<Filter>,
+    /// The rows that are asked for, by number in the shard; `None` if all are.
+    selection: Option<Arc<Selection>>,
+    /// Rows of stripes that have not been opened yet.
+    rows: Range<u64>,
+    /// Whether batches may be joined of pieces.
+    joins: bool,
+    stripe: Option<OpenStripe>,
+    fetched: Fetched,
+}
+
+/// The stripe that is being read.
+#[derive(Debug)]
+struct OpenStripe {
+    plan: Arc<StripePlan>,
+    /// Rows that have not been tested yet, by number in the stripe.
+    rows: Range<u64>,
+    /// The rows that are asked for, by number in the stripe.
+    wanted: Option<Selection>,
+    probe: Probe,
+    output: Output,
+    /// Rows that have been tested, in pieces of a batch at most.
+    parts: VecDeque<Part>,
+    /// Rows that match and lie apart, until they make a batch.
+    pending: Pending,
+    /// Rows that are tested at a time.
+    chunk_rows: u64,
+    /// Rows whose bytes are fetched at a time.
+    window_rows: u64,
+}
+
+impl FilteredReader {
+    pub(in crate::read) fn new(
+        format: RowFormat,
+        filter: Arc<Filter>,
+        selection: Option<Arc<Selection>>,
+        rows: Range<u64>,
+    ) -> Self {
+        let mut columns = format.columns.iter();
+        Self {
+            joins: !columns.any(|column| defeats_filter(column.field.data_type())),
+            format,
+            filter,
+            selection,
+            rows,
+            stripe: None,
+            fetched: Fetched::default(),
+        }
+    }
+
+    /// Rows that have not been tested yet, and those that are known to match.
+    pub(in crate::read) fn remaining_rows(&self) -> u64 {
+        let open = self.stripe.as_ref().map_or(0, |stripe| {
+            let parts: u64 = stripe.parts.iter().map(|part| part.matches() as u64).sum();
+            stripe.rows.end - stripe.rows.start + parts + stripe.pending.len()
+        });
+        open + self.rows.end - self.rows.start
+    }
+
+    fn next_batch(&mut self) -> Result<Option<RecordBatch>> {
+        let batch_size = self.format.batch_size;
+        loop {
+            let Some(stripe) = &mut self.stripe else {
+                if self.rows.is_empty() {
+                    return Ok(None);
+                }
+                self.open_stripe()?;
+                continue;
+            };
+            match stripe.parts.pop_front() {
+                Some(part) if part.is_dense() => {
+                    if !stripe.pending.is_empty() {
+                        stripe.parts.push_front(part);
+                        return self.flush().map(Some);
+                    }
+                    return self.emit(part).map(Some);
+                }
+                Some(part) => {
+                    let reads_now = self.joins && stripe.pending.reads_now(&part);
+                    if !stripe.pending.fits(&part, reads_now, batch_size) {
+                        stripe.parts.push_front(part);
+                        return self.flush().map(Some);
+                    }
+                    if reads_now {
+                        self.read_part(&part)?;
+                    } else {
+                        stripe.pending.push(&part)?;
+                    }
+                }
+                None if !stripe.rows.is_empty() => self.test_rows()?,
+                None if !stripe.pending.is_empty() => return self.flush().map(Some),
+                None => self.stripe = None,
+            }
+        }
+    }
+
+    /// A batch of rows that lie apart.
+    fn flush(&mut self) -> Result<RecordBatch> {
+        let Some(stripe) = &mut self.stripe else {
+            return Err(Error::corrupt("no stripe is open"));
+        };
+        let OpenStripe {
+            output,
+            pending,
+            parts,
+            ..
+        } = stripe;
+        pending.join();
+        output.fetch(&self.format, pending, None, parts)?;
+        output.flush(&self.format, pending, &self.filter.counters)
+    }
+
+    /// Reads a part of which few rows match.
+    fn read_part(&mut self, part: &Part) -> Result<()> {
+        let Some(stripe) = &mut self.stripe else {
+            return Err(Error::corrupt("no stripe is open"));
+        };
+        let OpenStripe {
+            output,
+            pending,
+            parts,
+            ..
+        } = stripe;
+        output.fetch(&self.format, pending, Some(part), parts)?;
+        output.read_part(&self.format, part, pending, &self.filter.counters)
+    }
+
+    /// A batch of the rows of a part that match.
+    fn emit(&mut self, mut part: Part) -> Result<RecordBatch> {
+        let Some(stripe) = &mut self.stripe else {
+            return Err(Error::corrupt("no stripe is open"));
+        };
+        let OpenStripe {
+            output,
+            pending,
+            parts,
+            ..
+        } = stripe;
+        output.fetch(&self.format, pending, Some(&part), parts)?;
+        let batch = output.emit(&self.format, &mut part, &self.filter.counters)?;
+        if part.matches() > 0 {
+            parts.push_front(part);
+        }
+        Ok(batch)
+    }
+
+    /// Opens the next stripe, unless it is known to have no row that matches.
+    fn open_stripe(&mut self) -> Result<()> {
+        let (inner, filter) = (&self.format.shard.inner, &self.filter);
+        let row = self.rows.start;
+        self.fetched.clear();
+        let (plan, rows) = drive(&inner.artifacts, &mut self.fetched, |bench| {
+            let stripes = ready!(inner.stripes(bench));
+            let (ordinal, directory) = stripe_of(stripes, row)
+                .ok_or_else(|| Error::corrupt(format!("no stripe holds row {row}")))?;
+            let plan = ready!(filter.plan(inner, bench, ordinal, directory));
+            let first = directory.record_offset;
+            Ok(Some((plan, first..first + directory.total_record_count)))
+        })?;
+        self.fetched.clear();
+        let end = rows.end.min(self.rows.end);
+        self.rows.start = end;
+        let counters = &self.filter.counters;
+        let looked_at = end - row;
+        count(&counters.rows, looked_at);
+        match plan.outcome {
+            Outcome::None(level) => {
+                count(&counters.skipped_by(level).rows, looked_at);
+                return Ok(());
+            }
+            Outcome::All => count(&counters.rows_known_to_match, looked_at),
+            Outcome::Some(_) => {}
+        }
+        let first = rows.start;
+        let mut wanted = self.selection.as_ref().map(|wanted| {
+            let inside = wanted.within(&(row..end));
+            let local = inside.ranges().iter();
+            local
+                .map(|r| r.start - first..r.end - first)
+                .collect::<Selection>()
+        });
+        if let Some(indexed) = &plan.rows {
+            let inside = indexed.within(&(row - first..end - first));
+            let skipped = &counters.skipped_by(Level::RangeIndexes).rows;
+            count(skipped, looked_at - inside.len());
+            wanted = Some(match wanted {
+                Some(wanted) => wanted.intersection(&inside),
+                None => inside,
+            });
+        }
+        if wanted.as_ref().is_some_and(Selection::is_empty) {
+            return Ok(());
+        }
+        let total = rows.end - rows.start;
+        let output = Output::new(plan.fields.stripe, first, total);
+        let fetch_bytes = inner.artifacts.options().fetch_bytes();
+        let window = window_rows(&plan.fields, total, fetch_bytes).min(MOST_WINDOWS * WINDOW);
+        self.stripe = Some(OpenStripe {
+            probe: Probe::new(&self.filter, &plan, &self.format),
+            plan,
+            rows: row - first..end - first,
+            wanted,
+            output,
+            parts: VecDeque::new(),
+            pending: Pending::new(self.format.columns.len()),
+            chunk_rows: self.format.batch_size,
+            window_rows: window,
+        });
+        Ok(())
+    }
+
+    /// Tests the next rows of the stripe.
+    fn test_rows(&mut self) -> Result<()> {
+        let Some(stripe) = &mut self.stripe else {
+            return Ok(());
+        };
+        let next = match &stripe.wanted {
+            None => Some(stripe.rows.start),
+            Some(wanted) => wanted.next_from(stripe.rows.start),
+        };
+        let start = next.unwrap_or(stripe.rows.end).min(stripe.rows.end);
+        // What is in memory is tested and read chunk by chunk.
+        let most = match stripe.plan.fields.are_resident() {
+            true => stripe.chunk_rows,
+            false => stripe.window_rows.max(stripe.chunk_rows),
+        };
+        let border = |from: u64, rows: u64| match rows % WINDOW {
+            0 => (from / rows + 1) * rows,
+            _ => from.saturating_add(rows),
+        };
+        let end = border(start, most).min(stripe.rows.end);
+        stripe.rows.start = end;
+        let mut chunks = Vec::new();
+        let mut from = start;
+        while from < end {
+            let to = border(from, stripe.chunk_rows).min(end);
+            chunks.push(Part::new(from..to, stripe.wanted.as_ref())?);
+            from = to;
+        }
+        stripe
+            .probe
+            .test(&self.format, &self.filter, &stripe.plan, &mut chunks)?;
+        // Where few rows match, larger pieces cost less.
+        let matches: u64 = chunks.iter().map(|chunk| chunk.matches() as u64).sum();
+        let is_sparse = matches.saturating_mul(32) < end - start;
+        stripe.chunk_rows = match is_sparse && stripe.probe.may_grow() {
+            true => self.format.batch_size.max(WINDOW),
+            false => self.format.batch_size,
+        };
+        for chunk in chunks {
+            chunk.split(self.format.batch_size, &mut stripe.parts);
+        }
+        Ok(())
+    }
+}
+
+impl Iterator for FilteredReader {
+    type Item = Result<RecordBatch>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let next = self.next_batch();
+        if next.is_err() {
+            // What comes after a damaged place is not the next rows.
+            self.rows.start = self.rows.end;
+            self.stripe = None;
+        }
+        next.transpose()
+    }
+}

@@ -1,0 +1,363 @@
+//! Predicates on the columns of a shard: paths resolved, literals in the columns' types.
+
+use super::evaluate::Truth;
+use super::place::{Place, place};
+use super::{Comparison, Expr, Function, Literal, Predicate};
+use crate::error::{Error, ErrorKind, Result, Within};
+use crate::format::DataType as Stored;
+use crate::read::columns::Column;
+use crate::read::fetch::Bench;
+use crate::read::metadata::{Metadata, ready};
+use crate::read::projection::Projection;
+use arrow_array::{Array, ArrayRef};
+use arrow_ord::ord::make_comparator;
+use arrow_schema::{DataType, Field, FieldRef, Schema, SchemaRef, SortOptions};
+use arrow_select::concat::concat;
+use arrow_select::take::take;
+use std::cmp::Ordering;
+use std::sync::Arc;
+
+/// A predicate that is ready for the rows of a shard.
+#[derive(Debug, Default)]
+pub(in crate::read) struct Bound {
+    /// The columns that it looks at.
+    pub(in crate::read) columns: Vec<FilterColumn>,
+    /// The tests of single columns that it consists of.
+    pub(in crate::read) leaves: Vec<Leaf>,
+    pub(in crate::read) functions: Vec<BoundFunction>,
+    /// Rows match where all of these are true.
+    pub(in crate::read) conjuncts: Vec<Node>,
+}
+
+/// A column, or a member of structs, that a predicate looks at.
+#[derive(Debug, Clone)]
+pub(in crate::read) struct FilterColumn {
+    path: String,
+    /// The column, cut down to the member, in the types that it is read in.
+    pub(in crate::read) column: Column,
+    /// Number of structs around the member.
+    pub(in crate::read) depth: usize,
+    /// The type of the member's values.
+    pub(in crate::read) value_type: DataType,
+    /// Whether only tests look at it, which take dictionaries as well.
+    pub(in crate::read) is_tested: bool,
+}
+
+impl FilterColumn {
+    /// The stored node of the member.
+    pub(in crate::read) fn leaf(&self) -> &Stored {
+        self.nodes().last().unwrap_or(&self.column.node)
+    }
+
+    /// The stored nodes of the structs around the member, outermost first, and its own.
+    pub(in crate::read) fn nodes(&self) -> impl Iterator<Item = &Stored> {
+        let first = Some(&self.column.node);
+        std::iter::successors(first, |node| node.children.first()).take(self.depth + 1)
+    }
+
+    /// The column with another type of the member's values.
+    pub(in crate::read) fn with_value_type(&self, value_type: &DataType) -> Column {
+        Column {
+            field: with_leaf(&self.column.field, self.depth, value_type),
+            node: self.column.node.clone(),
+        }
+    }
+}
+
+fn with_leaf(field: &Field, depth: usize, value_type: &DataType) -> Field {
+    let data_type = match (field.data_type(), depth) {
+        (DataType::Struct(members), 1..) => {
+            let members = members.iter();
+            let member = |member: &FieldRef| with_leaf(member, depth - 1, value_type);
+            DataType::Struct(members.map(member).collect())
+        }
+        _ => value_type.clone(),
+    };
+    field.clone().with_data_type(data_type)
+}
+
+/// A test of the values of one column.
+#[derive(Debug, Clone)]
+pub(in crate::read) struct Leaf {
+    /// Ordinal of the column.
+    pub(in crate::read) column: usize,
+    pub(in crate::read) test: Test,
+}
+
+/// A test of values. Except for `IsNull`, it is unknown for nulls.
+#[derive(Debug, Clone)]
+pub(in crate::read) enum Test {
+    IsNull,
+    /// Unknown for all.
+    Unknown,
+    /// The same for all that are not null.
+    Present(bool),
+    /// Against one value of the column's type.
+    Compare(Comparison, ArrayRef),
+    /// Whether it is one of the values, which are sorted, distinct and of the column's type. With
+    /// a null among them, it is unknown whether others are not.
+    In {
+        values: ArrayRef,
+        has_null: bool,
+    },
+    StartsWith(Vec<u8>),
+}
+
+/// A function of columns.
+#[derive(Debug)]
+pub(in crate::read) struct BoundFunction {
+    /// Ordinals of the columns.
+    pub(in crate::read) columns: Vec<usize>,
+    pub(in crate::read) schema: SchemaRef,
+    pub(in crate::read) function: Function,
+}
+
+/// A predicate over leaves and functions, by ordinal.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(in crate::read) enum Node {
+    /// What is known without looking at values: exactly one truth value.
+    Known(Truth),
+    Leaf(usize),
+    Function(usize),
+    And(Vec<Node>),
+    Or(Vec<Node>),
+    Not(Box<Node>),
+}
+
+impl Bound {
+    /// Looks up the columns of a predicate, and brings its literals into their types.
+    pub(in crate::read) fn load(
+        metadata: &Metadata,
+        bench: &Bench<'_>,
+        predicate: &Predicate,
+    ) -> Result<Option<Self>> {
+        let mut binder = Binder {
+            metadata,
+            bench,
+            bound: Self::default(),
+        };
+        let root = binder.node(&predicate.0);
+        let root = ready!(root.within(|| format!("filter `{predicate}`")));
+        let mut bound = binder.bound;
+        bound.conjuncts = match root {
+            Node::And(parts) => parts,
+            root => vec![root],
+        };
+        Ok(Some(bound))
+    }
+}
+
+struct Binder<'a> {
+    metadata: &'a Metadata,
+    bench: &'a Bench<'a>,
+    bound: Bound,
+}
+
+impl Binder<'_> {
+    fn node(&mut self, expr: &Expr) -> Result<Option<Node>> {
+        let (path, test) = match expr {
+            Expr::And(parts) => return Ok(self.nodes(parts)?.map(Node::And)),
+            Expr::Or(parts) => return Ok(self.nodes(parts)?.map(Node::Or)),
+            Expr::Not(part) => {
+                return Ok(self.node(part)?.map(|part| Node::Not(Box::new(part))));
+            }
+            Expr::Function(function) => return self.function(function),
+            Expr::IsNull(path) => (path, Ok(Test::IsNull)),
+            Expr::Compare(path, comparison, literal) => {
+                let column = ready!(self.column(path, true));
+                let value_type = &self.bound.columns[column].value_type;
+                (path, compare(*comparison, literal, value_type))
+            }
+            Expr::In(path, literals) => {
+                let column = ready!(self.column(path, true));
+                (
+                    path,
+                    is_in(literals, &self.bound.columns[column].value_type),
+                )
+            }
+            Expr::StartsWith(path, prefix) => {
+                let column = ready!(self.column(path, true));
+                let value_type = &self.bound.columns[column].value_type;
+                (path, starts_with(prefix, value_type))
+            }
+        };
+        let test = test.within(|| format!("column `{path}`"))?;
+        let column = ready!(self.column(path, true));
+        self.bound.leaves.push(Leaf { column, test });
+        Ok(Some(Node::Leaf(self.bound.leaves.len() - 1)))
+    }
+
+    fn nodes(&mut self, parts: &[Expr]) -> Result<Option<Vec<Node>>> {
+        let mut nodes = Vec::with_capacity(parts.len());
+        for part in parts {
+            nodes.push(ready!(self.node(part)));
+        }
+        Ok(Some(nodes))
+    }
+
+    fn function(&mut self, function: &Function) -> Result<Option<Node>> {
+        let mut columns = Vec::with_capacity(function.paths.len());
+        let mut fields = Vec::with_capacity(function.paths.len());
+        for path in &function.paths {
+            let column = ready!(self.column(path, false));
+            let value_type = self.bound.columns[column].value_type.clone();
+            fields.push(Field::new(path, value_type, true));
+            columns.push(column);
+        }
+        self.bound.functions.push(BoundFunction {
+            columns,
+            schema: Arc::new(Schema::new(fields)),
+            function: function.clone(),
+        });
+        Ok(Some(Node::Function(self.bound.functions.len() - 1)))
+    }
+
+    /// The ordinal of the column with a path. Columns that are tested are read without the
+    /// dictionaries and runs of their Arrow types.
+    fn column(&mut self, path: &str, is_tested: bool) -> Result<Option<usize>> {
+        let known = &self.bound.columns;
+        let same = |column: &FilterColumn| column.path == path && column.is_tested == is_tested;
+        if let Some(ordinal) = known.iter().position(same) {
+            return Ok(Some(ordinal));
+        }
+        let projection = Projection::Paths(vec![path.to_owned()]);
+        let columns = ready!(self.metadata.columns(self.bench, &projection));
+        let [column] = columns.as_slice() else {
+            return Err(Error::invalid(format!("`{path}` is not one column")));
+        };
+        // The names that follow that of the column in the path.
+        let below = path.get(column.field.name().len()..).unwrap_or_default();
+        let depth = below.matches('.').count();
+        let value_type = member_type(&column.field, depth).ok_or_else(|| {
+            Error::new(
+                ErrorKind::SchemaMismatch,
+                format!(
+                    "`{path}` has no single value per row: it leads through a list, map or union \
+                     in column `{}` of type {}",
+                    column.field.name(),
+                    column.field.data_type()
+                ),
+            )
+        })?;
+        if depth > 0 && matches!(plain(value_type), DataType::Union(..)) {
+            return Err(Error::new(
+                ErrorKind::SchemaMismatch,
+                format!("`{path}` is a union, which cannot be null where the struct around it is"),
+            ));
+        }
+        let value_type = match is_tested {
+            true => plain(value_type).clone(),
+            false => value_type.clone(),
+        };
+        let mut column = FilterColumn {
+            path: path.to_owned(),
+            column: column.clone(),
+            depth,
+            value_type,
+            is_tested,
+        };
+        column.column = column.with_value_type(&column.value_type);
+        self.bound.columns.push(column);
+        Ok(Some(self.bound.columns.len() - 1))
+    }
+}
+
+/// The type of a member below `depth` structs of one member each.
+fn member_type(field: &Field, depth: usize) -> Option<&DataType> {
+    match (field.data_type(), depth) {
+        (data_type, 0) => Some(data_type),
+        (DataType::Struct(members), _) => match members.as_ref() {
+            [member] => member_type(member, depth - 1),
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
+/// The type of the values of dictionaries and runs.
+fn plain(data_type: &DataType) -> &DataType {
+    match data_type {
+        DataType::Dictionary(_, values) => plain(values),
+        DataType::RunEndEncoded(_, values) => plain(values.data_type()),
+        data_type => data_type,
+    }
+}
+
+/// Whether values of the type can be compared at all.
+fn check_comparable(data_type: &DataType) -> Result<()> {
+    if data_type.is_nested() {
+        return Err(Error::new(
+            ErrorKind::SchemaMismatch,
+            format!(
+                "values of type {data_type} cannot be compared; test them for nulls, or a member \
+                 of them"
+            ),
+        ));
+    }
+    Ok(())
+}
+
+fn compare(comparison: Comparison, literal: &Literal, data_type: &DataType) -> Result<Test> {
+    check_comparable(data_type)?;
+    if literal.is_null() || data_type.is_null() {
+        return Ok(Test::Unknown);
+    }
+    use Comparison::{Eq, Gt, GtEq, Lt, LtEq, NotEq};
+    let above = matches!(comparison, NotEq | Gt | GtEq);
+    let below = matches!(comparison, NotEq | Lt | LtEq);
+    Ok(match (place(literal.array(), data_type)?, comparison) {
+        (Place::At(value), comparison) => Test::Compare(comparison, value),
+        (Place::After(_), Eq) => Test::Present(false),
+        (Place::After(_), NotEq) => Test::Present(true),
+        (Place::After(value), Lt | LtEq) => Test::Compare(LtEq, value),
+        (Place::After(value), Gt | GtEq) => Test::Compare(Gt, value),
+        (Place::BelowAll, _) => Test::Present(above),
+        (Place::AboveAll, _) => Test::Present(below),
+    })
+}
+
+fn is_in(literals: &[Literal], data_type: &DataType) -> Result<Test> {
+    check_comparable(data_type)?;
+    if data_type.is_null() {
+        return Ok(Test::Unknown);
+    }
+    let mut values: Vec<ArrayRef> = Vec::new();
+    let mut has_null = false;
+    for literal in literals {
+        if literal.is_null() {
+            has_null = true;
+        } else if let Place::At(value) = place(literal.array(), data_type)? {
+            values.push(value);
+        }
+    }
+    if values.is_empty() {
+        return Ok(match has_null {
+            true => Test::Unknown,
+            false => Test::Present(false),
+        });
+    }
+    let values: Vec<&dyn Array> = values.iter().map(AsRef::as_ref).collect();
+    let all = concat(&values)?;
+    let compare = make_comparator(&all, &all, SortOptions::default())?;
+    let mut order: Vec<usize> = (0..all.len()).collect();
+    order.sort_by(|&a, &b| compare(a, b));
+    order.dedup_by(|a, b| compare(*a, *b) == Ordering::Equal);
+    let order = arrow_array::UInt64Array::from_iter_values(order.iter().map(|&i| i as u64));
+    let values = take(&all, &order, None)?;
+    Ok(Test::In { values, has_null })
+}
+
+fn starts_with(prefix: &[u8], data_type: &DataType) -> Result<Test> {
+    check_comparable(data_type)?;
+    let is_fixed = matches!(data_type, DataType::FixedSizeBinary(_));
+    match data_type {
+        DataType::Null => Ok(Test::Unknown),
+        _ if is_fixed || data_type.is_string() || data_type.is_binary() => {
+            Ok(Test::StartsWith(prefix.to_vec()))
+        }
+        _ => Err(Error::new(
+            ErrorKind::SchemaMismatch,
+            format!("values of type {data_type} have no prefix"),
+        )),
+    }
+}

@@ -1,0 +1,285 @@
+//! Predicates: which rows a scan gives.
+
+mod bind;
+mod evaluate;
+mod literal;
+mod place;
+#[cfg(test)]
+mod tests;
+
+pub use literal::{Literal, lit};
+
+pub(super) use bind::{Bound, FilterColumn, Leaf, Node, Test};
+pub(super) use evaluate::{Rows, Truth, member};
+pub(super) use place::bytes as bytes_of;
+
+use arrow_array::{BooleanArray, RecordBatch};
+use arrow_schema::ArrowError;
+use std::fmt;
+use std::ops::{BitAnd, BitOr, Not};
+use std::sync::Arc;
+
+/// A column, or a member of a struct in it, by path as in a
+/// [`Projection`](super::Projection): `"a"`, `"b.c"`. A member of a null struct is null.
+///
+/// ```
+/// use arrow_shard::read::{col, lit};
+/// let filter = col("a.b").gt(5).and(col("c").is_in(["x", "y"])).or(col("d").is_null());
+/// assert_eq!(filter.to_string(), "a.b > 5 AND c IN (x, y) OR d IS NULL");
+/// ```
+pub fn col(path: impl Into<String>) -> ColumnRef {
+    ColumnRef { path: path.into() }
+}
+
+/// A column of a [`Predicate`]; made by [`col`].
+#[derive(Debug, Clone)]
+pub struct ColumnRef {
+    path: String,
+}
+
+/// How a value is compared with a literal.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Comparison {
+    Eq,
+    NotEq,
+    Lt,
+    LtEq,
+    Gt,
+    GtEq,
+}
+
+impl ColumnRef {
+    fn compare(self, comparison: Comparison, literal: impl Into<Literal>) -> Predicate {
+        Predicate(Expr::Compare(self.path, comparison, literal.into()))
+    }
+
+    /// Rows whose value equals the literal.
+    #[must_use]
+    pub fn eq(self, literal: impl Into<Literal>) -> Predicate {
+        self.compare(Comparison::Eq, literal)
+    }
+
+    /// Rows whose value differs from the literal.
+    #[must_use]
+    pub fn not_eq(self, literal: impl Into<Literal>) -> Predicate {
+        self.compare(Comparison::NotEq, literal)
+    }
+
+    /// Rows whose value is less than the literal.
+    #[must_use]
+    pub fn lt(self, literal: impl Into<Literal>) -> Predicate {
+        self.compare(Comparison::Lt, literal)
+    }
+
+    /// Rows whose value is the literal or less.
+    #[must_use]
+    pub fn lt_eq(self, literal: impl Into<Literal>) -> Predicate {
+        self.compare(Comparison::LtEq, literal)
+    }
+
+    /// Rows whose value is greater than the literal.
+    #[must_use]
+    pub fn gt(self, literal: impl Into<Literal>) -> Predicate {
+        self.compare(Comparison::Gt, literal)
+    }
+
+    /// Rows whose value is the literal or greater.
+    #[must_use]
+    pub fn gt_eq(self, literal: impl Into<Literal>) -> Predicate {
+        self.compare(Comparison::GtEq, literal)
+    }
+
+    /// Rows whose value is one of the two literals or between them.
+    #[must_use]
+    pub fn between(self, low: impl Into<Literal>, high: impl Into<Literal>) -> Predicate {
+        self.clone().gt_eq(low).and(self.lt_eq(high))
+    }
+
+    /// Rows whose value is one of the literals.
+    #[must_use]
+    pub fn is_in(self, literals: impl IntoIterator<Item = impl Into<Literal>>) -> Predicate {
+        let literals = literals.into_iter().map(Into::into).collect();
+        Predicate(Expr::In(self.path, literals))
+    }
+
+    /// Rows whose value is null.
+    #[must_use]
+    pub fn is_null(self) -> Predicate {
+        Predicate(Expr::IsNull(self.path))
+    }
+
+    /// Rows whose value is not null.
+    #[must_use]
+    pub fn is_not_null(self) -> Predicate {
+        !self.is_null()
+    }
+
+    /// Rows whose text, or whose bytes, begin with the prefix.
+    #[must_use]
+    pub fn starts_with(self, prefix: impl AsRef<[u8]>) -> Predicate {
+        Predicate(Expr::StartsWith(self.path, prefix.as_ref().to_vec()))
+    }
+}
+
+/// A test of the rows of a shard, for [`ScanBuilder::with_filter`](super::ScanBuilder::with_filter):
+/// comparisons of [columns](col) with [literals](lit), joined by `and`, `or` and `not`.
+///
+/// The logic is SQL's, of three values: a comparison with a null is unknown, and a row matches where
+/// the predicate is true. Values are compared in the types of [`Shard::schema`](crate::Shard::schema),
+/// whatever schema is asked for, as the kernels of `arrow-ord` do: floats in total order, in which
+/// NaN is above infinity and `-0.0` below `0.0`; text and bytes by their bytes.
+#[derive(Debug, Clone)]
+pub struct Predicate(Expr);
+
+#[derive(Debug, Clone)]
+enum Expr {
+    Compare(String, Comparison, Literal),
+    In(String, Vec<Literal>),
+    IsNull(String),
+    StartsWith(String, Vec<u8>),
+    Function(Function),
+    And(Vec<Expr>),
+    Or(Vec<Expr>),
+    Not(Box<Expr>),
+}
+
+type BatchFn = dyn Fn(&RecordBatch) -> Result<BooleanArray, ArrowError> + Send + Sync;
+
+/// A function of some columns.
+#[derive(Clone)]
+pub(super) struct Function {
+    pub(super) paths: Vec<String>,
+    pub(super) function: Arc<BatchFn>,
+}
+
+impl fmt::Debug for Function {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Function").field(&self.paths).finish()
+    }
+}
+
+impl Predicate {
+    /// A function of the columns with these paths. It is given batches of rows with one column per
+    /// path, named by it, and tells for every row whether it matches; null is unknown. It is not
+    /// asked about rows that another part of a conjunction has ruled out.
+    pub fn from_fn<F>(paths: impl IntoIterator<Item = impl Into<String>>, function: F) -> Self
+    where
+        F: Fn(&RecordBatch) -> Result<BooleanArray, ArrowError> + Send + Sync + 'static,
+    {
+        let paths = paths.into_iter().map(Into::into).collect();
+        let function = Arc::new(function);
+        Self(Expr::Function(Function { paths, function }))
+    }
+
+    /// Rows that match both.
+    #[must_use]
+    pub fn and(self, other: Self) -> Self {
+        let parts = [self.0, other.0].into_iter().flat_map(|part| match part {
+            Expr::And(parts) => parts,
+            part => vec![part],
+        });
+        Self(Expr::And(parts.collect()))
+    }
+
+    /// Rows that match either.
+    #[must_use]
+    pub fn or(self, other: Self) -> Self {
+        let parts = [self.0, other.0].into_iter().flat_map(|part| match part {
+            Expr::Or(parts) => parts,
+            part => vec![part],
+        });
+        Self(Expr::Or(parts.collect()))
+    }
+
+    /// Rows for which the predicate is false, not unknown.
+    #[must_use]
+    #[expect(clippy::should_implement_trait, reason = "it does, as `!` as well")]
+    pub fn not(self) -> Self {
+        Self(Expr::Not(Box::new(self.0)))
+    }
+}
+
+impl Not for Predicate {
+    type Output = Self;
+
+    fn not(self) -> Self {
+        Self::not(self)
+    }
+}
+
+impl BitAnd for Predicate {
+    type Output = Self;
+
+    fn bitand(self, other: Self) -> Self {
+        self.and(other)
+    }
+}
+
+impl BitOr for Predicate {
+    type Output = Self;
+
+    fn bitor(self, other: Self) -> Self {
+        self.or(other)
+    }
+}
+
+impl fmt::Display for Comparison {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Eq => "=",
+            Self::NotEq => "<>",
+            Self::Lt => "<",
+            Self::LtEq => "<=",
+            Self::Gt => ">",
+            Self::GtEq => ">=",
+        })
+    }
+}
+
+impl fmt::Display for Predicate {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+impl fmt::Display for Expr {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Compare(path, comparison, literal) => {
+                write!(f, "{path} {comparison} {literal}")
+            }
+            Self::In(path, literals) => {
+                let literals: Vec<String> = literals.iter().map(Literal::to_string).collect();
+                write!(f, "{path} IN ({})", literals.join(", "))
+            }
+            Self::IsNull(path) => write!(f, "{path} IS NULL"),
+            Self::StartsWith(path, prefix) => {
+                write!(f, "{path} LIKE {}%", String::from_utf8_lossy(prefix))
+            }
+            Self::Function(function) => write!(f, "function({})", function.paths.join(", ")),
+            Self::And(parts) => join(f, parts, " AND ", |part| matches!(part, Self::Or(_))),
+            Self::Or(parts) => join(f, parts, " OR ", |_| false),
+            Self::Not(part) => match part.as_ref() {
+                Self::IsNull(path) => write!(f, "{path} IS NOT NULL"),
+                part => write!(f, "NOT ({part})"),
+            },
+        }
+    }
+}
+
+fn join(
+    f: &mut fmt::Formatter<'_>,
+    parts: &[Expr],
+    word: &str,
+    in_parentheses: impl Fn(&Expr) -> bool,
+) -> fmt::Result {
+    for (i, part) in parts.iter().enumerate() {
+        let word = if i == 0 { "" } else { word };
+        if in_parentheses(part) {
+            write!(f, "{word}({part})")?;
+        } else {
+            write!(f, "{word}{part}")?;
+        }
+    }
+    Ok(())
+}

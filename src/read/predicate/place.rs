@@ -1,0 +1,451 @@
+//! Where a literal of any type lies among the values of another type.
+
+use crate::error::{Error, ErrorKind, Result};
+use arrow_array::cast::AsArray;
+use arrow_array::types::{Float16Type, Float32Type, Float64Type};
+use arrow_array::{Array, ArrayRef, BinaryArray, PrimitiveArray, make_array};
+use arrow_array::{FixedSizeBinaryArray, Float64Array};
+use arrow_buffer::{Buffer, i256};
+use arrow_cast::{CastOptions, cast_with_options};
+use arrow_data::ArrayData;
+use arrow_schema::{DataType, TimeUnit};
+use half::f16;
+use std::cmp::Ordering;
+use std::sync::Arc;
+
+/// The place of a literal among the values of a type. Values are arrays of one element.
+#[derive(Debug, Clone)]
+pub(super) enum Place {
+    /// The literal is this value.
+    At(ArrayRef),
+    /// The literal is greater than this value, and less than every greater one.
+    After(ArrayRef),
+    /// The literal is less than every value.
+    BelowAll,
+    /// The literal is greater than every value.
+    AboveAll,
+}
+
+/// What exact values of several types can be compared as.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Family {
+    Number,
+    Instant { zoned: bool },
+    Time,
+    Duration,
+}
+
+/// A type whose values are the multiples of `step * 10^-scale`, in numbers or seconds.
+#[derive(Debug, Clone, Copy)]
+struct Grid {
+    family: Family,
+    scale: i32,
+    step: i64,
+}
+
+impl Grid {
+    fn of(data_type: &DataType) -> Option<Self> {
+        use DataType::{
+            Date32, Date64, Decimal32, Decimal64, Decimal128, Decimal256, Duration, Time32, Time64,
+            Timestamp,
+        };
+        let (family, scale, step) = match data_type {
+            integer if integer.is_integer() => (Family::Number, 0, 1),
+            Decimal32(_, scale)
+            | Decimal64(_, scale)
+            | Decimal128(_, scale)
+            | Decimal256(_, scale) => (Family::Number, i32::from(*scale), 1),
+            Timestamp(unit, zone) => {
+                let zoned = zone.is_some();
+                (Family::Instant { zoned }, digits(*unit), 1)
+            }
+            Date32 => (Family::Instant { zoned: false }, 0, 86_400),
+            Date64 => (Family::Instant { zoned: false }, 3, 1),
+            Time32(unit) | Time64(unit) => (Family::Time, digits(*unit), 1),
+            Duration(unit) => (Family::Duration, digits(*unit), 1),
+            _ => return None,
+        };
+        Some(Self {
+            family,
+            scale,
+            step,
+        })
+    }
+}
+
+/// Decimal digits of the fractions of a second.
+fn digits(unit: TimeUnit) -> i32 {
+    match unit {
+        TimeUnit::Second => 0,
+        TimeUnit::Millisecond => 3,
+        TimeUnit::Microsecond => 6,
+        TimeUnit::Nanosecond => 9,
+    }
+}
+
+/// A literal as `value * 10^-scale`.
+#[derive(Debug, Clone, Copy)]
+struct Exact {
+    family: Family,
+    value: i256,
+    scale: i32,
+}
+
+impl Exact {
+    fn of(literal: &ArrayRef) -> Option<Self> {
+        let Grid {
+            family,
+            scale,
+            step,
+        } = Grid::of(literal.data_type())?;
+        let value = integer(literal)?.checked_mul(i256::from(step))?;
+        Some(Self {
+            family,
+            value,
+            scale,
+        })
+    }
+}
+
+/// The place of a literal that is not null among the values of a type, which is neither nested nor
+/// a dictionary nor runs.
+///
+/// # Errors
+/// [`SchemaMismatch`](ErrorKind::SchemaMismatch) if values of the types cannot be compared.
+pub(super) fn place(literal: &ArrayRef, data_type: &DataType) -> Result<Place> {
+    let incompatible = || {
+        let advice = match (literal.data_type().is_floating(), data_type.is_decimal()) {
+            (true, true) => "; compare decimals with integers, decimals or text",
+            _ => "",
+        };
+        Error::new(
+            ErrorKind::SchemaMismatch,
+            format!(
+                "a column of type {data_type} cannot be compared with a literal of type {}{advice}",
+                literal.data_type()
+            ),
+        )
+    };
+    let text = text(literal);
+    if data_type.is_string() {
+        let text = text.ok_or_else(incompatible)?;
+        return binary(text.as_bytes(), data_type).map(Place::At);
+    }
+    if let DataType::FixedSizeBinary(size) = data_type {
+        let bytes = bytes(literal).ok_or_else(incompatible)?;
+        return among_fixed(&bytes, *size);
+    }
+    if data_type.is_binary() {
+        let bytes = bytes(literal).ok_or_else(incompatible)?;
+        return binary(&bytes, data_type).map(Place::At);
+    }
+    if data_type.is_floating() {
+        return match (double(literal), Exact::of(literal)) {
+            (Some(double), _) => among_floats(double, |v| v.total_cmp(&double), data_type),
+            (_, Some(exact)) if exact.family == Family::Number && exact.scale == 0 => {
+                let text = exact.value.to_string();
+                let nearest = text.parse().map_err(|_| incompatible())?;
+                among_floats(nearest, |v| compare_integer(v, exact.value), data_type)
+            }
+            _ => Err(incompatible()),
+        };
+    }
+    let Some(grid) = Grid::of(data_type) else {
+        return match literal.data_type() == data_type {
+            true => Ok(Place::At(literal.clone())),
+            false => Err(incompatible()),
+        };
+    };
+    if let (Some(double), true) = (double(literal), data_type.is_integer()) {
+        return among_integers(double, data_type);
+    }
+    let is_read =
+        data_type.is_decimal() || !matches!(grid.family, Family::Number | Family::Duration);
+    let exact = match text.filter(|_| is_read) {
+        Some(text) => parse(&text, literal, data_type, grid).ok_or_else(|| {
+            let message = format!("`{text}` cannot be read as a value of type {data_type}");
+            Error::new(ErrorKind::SchemaMismatch, message)
+        })?,
+        None => Exact::of(literal).ok_or_else(incompatible)?,
+    };
+    if exact.family != grid.family {
+        return Err(incompatible());
+    }
+    on_grid(exact, grid, data_type)
+}
+
+/// The greatest value of the type that is not above the literal.
+fn on_grid(exact: Exact, grid: Grid, data_type: &DataType) -> Result<Place> {
+    let outside = match exact.value.is_negative() {
+        true => Place::BelowAll,
+        false => Place::AboveAll,
+    };
+    let shift = i64::from(grid.scale) - i64::from(exact.scale);
+    let Some(power) = ten_to(shift.unsigned_abs()) else {
+        // Beyond all values, or between zero and its neighbour.
+        return match (exact.value == i256::ZERO, shift > 0) {
+            (true, _) => found(i256::ZERO, false, outside, data_type),
+            (false, true) => Ok(outside),
+            (false, false) => {
+                let below = i256::from(-i64::from(exact.value.is_negative()));
+                found(below, true, outside, data_type)
+            }
+        };
+    };
+    let step = i256::from(grid.step);
+    let parts = match shift >= 0 {
+        true => exact.value.checked_mul(power).map(|value| (value, step)),
+        false => power
+            .checked_mul(step)
+            .map(|divisor| (exact.value, divisor)),
+    };
+    let Some((value, divisor)) = parts else {
+        return Ok(outside);
+    };
+    let quotient = value.wrapping_div(divisor);
+    let rest = value.wrapping_rem(divisor);
+    let floor = match rest.is_negative() {
+        true => quotient.wrapping_sub(i256::ONE),
+        false => quotient,
+    };
+    found(floor, rest != i256::ZERO, outside, data_type)
+}
+
+fn found(value: i256, after: bool, outside: Place, data_type: &DataType) -> Result<Place> {
+    Ok(match (scalar(value, data_type)?, after) {
+        (Some(scalar), false) => Place::At(scalar),
+        (Some(scalar), true) => Place::After(scalar),
+        (None, _) => outside,
+    })
+}
+
+fn ten_to(power: u64) -> Option<i256> {
+    i256::from(10i64).checked_pow(u32::try_from(power).ok()?)
+}
+
+/// The value of an array of one integer, decimal or time.
+fn integer(array: &ArrayRef) -> Option<i256> {
+    let width = array.data_type().primitive_width()?;
+    let data = array.to_data();
+    let start = data.offset().checked_mul(width)?;
+    let stored = data.buffers().first()?.get(start..start + width)?;
+    let negative = !array.data_type().is_unsigned_integer() && stored[width - 1] & 0x80 != 0;
+    let mut wide = [if negative { 0xFF } else { 0 }; 32];
+    wide[..width].copy_from_slice(stored);
+    Some(i256::from_le_bytes(wide))
+}
+
+/// An array of one integer, decimal or time; `None` if the type cannot hold it.
+fn scalar(value: i256, data_type: &DataType) -> Result<Option<ArrayRef>> {
+    let width = data_type.primitive_width().unwrap_or(0);
+    let wide = value.to_le_bytes();
+    let (stored, rest) = wide.split_at(width);
+    let negative = stored.last().is_some_and(|byte| byte & 0x80 != 0);
+    let fill = match negative && !data_type.is_unsigned_integer() {
+        true => 0xFF,
+        false => 0,
+    };
+    // The sign of a value of 32 bytes is its own.
+    if rest.iter().any(|byte| *byte != fill) {
+        return Ok(None);
+    }
+    let data = ArrayData::builder(data_type.clone())
+        .len(1)
+        .add_buffer(Buffer::from_slice_ref(stored))
+        .build()?;
+    Ok(Some(make_array(data)))
+}
+
+/// A floating-point literal as the double that it equals.
+fn double(literal: &ArrayRef) -> Option<f64> {
+    match literal.data_type() {
+        DataType::Float64 => Some(literal.as_primitive::<Float64Type>().value(0)),
+        DataType::Float32 => Some(f64::from(literal.as_primitive::<Float32Type>().value(0))),
+        DataType::Float16 => Some(literal.as_primitive::<Float16Type>().value(0).to_f64()),
+        _ => None,
+    }
+}
+
+fn among_integers(double: f64, data_type: &DataType) -> Result<Place> {
+    let outside = match double.is_sign_negative() {
+        true => Place::BelowAll,
+        false => Place::AboveAll,
+    };
+    let floor = double.floor();
+    match i256::from_f64(floor) {
+        Some(value) if floor.is_finite() => found(value, floor != double, outside, data_type),
+        _ => Ok(outside),
+    }
+}
+
+/// Compares a float that is an integer, or infinite, with an integer.
+fn compare_integer(float: f64, integer: i256) -> Ordering {
+    match i256::from_f64(float) {
+        Some(value) if float.is_finite() => {
+            // The zeros are two values of a float, of which the positive one is the integer's.
+            let order = value.cmp(&integer);
+            match float == 0.0 && float.is_sign_negative() {
+                true => order.then(Ordering::Less),
+                false => order,
+            }
+        }
+        _ => float.total_cmp(&0.0),
+    }
+}
+
+macro_rules! float_place {
+    ($nearest:expr, $ty:ty, $key:ty, $widen:expr, $compare:expr) => {{
+        let nearest = $nearest;
+        let array = |value| Arc::new(PrimitiveArray::<$ty>::from_value(value, 1)) as ArrayRef;
+        match $compare($widen(nearest)) {
+            Ordering::Equal => Place::At(array(nearest)),
+            Ordering::Less => Place::After(array(nearest)),
+            Ordering::Greater => {
+                // In this order of the bits, total order is that of signed integers.
+                let order = |bits: $key| bits ^ ((bits >> (<$key>::BITS - 1)) & <$key>::MAX);
+                match order(nearest.to_bits().cast_signed()).checked_sub(1) {
+                    Some(key) => Place::After(array(
+                        <$ty as arrow_array::ArrowPrimitiveType>::Native::from_bits(
+                            order(key).cast_unsigned(),
+                        ),
+                    )),
+                    None => Place::BelowAll,
+                }
+            }
+        }
+    }};
+}
+
+/// The place of what `nearest` is the nearest double of; `compare` orders a double to it.
+fn among_floats(
+    nearest: f64,
+    compare: impl Fn(f64) -> Ordering,
+    data_type: &DataType,
+) -> Result<Place> {
+    if nearest.is_nan() {
+        // A NaN is one in every type.
+        let double: ArrayRef = Arc::new(Float64Array::from_value(nearest, 1));
+        return Ok(Place::At(arrow_cast::cast(&double, data_type)?));
+    }
+    #[expect(
+        clippy::cast_possible_truncation,
+        reason = "what the type cannot hold is compared with what it can"
+    )]
+    Ok(match data_type {
+        DataType::Float16 => {
+            float_place!(
+                f16::from_f64(nearest),
+                Float16Type,
+                i16,
+                f16::to_f64,
+                compare
+            )
+        }
+        DataType::Float32 => {
+            float_place!(nearest as f32, Float32Type, i32, f64::from, compare)
+        }
+        _ => float_place!(nearest, Float64Type, i64, |v| v, compare),
+    })
+}
+
+/// The text of a literal.
+fn text(literal: &ArrayRef) -> Option<String> {
+    let text = match literal.data_type() {
+        DataType::Utf8 => literal.as_string::<i32>().value(0),
+        DataType::LargeUtf8 => literal.as_string::<i64>().value(0),
+        DataType::Utf8View => literal.as_string_view().value(0),
+        _ => return None,
+    };
+    Some(text.to_owned())
+}
+
+/// The bytes of the text or bytes that an array of one value holds.
+pub(in crate::read) fn bytes(literal: &ArrayRef) -> Option<Vec<u8>> {
+    let bytes = match literal.data_type() {
+        DataType::Binary => literal.as_binary::<i32>().value(0),
+        DataType::LargeBinary => literal.as_binary::<i64>().value(0),
+        DataType::BinaryView => literal.as_binary_view().value(0),
+        DataType::FixedSizeBinary(_) => literal.as_fixed_size_binary().value(0),
+        _ => return text(literal).map(String::into_bytes),
+    };
+    Some(bytes.to_vec())
+}
+
+/// One value of a type of text or bytes of any size.
+fn binary(bytes: &[u8], data_type: &DataType) -> Result<ArrayRef> {
+    let binary = BinaryArray::from_iter_values([bytes]);
+    let options = CastOptions {
+        safe: false,
+        ..CastOptions::default()
+    };
+    Ok(cast_with_options(&binary, data_type, &options)?)
+}
+
+/// The place of bytes of any length among those of one.
+fn among_fixed(bytes: &[u8], size: i32) -> Result<Place> {
+    let width = usize::try_from(size).unwrap_or(0);
+    let array = |bytes: Vec<u8>| -> Result<ArrayRef> {
+        let values = Buffer::from_vec(bytes);
+        let array = FixedSizeBinaryArray::try_new_with_len(size, values, None, 1)?;
+        Ok(Arc::new(array))
+    };
+    if bytes.len() >= width {
+        let value = array(bytes[..width].to_vec())?;
+        return Ok(match bytes.len() == width {
+            true => Place::At(value),
+            false => Place::After(value),
+        });
+    }
+    // Shorter bytes are less than what begins with them, and greater than what comes before that.
+    let mut value = bytes.to_vec();
+    while let Some(last) = value.pop() {
+        if last > 0 {
+            value.push(last - 1);
+            value.resize(width, 0xFF);
+            return Ok(Place::After(array(value)?));
+        }
+    }
+    Ok(Place::BelowAll)
+}
+
+/// Reads a text as what values of the type are compared as.
+fn parse(text: &str, literal: &ArrayRef, data_type: &DataType, grid: Grid) -> Option<Exact> {
+    let via = |data_type: &DataType| {
+        let options = CastOptions {
+            safe: false,
+            ..CastOptions::default()
+        };
+        let array = cast_with_options(literal, data_type, &options).ok()?;
+        Exact::of(&array)
+    };
+    match grid.family {
+        Family::Number => {
+            let (whole, fraction) = text.split_once('.').unwrap_or((text, ""));
+            if fraction.contains(['-', '+']) {
+                return None;
+            }
+            Some(Exact {
+                family: Family::Number,
+                value: i256::from_string(&format!("{whole}{fraction}"))?,
+                scale: i32::try_from(fraction.len()).ok()?,
+            })
+        }
+        Family::Duration => None,
+        Family::Time => via(&DataType::Time64(TimeUnit::Nanosecond)),
+        Family::Instant { .. } => {
+            let zone = match data_type {
+                // Names of other zones take a database to read.
+                DataType::Timestamp(_, Some(zone)) if is_utc(zone) => Some("+00:00".into()),
+                DataType::Timestamp(_, zone) => zone.clone(),
+                _ => None,
+            };
+            // Nanoseconds do not reach as far as microseconds do.
+            via(&DataType::Timestamp(TimeUnit::Nanosecond, zone.clone()))
+                .or_else(|| via(&DataType::Timestamp(TimeUnit::Microsecond, zone)))
+        }
+    }
+}
+
+fn is_utc(zone: &str) -> bool {
+    matches!(zone, "UTC" | "Z" | "Etc/UTC")
+}

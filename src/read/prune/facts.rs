@@ -1,0 +1,319 @@
+//! What is known of the values of a column over some rows, and what follows for a test.
+
+use super::super::predicate::{Comparison, Test, Truth, bytes_of};
+use crate::error::Result;
+use arrow_array::ArrayRef;
+use arrow_ord::ord::make_comparator;
+use arrow_schema::SortOptions;
+use std::cmp::Ordering;
+
+/// What is known of the values of a column over some rows.
+#[derive(Debug, Clone)]
+pub(in crate::read) struct Facts {
+    /// Whether a row may be null.
+    pub(in crate::read) may_be_null: bool,
+    /// Whether a row may hold a value.
+    pub(in crate::read) may_be_present: bool,
+    /// The value of every row that is not null, an array of one.
+    pub(in crate::read) constant: Option<ArrayRef>,
+    /// No value is below it, NaN aside.
+    pub(in crate::read) low: Option<Bound>,
+    /// No value is above it, NaN aside.
+    pub(in crate::read) high: Option<Bound>,
+    /// Whether a value may be NaN.
+    pub(in crate::read) may_be_nan: bool,
+    /// Values, of those that a test asks for, that no row holds: arrays of one.
+    pub(in crate::read) absent: Vec<ArrayRef>,
+}
+
+/// An end of a range of values.
+#[derive(Debug, Clone)]
+pub(in crate::read) struct Bound {
+    /// An array of one value, of the column's type; not NaN.
+    pub(in crate::read) value: ArrayRef,
+    /// Whether a value may be equal to it.
+    pub(in crate::read) inclusive: bool,
+}
+
+impl Facts {
+    /// What is known where nothing is.
+    pub(in crate::read) const NONE: Self = Self {
+        may_be_null: true,
+        may_be_present: true,
+        constant: None,
+        low: None,
+        high: None,
+        may_be_nan: true,
+        absent: Vec::new(),
+    };
+
+    /// The truth values that a test may have over the rows.
+    ///
+    /// # Errors
+    /// Those of comparing values that are not of one type.
+    pub(in crate::read) fn truth(&self, test: &Test) -> Result<Truth> {
+        match test {
+            Test::IsNull => return Ok(Truth::new(self.may_be_null, self.may_be_present, false)),
+            Test::Unknown => return Ok(Truth::UNKNOWN),
+            _ => {}
+        }
+        let mut truth = Truth::default();
+        if self.may_be_null {
+            truth = truth.either(Truth::UNKNOWN);
+        }
+        if self.may_be_present {
+            truth = truth.either(self.of_present(test)?);
+        }
+        Ok(truth)
+    }
+
+    fn of_present(&self, test: &Test) -> Result<Truth> {
+        if let Some(constant) = &self.constant {
+            return Ok(Truth::of(&test.of(constant)?));
+        }
+        match test {
+            Test::Compare(comparison, value) => Ok(comparison.truth(self.position(value)?)),
+            Test::In { values, has_null } => {
+                let mut truth = Truth::always(false);
+                for i in 0..values.len() {
+                    let one = self.position(&values.slice(i, 1))?;
+                    truth.may_be_true |= one.equal;
+                    truth.may_be_false &= one.less || one.greater;
+                }
+                if *has_null {
+                    truth.may_be_unknown |= std::mem::take(&mut truth.may_be_false);
+                }
+                Ok(truth)
+            }
+            Test::StartsWith(prefix) => Ok(self.starts_with(prefix)),
+            Test::Present(value) => Ok(Truth::always(*value)),
+            Test::IsNull | Test::Unknown => Ok(Truth::ANY),
+        }
+    }
+
+    /// How values may compare with one value.
+    fn position(&self, value: &ArrayRef) -> Result<Position> {
+        // No number is a NaN, but NaNs lie on both sides of the numbers.
+        if self.may_be_nan && is_nan(value) {
+            return Ok(Position {
+                less: true,
+                equal: true,
+                greater: true,
+            });
+        }
+        let mut position = Position {
+            less: true,
+            equal: true,
+            greater: true,
+        };
+        for absent in &self.absent {
+            position.equal &= compare(absent, value)? != Ordering::Equal;
+        }
+        if let Some(low) = &self.low {
+            let order = compare(&low.value, value)?;
+            position.less = self.may_be_nan || order == Ordering::Less;
+            position.equal &= order == Ordering::Less || order == Ordering::Equal && low.inclusive;
+        }
+        if let Some(high) = &self.high {
+            let order = compare(&high.value, value)?;
+            position.greater = self.may_be_nan || order == Ordering::Greater;
+            position.equal &=
+                order == Ordering::Greater || order == Ordering::Equal && high.inclusive;
+        }
+        Ok(position)
+    }
+
+    fn starts_with(&self, prefix: &[u8]) -> Truth {
+        let low = self.low.as_ref().and_then(|low| bytes_of(&low.value));
+        let high = self.high.as_ref().and_then(|high| bytes_of(&high.value));
+        let above = |low: &Vec<u8>| low.as_slice() > prefix && !low.starts_with(prefix);
+        let below = |high: &Vec<u8>| high.as_slice() < prefix;
+        // What lies between two values with a prefix has it as well.
+        let has = |bound: &Option<Vec<u8>>| bound.as_ref().is_some_and(|b| b.starts_with(prefix));
+        let may = !low.as_ref().is_some_and(above) && !high.as_ref().is_some_and(below);
+        Truth::new(may, !(has(&low) && has(&high)), false)
+    }
+}
+
+/// How values may compare with another.
+#[derive(Debug, Clone, Copy)]
+struct Position {
+    less: bool,
+    equal: bool,
+    greater: bool,
+}
+
+impl Comparison {
+    fn truth(self, position: Position) -> Truth {
+        let Position {
+            less,
+            equal,
+            greater,
+        } = position;
+        let (t, f) = match self {
+            Self::Eq => (equal, less || greater),
+            Self::NotEq => (less || greater, equal),
+            Self::Lt => (less, equal || greater),
+            Self::LtEq => (less || equal, greater),
+            Self::Gt => (greater, less || equal),
+            Self::GtEq => (greater || equal, less),
+        };
+        Truth::new(t, f, false)
+    }
+}
+
+fn compare(a: &ArrayRef, b: &ArrayRef) -> Result<Ordering> {
+    Ok(make_comparator(a, b, SortOptions::default())?(0, 0))
+}
+
+/// Whether an array of one value holds a NaN.
+pub(in crate::read) fn is_nan(value: &ArrayRef) -> bool {
+    use arrow_array::cast::AsArray;
+    use arrow_array::types::{Float16Type, Float32Type, Float64Type};
+    use arrow_schema::DataType;
+    match value.data_type() {
+        DataType::Float16 => value.as_primitive::<Float16Type>().value(0).is_nan(),
+        DataType::Float32 => value.as_primitive::<Float32Type>().value(0).is_nan(),
+        DataType::Float64 => value.as_primitive::<Float64Type>().value(0).is_nan(),
+        _ => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use arrow_array::{Array, Float64Array, Int32Array, StringArray, UInt64Array};
+    use arrow_array::{BooleanArray, make_array};
+    use std::sync::Arc;
+
+    const COMPARISONS: [Comparison; 6] = [
+        Comparison::Eq,
+        Comparison::NotEq,
+        Comparison::Lt,
+        Comparison::LtEq,
+        Comparison::Gt,
+        Comparison::GtEq,
+    ];
+
+    fn one(array: &dyn Array, i: usize) -> ArrayRef {
+        make_array(array.slice(i, 1).to_data())
+    }
+
+    /// Every subset of some values, with what its range says; every test must come out as allowed.
+    fn check(values: &dyn Array, tests: &[Test], facts: impl Fn(&[usize]) -> Facts) {
+        for set in 1u32..1 << values.len() {
+            let chosen: Vec<usize> = (0..values.len()).filter(|i| set & 1 << i != 0).collect();
+            let facts = facts(&chosen);
+            let indices = UInt64Array::from_iter_values(chosen.iter().map(|&i| i as u64));
+            let array = arrow_select::take::take(values, &indices, None).unwrap();
+            for test in tests {
+                let truths: BooleanArray = test.of(&array).unwrap();
+                let (may, is) = (facts.truth(test).unwrap(), Truth::of(&truths));
+                assert_eq!(may.either(is), may, "{test:?} of {array:?} with {facts:?}");
+            }
+        }
+    }
+
+    fn bound(values: &dyn Array, i: usize) -> Option<Bound> {
+        Some(Bound {
+            value: one(values, i),
+            inclusive: true,
+        })
+    }
+
+    #[test]
+    fn ranges_allow_what_values_in_them_give_and_rule_out_the_rest() {
+        let values = Int32Array::from(vec![-3, 0, 5, 9, 12]);
+        let mut tests: Vec<Test> = Vec::new();
+        for i in 0..values.len() {
+            tests.extend(COMPARISONS.map(|c| Test::Compare(c, one(&values, i))));
+        }
+        for has_null in [false, true] {
+            let values = Arc::new(Int32Array::from(vec![-3, 5]));
+            tests.push(Test::In { values, has_null });
+        }
+        let facts = |chosen: &[usize]| Facts {
+            may_be_null: false,
+            low: bound(&values, chosen[0]),
+            high: bound(&values, chosen[chosen.len() - 1]),
+            may_be_nan: false,
+            ..Facts::NONE
+        };
+        check(&values, &tests, facts);
+        let facts = facts(&[1, 3]);
+        let truth = |c, i| facts.truth(&Test::Compare(c, one(&values, i))).unwrap();
+        assert!(truth(Comparison::Eq, 0).is_none());
+        assert!(truth(Comparison::Gt, 3).is_none());
+        assert!(truth(Comparison::GtEq, 1).is_all());
+        assert!(truth(Comparison::NotEq, 4).is_all());
+        assert!(truth(Comparison::Eq, 2) == Truth::new(true, true, false));
+    }
+
+    #[test]
+    fn nan_and_the_zeros_are_never_ruled_out() {
+        let ordered = [f64::NEG_INFINITY, -0.0, 0.0, 1.5, f64::NAN, -f64::NAN];
+        let values = Float64Array::from(ordered.to_vec());
+        let mut tests: Vec<Test> = Vec::new();
+        for i in 0..values.len() {
+            tests.extend(COMPARISONS.map(|c| Test::Compare(c, one(&values, i))));
+        }
+        let facts = |chosen: &[usize]| {
+            let numbers: Vec<usize> = chosen.iter().copied().filter(|&i| i < 4).collect();
+            Facts {
+                may_be_null: false,
+                low: numbers.first().and_then(|&i| bound(&values, i)),
+                high: numbers.last().and_then(|&i| bound(&values, i)),
+                may_be_nan: true,
+                ..Facts::NONE
+            }
+        };
+        check(&values, &tests, facts);
+        let facts = facts(&[1, 2, 4]);
+        let above = Test::Compare(Comparison::Gt, one(&values, 3));
+        assert!(facts.truth(&above).unwrap().may_be_true, "NaN is above");
+        let equal = Test::Compare(Comparison::Eq, one(&values, 3));
+        assert!(facts.truth(&equal).unwrap().is_none());
+    }
+
+    #[test]
+    fn prefixes_are_ranges() {
+        let values = StringArray::from(vec!["", "a", "ab", "abc", "b", "ü"]);
+        let prefixes = ["", "a", "ab", "abd", "c", "ü", "z"];
+        let tests = prefixes.map(|prefix| Test::StartsWith(prefix.as_bytes().to_vec()));
+        let facts = |chosen: &[usize]| Facts {
+            may_be_null: false,
+            low: bound(&values, chosen[0]),
+            high: bound(&values, chosen[chosen.len() - 1]),
+            may_be_nan: false,
+            ..Facts::NONE
+        };
+        check(&values, &tests, facts);
+        let truth = |chosen: &[usize], i: usize| facts(chosen).truth(&tests[i]).unwrap();
+        assert!(truth(&[4, 5], 1).is_none());
+        assert!(truth(&[0, 1], 4).is_none());
+        assert!(truth(&[2, 3], 1).is_all());
+    }
+
+    #[test]
+    fn a_bound_that_was_cut_is_no_value() {
+        let values = StringArray::from(vec!["b", "d"]);
+        let exclusive = |i| {
+            let bound = bound(&values, i);
+            bound.map(|bound| Bound {
+                inclusive: false,
+                ..bound
+            })
+        };
+        let facts = Facts {
+            may_be_null: false,
+            low: bound(&values, 0),
+            high: exclusive(1),
+            may_be_nan: false,
+            ..Facts::NONE
+        };
+        let d = |c| facts.truth(&Test::Compare(c, one(&values, 1))).unwrap();
+        assert!(d(Comparison::Eq).is_none());
+        assert!(d(Comparison::Lt).is_all());
+        assert!(d(Comparison::GtEq).is_none());
+    }
+}

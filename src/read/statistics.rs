@@ -1,0 +1,375 @@
+//! What is known of columns without reading them, as a `RecordBatch` for query planners.
+
+use super::columns::Column;
+use super::fetch::Bench;
+use super::metadata::Metadata;
+use super::projection::Projection;
+use super::shard::Shard;
+use super::source::{ReadState, Source, StripeFields};
+use crate::buffer::{FieldLayout, Physical, Selection, Storage};
+use crate::column::assemble;
+use crate::error::{Error, ErrorKind, Result, Within};
+use crate::format::{AnyValue, BasicType, DataType, FieldDescriptor, TypeStats, ValueKind, Wire};
+use arrow_array::builder::{BooleanBuilder, UInt64Builder};
+use arrow_array::{Array, ArrayRef, RecordBatch, StructArray, UInt64Array, new_null_array};
+use arrow_schema::{DataType as ArrowType, Field, Fields, Schema};
+use arrow_select::concat::concat;
+use std::sync::Arc;
+
+impl Shard {
+    /// What is known of the columns over the whole shard, in one row; no data are read.
+    ///
+    /// The first column, `row_count`, is followed by a struct for every column and every member of a
+    /// struct, named by its path, whose own members are null where nothing is known:
+    ///
+    /// | member | |
+    /// |-|-|
+    /// | `null_count` | rows that are null, because the field or a struct around it is |
+    /// | `min`, `max` | bounds in the type of the field, dictionaries and runs in that of their values; all values that are not null lie between them, in the order of Arrow's comparison kernels |
+    /// | `min_is_exact`, `max_is_exact` | whether the bound is itself a value |
+    /// | `is_constant` | whether all rows are known to hold the same value, or null |
+    /// | `distinct_count` | distinct values, null not counted |
+    /// | `distinct_is_exact` | whether that is no estimate |
+    ///
+    /// Of lists and maps only nulls are counted, of unions nothing; what is below them is left out.
+    /// Floats that may be NaN have no bounds.
+    ///
+    /// # Errors
+    /// An unknown column, or what is wrong with the metadata.
+    pub fn statistics(&self, projection: impl Into<Projection>) -> Result<RecordBatch> {
+        statistics(self, &projection.into(), Scope::Shard)
+    }
+
+    /// As [`statistics`](Self::statistics), a row for every stripe.
+    ///
+    /// # Errors
+    /// Those of [`statistics`](Self::statistics).
+    pub fn stripe_statistics(&self, projection: impl Into<Projection>) -> Result<RecordBatch> {
+        statistics(self, &projection.into(), Scope::Stripes)
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Scope {
+    Shard,
+    Stripes,
+}
+
+/// A field whose positions are the rows.
+struct Target {
+    path: String,
+    /// Type of its values, dictionaries and runs resolved.
+    value_type: ArrowType,
+    node: DataType,
+    /// Schema ids of the structs around it.
+    around: Vec<u32>,
+}
+
+fn statistics(shard: &Shard, projection: &Projection, scope: Scope) -> Result<RecordBatch> {
+    let inner = &shard.inner;
+    let columns = shard.drive(|bench| inner.columns(bench, projection))?;
+    let mut targets = Vec::new();
+    for column in &columns {
+        add_targets(column, None, Vec::new(), &mut targets);
+    }
+    let rows: Vec<u64> = match scope {
+        Scope::Shard => vec![shard.num_rows()],
+        Scope::Stripes => shard.stripes()?.iter().map(|s| s.num_rows()).collect(),
+    };
+    let mut fields = vec![Field::new("row_count", ArrowType::UInt64, false)];
+    let mut arrays: Vec<ArrayRef> = vec![Arc::new(UInt64Array::from(rows.clone()))];
+    for target in &targets {
+        let described = shard.drive(|bench| describe(inner, bench, target, scope, &rows))?;
+        let known: Vec<Known> = described
+            .iter()
+            .zip(&rows)
+            .map(|(field, &rows)| Known::new(field, rows, &target.node, inner.wire))
+            .collect();
+        let array = shard
+            .drive(|bench| known_array(inner, bench, target, &known).map(Some))
+            .within(|| format!("statistics of `{}`", target.path))?;
+        fields.push(Field::new(&target.path, array.data_type().clone(), false));
+        arrays.push(Arc::new(array));
+    }
+    RecordBatch::try_new(Arc::new(Schema::new(fields)), arrays).map_err(|e| {
+        Error::new(
+            ErrorKind::SchemaMismatch,
+            format!("the statistics do not fit their schema: {e}"),
+        )
+        .caused_by(e)
+    })
+}
+
+fn add_targets(column: &Column, prefix: Option<&str>, around: Vec<u32>, targets: &mut Vec<Target>) {
+    let path = match prefix {
+        None => column.field.name().clone(),
+        Some(prefix) => format!("{prefix}.{}", column.field.name()),
+    };
+    let mut value_type = column.field.data_type();
+    loop {
+        value_type = match value_type {
+            ArrowType::Dictionary(_, values) => values,
+            ArrowType::RunEndEncoded(_, values) => values.data_type(),
+            _ => break,
+        };
+    }
+    targets.push(Target {
+        path: path.clone(),
+        value_type: value_type.clone(),
+        node: column.node.clone(),
+        around: around.clone(),
+    });
+    if let (ArrowType::Struct(members), BasicType::Struct) = (value_type, column.node.basic_type) {
+        let around = [around, vec![column.node.schema_id]].concat();
+        for (field, node) in members.iter().zip(&column.node.children) {
+            let member = Column {
+                field: field.as_ref().clone(),
+                node: node.clone(),
+            };
+            add_targets(&member, Some(&path), around.clone(), targets);
+        }
+    }
+}
+
+/// The descriptors of a field, and whether a struct around it may be null.
+type Described = (Option<FieldDescriptor>, bool);
+
+fn describe(
+    metadata: &Metadata,
+    bench: &Bench<'_>,
+    target: &Target,
+    scope: Scope,
+    rows: &[u64],
+) -> Result<Option<Vec<Described>>> {
+    let mut all = Vec::with_capacity(rows.len());
+    let mut complete = true;
+    for (stripe, &rows) in (0..).zip(rows) {
+        let read = |id| match scope {
+            Scope::Shard => metadata.shard_descriptor(bench, id),
+            Scope::Stripes => {
+                let found = metadata.descriptor(bench, (stripe, id))?;
+                Ok(found.map(|field| field.map(|(_, descriptor)| descriptor.field)))
+            }
+        };
+        let own = read(target.node.schema_id)?;
+        let mut may_be_null = false;
+        for &id in &target.around {
+            match read(id)? {
+                Some(Some(field)) => {
+                    let whole = field.position_count == rows && field.null_count == Some(0);
+                    may_be_null |= !whole;
+                }
+                Some(None) => may_be_null = true,
+                None => complete = false,
+            }
+        }
+        match own {
+            Some(own) => all.push((own, may_be_null)),
+            None => complete = false,
+        }
+    }
+    Ok(complete.then_some(all))
+}
+
+/// What is known of a field over some rows.
+#[derive(Default)]
+struct Known {
+    null_count: Option<u64>,
+    min: Option<(AnyValue, bool)>,
+    max: Option<(AnyValue, bool)>,
+    is_constant: Option<bool>,
+    distinct: Option<(u64, bool)>,
+}
+
+impl Known {
+    fn new((field, may_be_null): &Described, rows: u64, node: &DataType, wire: Wire) -> Self {
+        let Some(field) = field else {
+            // Nothing is stored of a field that is null throughout.
+            return Self {
+                null_count: Some(rows),
+                is_constant: Some(true),
+                distinct: Some((0, true)),
+                ..Self::default()
+            };
+        };
+        // Stripes without the field hold nulls that their shard does not count.
+        let missing = rows.saturating_sub(field.position_count);
+        let constant = field.constant_value.as_ref();
+        let is_constant = match constant {
+            Some(value) => (missing == 0 && !may_be_null) || value.is_null(),
+            None => false,
+        };
+        // A union is null where the member is that it holds.
+        let is_union = node.basic_type == BasicType::Union;
+        let null_count = field.null_count.filter(|_| !may_be_null && !is_union);
+        let counts_null = wire.capabilities().spec_statistics && field.null_count != Some(0);
+        let distinct = field.cardinality.as_ref().and_then(|cardinality| {
+            let count = cardinality.count?.saturating_sub(u64::from(counts_null));
+            Some((
+                count,
+                !cardinality.is_estimate && field.null_count.is_some(),
+            ))
+        });
+        let (min, max) = bounds(field, node);
+        Self {
+            null_count: null_count.map(|nulls| nulls.saturating_add(missing)),
+            min,
+            max,
+            is_constant: is_constant.then_some(true),
+            distinct,
+        }
+    }
+}
+
+/// A bound, and whether it is a value.
+type Bound = Option<(AnyValue, bool)>;
+
+fn bounds(field: &FieldDescriptor, node: &DataType) -> (Bound, Bound) {
+    if let Some(TypeStats::Boolean {
+        true_count,
+        false_count,
+    }) = field.type_specific
+    {
+        let any = true_count > 0 || false_count > 0;
+        let bound = |value: bool| any.then(|| (AnyValue::from(value), true));
+        return (bound(false_count == 0), bound(true_count > 0));
+    }
+    let is_float = matches!(node.basic_type, BasicType::Float32 | BasicType::Float64)
+        || node.label() == "arrow.float16";
+    let Some(range) = &field.range_stats else {
+        let constant = field.constant_value.as_ref();
+        let bound = constant
+            .filter(|value| !value.is_null() && !is_float)
+            .map(|value| (value.clone(), true));
+        return (bound.clone(), bound);
+    };
+    let may_be_nan = match field.type_specific {
+        Some(TypeStats::Floating { signs, .. }) => signs.nan_count > 0,
+        // A NaN among decimals has no value in Arrow either.
+        _ => is_float,
+    };
+    if may_be_nan {
+        return (None, None);
+    }
+    let bound = |value: &Option<AnyValue>, inclusive, zero: f64| match value {
+        // Statistics take both zeros for one; the order of Arrow does not.
+        Some(value) if matches!(value.kind, Some(ValueKind::Double(v)) if v == 0.0) => {
+            Some((zero.into(), false))
+        }
+        value => value.clone().map(|value| (value, inclusive)),
+    };
+    (
+        bound(&range.min_value, range.min_inclusive, -0.0),
+        bound(&range.max_value, range.max_inclusive, 0.0),
+    )
+}
+
+fn known_array(
+    metadata: &Metadata,
+    bench: &Bench<'_>,
+    target: &Target,
+    known: &[Known],
+) -> Result<StructArray> {
+    let mut null_count = UInt64Builder::new();
+    let mut is_constant = BooleanBuilder::new();
+    let (mut distinct, mut exact) = (UInt64Builder::new(), BooleanBuilder::new());
+    for known in known {
+        null_count.append_option(known.null_count);
+        is_constant.append_option(known.is_constant);
+        distinct.append_option(known.distinct.map(|(count, _)| count));
+        exact.append_option(known.distinct.map(|(_, exact)| exact));
+    }
+    let values = |side: fn(&Known) -> &Bound| -> Result<(ArrayRef, ArrayRef)> {
+        let mut arrays = Vec::with_capacity(known.len());
+        let mut exact = BooleanBuilder::new();
+        for bound in known.iter().map(side) {
+            let array = match bound {
+                Some((value, _)) => value_array(metadata, bench, target, value)?,
+                None => None,
+            };
+            let is_exact = bound.as_ref().map(|(_, exact)| *exact);
+            exact.append_option(is_exact.filter(|_| array.is_some()));
+            arrays.push(array.unwrap_or_else(|| new_null_array(&target.value_type, 1)));
+        }
+        let pieces: Vec<&dyn Array> = arrays.iter().map(AsRef::as_ref).collect();
+        let all = match pieces.is_empty() {
+            true => new_null_array(&target.value_type, 0),
+            false => concat(&pieces).map_err(|e| {
+                Error::new(ErrorKind::OffsetOverflow, format!("too many bounds: {e}")).caused_by(e)
+            })?,
+        };
+        Ok((all, Arc::new(exact.finish())))
+    };
+    let mut fields = Vec::new();
+    let mut arrays: Vec<ArrayRef> = Vec::new();
+    let mut add = |name: &str, array: ArrayRef| {
+        fields.push(Field::new(name, array.data_type().clone(), true));
+        arrays.push(array);
+    };
+    add("null_count", Arc::new(null_count.finish()));
+    if has_bounds(&target.node) {
+        let (min, min_is_exact) = values(|known| &known.min)?;
+        let (max, max_is_exact) = values(|known| &known.max)?;
+        add("min", min);
+        add("max", max);
+        add("min_is_exact", min_is_exact);
+        add("max_is_exact", max_is_exact);
+        add("distinct_count", Arc::new(distinct.finish()));
+        add("distinct_is_exact", Arc::new(exact.finish()));
+    }
+    add("is_constant", Arc::new(is_constant.finish()));
+    StructArray::try_new(Fields::from(fields), arrays, None)
+        .map_err(|e| Error::new(ErrorKind::SchemaMismatch, format!("{e}")).caused_by(e))
+}
+
+fn has_bounds(node: &DataType) -> bool {
+    use BasicType as T;
+    !matches!(
+        node.basic_type,
+        T::Unit | T::Struct | T::List | T::FixedSizeList | T::Map | T::Union
+    )
+}
+
+/// A bound as an array of one value of the field's type; `None` if the type has no such value.
+fn value_array(
+    metadata: &Metadata,
+    bench: &Bench<'_>,
+    target: &Target,
+    value: &AnyValue,
+) -> Result<Option<ArrayRef>> {
+    let node = &target.node;
+    let value = match value.kind {
+        // Half-precision numbers are stored as integers, and their bounds as numbers.
+        Some(ValueKind::Double(number)) if node.label() == "arrow.float16" => {
+            AnyValue::from(u64::from(half::f16::from_f64(number).to_bits()))
+        }
+        _ => value.clone(),
+    };
+    let layout = FieldLayout {
+        positions: 1,
+        physical: Physical::of(node)?,
+        storage: Storage::Constant(value),
+    };
+    let fields = StripeFields::new(0, vec![(node.schema_id, Arc::new(layout))], bench);
+    let mut source = Source {
+        metadata,
+        bench,
+        fields: &fields,
+        state: &mut ReadState::default(),
+        sequential: false,
+    };
+    let field = Field::new(&target.path, target.value_type.clone(), true);
+    let array = assemble(&field, node, &Selection::range(0..1), &mut source);
+    match array {
+        Ok(array) => Ok(Some(array)),
+        Err(e)
+            if matches!(
+                e.kind(),
+                ErrorKind::ValueOutOfRange | ErrorKind::Unsupported
+            ) =>
+        {
+            Ok(None)
+        }
+        Err(e) => Err(e),
+    }
+}

@@ -1,0 +1,176 @@
+//! Spec: docs/format.md, "Range indexes": the range of every 256 positions, and whether they pay.
+
+/// Positions of a block of a range index.
+pub(crate) const INDEX_BLOCK: usize = 256;
+
+/// What a range index holds, one entry per block of [`INDEX_BLOCK`] positions.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct IndexedRanges {
+    /// Positions of all blocks.
+    pub(crate) positions: u64,
+    /// Bytes of a value.
+    pub(crate) width: usize,
+    /// Least values, little-endian as they are stored; zeros if a block has none.
+    pub(crate) minimums: Vec<u8>,
+    /// Greatest values, the same.
+    pub(crate) maximums: Vec<u8>,
+    /// Values that are null or no number.
+    pub(crate) invalid: Vec<u16>,
+}
+
+/// The ranges of blocks, values as they come, nulls and what is no number left out.
+#[derive(Debug, Clone)]
+pub(super) struct BlockRanges<T> {
+    ranges: Vec<Option<(T, T)>>,
+    invalid: Vec<u16>,
+    /// The block that is not full yet: its range, positions and invalid values.
+    open: Option<(T, T)>,
+    len: usize,
+    open_invalid: usize,
+}
+
+impl<T> Default for BlockRanges<T> {
+    fn default() -> Self {
+        Self {
+            ranges: Vec::new(),
+            invalid: Vec::new(),
+            open: None,
+            len: 0,
+            open_invalid: 0,
+        }
+    }
+}
+
+impl<T: Copy> BlockRanges<T> {
+    /// Positions that the current block still takes.
+    pub(super) fn room(&self) -> usize {
+        INDEX_BLOCK - self.len
+    }
+
+    /// Adds `len` positions of the current block, of which `invalid` have no place in the `range`.
+    pub(super) fn add(
+        &mut self,
+        len: usize,
+        invalid: usize,
+        range: Option<(T, T)>,
+        wider: impl Fn((T, T), (T, T)) -> (T, T),
+    ) {
+        self.open = match (self.open, range) {
+            (Some(a), Some(b)) => Some(wider(a, b)),
+            (a, b) => a.or(b),
+        };
+        self.len += len;
+        self.open_invalid += invalid;
+        if self.len == INDEX_BLOCK {
+            self.close();
+        }
+    }
+
+    /// The range of all positions.
+    pub(super) fn total(&self, wider: impl Fn((T, T), (T, T)) -> (T, T)) -> Option<(T, T)> {
+        let ranges = self.ranges.iter().chain([&self.open]);
+        ranges.flatten().copied().reduce(wider)
+    }
+
+    fn close(&mut self) {
+        self.ranges.push(self.open.take());
+        let invalid = std::mem::take(&mut self.open_invalid);
+        self.invalid
+            .push(u16::try_from(invalid).unwrap_or(u16::MAX));
+        self.len = 0;
+    }
+
+    /// The index of values of `width` bytes, if it pays: there is more than one block, and the
+    /// ranges of most are at most half as wide as the range of all. `number` gives the value of a
+    /// bound, `store` appends its bytes.
+    pub(super) fn finish(
+        mut self,
+        width: usize,
+        number: impl Fn(T) -> f64,
+        store: impl Fn(T, &mut Vec<u8>),
+    ) -> Option<IndexedRanges> {
+        let positions = (self.ranges.len() * INDEX_BLOCK + self.len) as u64;
+        if self.ranges.len() * INDEX_BLOCK + self.len <= INDEX_BLOCK {
+            return None;
+        }
+        if self.len > 0 {
+            self.close();
+        }
+        let spans = || {
+            let ranges = self.ranges.iter().flatten();
+            ranges.map(|&(min, max)| (number(min), number(max)))
+        };
+        let (min, max) = spans().reduce(|a, b| (a.0.min(b.0), a.1.max(b.1)))?;
+        let tight = spans()
+            .filter(|(low, high)| 2.0 * (high - low) <= max - min)
+            .count();
+        if max <= min || 2 * tight < spans().count() {
+            return None;
+        }
+        let mut index = IndexedRanges {
+            positions,
+            width,
+            minimums: Vec::with_capacity(self.ranges.len() * width),
+            maximums: Vec::with_capacity(self.ranges.len() * width),
+            invalid: self.invalid,
+        };
+        for range in &self.ranges {
+            let sides = [&mut index.minimums, &mut index.maximums];
+            match *range {
+                Some((min, max)) => {
+                    let [low, high] = sides;
+                    store(min, low);
+                    store(max, high);
+                }
+                None => sides
+                    .into_iter()
+                    .for_each(|side| side.resize(side.len() + width, 0)),
+            }
+        }
+        Some(index)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn index_of(blocks: &[(Option<(u8, u8)>, usize)]) -> Option<IndexedRanges> {
+        let mut ranges = BlockRanges::default();
+        for &(range, len) in blocks {
+            let invalid = if range.is_none() { len } else { 0 };
+            assert!(len <= ranges.room());
+            ranges.add(len, invalid, range, |a, b| (a.0.min(b.0), a.1.max(b.1)));
+        }
+        ranges.finish(1, f64::from, |v, out| out.push(v))
+    }
+
+    #[test]
+    fn an_index_has_the_range_of_every_block() {
+        let blocks = [
+            (Some((5, 9)), 200),
+            (Some((3, 6)), 56),
+            (None, 256),
+            (Some((70, 90)), 1),
+        ];
+        let index = index_of(&blocks).unwrap();
+        assert_eq!(index.positions, 513);
+        assert_eq!(index.minimums, [3, 0, 70]);
+        assert_eq!(index.maximums, [9, 0, 90]);
+        assert_eq!(index.invalid, [0, 256, 0]);
+    }
+
+    #[test]
+    fn an_index_that_does_not_pay_is_not_made() {
+        let whole = Some((0, 100));
+        assert_eq!(index_of(&[(Some((0, 10)), 256)]), None, "one block");
+        assert_eq!(index_of(&[(whole, 256), (whole, 256)]), None, "wide");
+        assert_eq!(index_of(&[(None, 256), (None, 256)]), None, "no value");
+        let same = Some((7, 7));
+        assert_eq!(index_of(&[(same, 256), (same, 256)]), None, "constant");
+        let narrow = Some((0, 50));
+        assert!(index_of(&[(whole, 256), (narrow, 256)]).is_some());
+        let narrow = Some((0, 51));
+        assert_eq!(index_of(&[(whole, 256), (narrow, 256)]), None);
+    }
+}

@@ -1,0 +1,241 @@
+//! Spec: Chapter 6, "Split-Block Bloom Filters".
+//!
+//! ```text
+//! hash   high 32 bits: block = high * num_blocks >> 32
+//!        low 32 bits:  bit of word j = low * SALTS[j] >> 27
+//! block  8 words of 32 bits, little-endian
+//! ```
+
+use super::hash::{HASH_ALGORITHM, hash_value};
+use crate::format::SplitBlockBloomFilter;
+
+/// Bytes of a block.
+const BLOCK: usize = 32;
+
+/// One multiplier for every word of a block; those of Apache Parquet.
+const SALTS: [u32; 8] = [
+    0x47b6_137b,
+    0x4497_4d91,
+    0x8824_ad5b,
+    0xa2b7_289d,
+    0x7054_95c7,
+    0x2df1_424b,
+    0x9efc_4947,
+    0x5c6b_fb31,
+];
+
+/// The bit of a block's word that a hash sets.
+fn mask(hash: u64, salt: u32) -> u32 {
+    #[expect(clippy::cast_possible_truncation, reason = "the low half of the hash")]
+    let low = hash as u32;
+    1 << (low.wrapping_mul(salt) >> 27)
+}
+
+/// The first byte of the block that a hash falls into.
+fn block_start(hash: u64, num_blocks: u64) -> Option<usize> {
+    let block = (u128::from(hash >> 32) * u128::from(num_blocks)) >> 32;
+    usize::try_from(block).ok()?.checked_mul(BLOCK)
+}
+
+/// How many blocks a filter has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum FilterSizing {
+    /// A power of two, after Chapter 6.
+    PowerOfTwo,
+    /// As few as the bits of an ordinary Bloom filter fill, as the reference has them.
+    Fitting,
+}
+
+impl FilterSizing {
+    /// Blocks of a filter of `values` distinct values with that probability of a false positive.
+    pub(crate) fn num_blocks(self, values: u64, fpp: f64) -> u64 {
+        #[expect(
+            clippy::cast_possible_truncation,
+            clippy::cast_sign_loss,
+            reason = "positive, and conversions to integers saturate"
+        )]
+        let ceil = |v: f64| v.ceil() as u64;
+        let n = values.max(1) as f64;
+        let block_bits = 8 * BLOCK as u64;
+        match self {
+            Self::PowerOfTwo => {
+                let bits = -8.0 * n / (-fpp.powf(0.125)).ln_1p();
+                let blocks = ceil(bits / block_bits as f64).max(1);
+                blocks.checked_next_power_of_two().unwrap_or(u64::MAX)
+            }
+            Self::Fitting => {
+                let bits = (-n * fpp.ln() / std::f64::consts::LN_2.powi(2)).ceil();
+                let bytes = ceil(bits / n).saturating_mul(values) / 8;
+                bytes.div_ceil(BLOCK as u64).max(1)
+            }
+        }
+    }
+}
+
+/// A filter of the values with these distinct hashes, fastest if they ascend; `None` if it does not
+/// fit into memory.
+pub(crate) fn build_filter(
+    hashes: &[u64],
+    hash_seed: u64,
+    target_fpp: f64,
+    sizing: FilterSizing,
+) -> Option<SplitBlockBloomFilter> {
+    let num_values = hashes.len() as u64;
+    let num_blocks = sizing.num_blocks(num_values, target_fpp);
+    let mut data = vec![0; usize::try_from(num_blocks).ok()?.checked_mul(BLOCK)?];
+    for &hash in hashes {
+        let start = block_start(hash, num_blocks)?;
+        let block = data.get_mut(start..start + BLOCK)?;
+        for (word, salt) in block.as_chunks_mut::<4>().0.iter_mut().zip(SALTS) {
+            *word = (u32::from_le_bytes(*word) | mask(hash, salt)).to_le_bytes();
+        }
+    }
+    Some(SplitBlockBloomFilter {
+        num_blocks,
+        target_fpp,
+        num_values,
+        hash_algorithm: HASH_ALGORITHM.to_owned(),
+        hash_seed,
+        data,
+    })
+}
+
+/// A filter that can be asked.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct BloomFilter<'a>(&'a SplitBlockBloomFilter);
+
+impl<'a> BloomFilter<'a> {
+    /// `None` if the filter hashes in an unknown way, or has no blocks.
+    pub(crate) fn new(filter: &'a SplitBlockBloomFilter) -> Option<Self> {
+        let known = filter.hash_algorithm == HASH_ALGORITHM && filter.num_blocks > 0;
+        known.then_some(Self(filter))
+    }
+
+    /// Whether a value with that hash, taken with the [`seed`](Self::seed), may be in the filter.
+    pub(crate) fn contains(&self, hash: u64) -> bool {
+        let block = block_start(hash, self.0.num_blocks)
+            .and_then(|start| self.0.data.get(start..start.checked_add(BLOCK)?));
+        // A filter that lacks the block says nothing.
+        block.is_none_or(|block| {
+            let words = block.as_chunks::<4>().0.iter().zip(SALTS);
+            words
+                .map(|(&word, salt)| u32::from_le_bytes(word) & mask(hash, salt))
+                .all(|bit| bit != 0)
+        })
+    }
+
+    /// The seed of its hashes.
+    pub(crate) fn seed(&self) -> u64 {
+        self.0.hash_seed
+    }
+
+    /// Whether the value with these bytes, see [`hash_value`], may be in the filter.
+    pub(crate) fn contains_value(&self, value: &[u8]) -> bool {
+        self.contains(hash_value(value, self.seed()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SEED: u64 = 0x4D75_6461_6942_4646;
+
+    fn hashes(values: std::ops::Range<u64>, seed: u64) -> Vec<u64> {
+        values.map(|v| hash_value(&v.to_le_bytes(), seed)).collect()
+    }
+
+    #[test]
+    fn one_value_sets_the_bits_that_the_reference_sets() {
+        let hash = hash_value(b"hello", SEED);
+        let bits: Vec<u32> = SALTS
+            .iter()
+            .map(|&s| mask(hash, s).trailing_zeros())
+            .collect();
+        assert_eq!(bits, [9, 6, 0, 5, 20, 17, 9, 18]);
+        let filter = build_filter(&[hash], SEED, 0.01, FilterSizing::Fitting).unwrap();
+        let text: String = filter.data.iter().map(|b| format!("{b:02x}")).collect();
+        assert_eq!(
+            text,
+            "0002000040000000010000002000000000001000000002000002000000000400"
+        );
+        assert_eq!(block_start(hash, 40), Some(21 * BLOCK));
+        assert_eq!(block_start(hash_value(b"", SEED), 40), Some(2 * BLOCK));
+        let filter = BloomFilter::new(&filter).unwrap();
+        assert!(filter.contains_value(b"hello"));
+        assert!(!filter.contains_value(b"hallo"));
+    }
+
+    #[test]
+    fn filters_are_as_large_as_their_wire_wants_them() {
+        let spec = |n| FilterSizing::PowerOfTwo.num_blocks(n, 0.01);
+        assert_eq!([0, 1, 26, 27, 1000].map(spec), [1, 1, 1, 2, 64]);
+        let fitting = |n| FilterSizing::Fitting.num_blocks(n, 0.01);
+        assert_eq!([0, 1, 60, 1024].map(fitting), [1, 1, 3, 40]);
+        // A probability near 1 or 0 neither overflows nor asks for nothing.
+        assert_eq!(FilterSizing::PowerOfTwo.num_blocks(5, 0.999_999_999), 1);
+        assert!(FilterSizing::PowerOfTwo.num_blocks(u64::MAX, 1e-300) >= 1 << 60);
+    }
+
+    /// The probability of a false positive of `n` values in that many blocks: the number of values
+    /// in a block is Poisson distributed, and each sets one of 32 bits of every word.
+    fn expected_fpp(n: u64, num_blocks: u64) -> f64 {
+        let load = n as f64 / num_blocks as f64;
+        let mut probability = (-load).exp();
+        let mut sum = 0.0;
+        for values in 1..400 {
+            probability *= load / f64::from(values);
+            sum += probability * (1.0 - (31.0f64 / 32.0).powi(values)).powi(8);
+        }
+        sum
+    }
+
+    #[test]
+    fn no_value_is_missed_and_false_positives_are_as_rare_as_they_can_be() {
+        for fpp in [0.1, 0.01, 0.001] {
+            for sizing in [FilterSizing::PowerOfTwo, FilterSizing::Fitting] {
+                for n in [1, 50, 3_333, 20_000, 54_000, 100_000] {
+                    let inside = hashes(0..n, 0);
+                    let filter = build_filter(&inside, 0, fpp, sizing).unwrap();
+                    let expected = expected_fpp(n, filter.num_blocks);
+                    let filter = BloomFilter::new(&filter).unwrap();
+                    assert!(inside.iter().all(|&h| filter.contains(h)));
+                    let tries = 400_000;
+                    let hits = hashes(1 << 40..(1 << 40) + tries, 0)
+                        .into_iter()
+                        .filter(|&h| filter.contains(h))
+                        .count();
+                    let measured = hits as f64 / tries as f64;
+                    let noise = 4.0 * (expected / tries as f64).sqrt();
+                    assert!(
+                        measured <= 1.2 * expected + noise,
+                        "{n} values, {sizing:?}: {measured}, expected {expected}"
+                    );
+                    // Chapter 6 sizes as if all blocks had as many values; full filters then have
+                    // more false positives than the target, others fewer.
+                    if sizing == FilterSizing::PowerOfTwo && fpp >= 0.01 {
+                        let half_empty = n == 20_000 && fpp == 0.01;
+                        let most = if half_empty { 1.2 } else { 1.5 };
+                        assert!(measured <= most * fpp, "{n} values: {measured} for {fpp}");
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_filter_with_unknown_hashes_is_none() {
+        let mut filter = build_filter(&[1], 0, 0.01, FilterSizing::PowerOfTwo).unwrap();
+        assert!(BloomFilter::new(&filter).is_some());
+        filter.hash_algorithm = "murmur".to_owned();
+        assert!(BloomFilter::new(&filter).is_none());
+        assert!(BloomFilter::new(&SplitBlockBloomFilter::default()).is_none());
+    }
+
+    #[test]
+    fn a_filter_without_its_data_excludes_nothing() {
+        let mut filter = build_filter(&[1], 0, 0.01, FilterSizing::PowerOfTwo).unwrap();
+        filter.data.clear();
+        assert!(BloomFilter::new(&filter).unwrap().contains(2));
+    }
+}

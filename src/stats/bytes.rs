@@ -1,0 +1,395 @@
+//! Spec: Chapter 6, "(Shard) Field Descriptor": ranges, lengths and constants of byte values.
+
+use super::lengths::Lengths;
+use crate::format::{AnyValue, LengthStats, RangeStats, ValueKind};
+use arrow_buffer::BooleanBuffer;
+use std::cmp::Ordering;
+
+/// Longest byte value that a descriptor repeats as a constant.
+const MAX_CONSTANT_BYTES: usize = 1024;
+/// Longest bound of a range, in bytes; longer values are cut.
+const MAX_BOUND_BYTES: usize = 64;
+
+/// The least or the greatest value so far, cut one byte after the longest bound.
+#[derive(Debug, Clone)]
+struct Extreme {
+    prefix: u64,
+    value: Vec<u8>,
+}
+
+/// The bytes of values, one after the other.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct ByteRun<'a, E> {
+    /// The bytes of all values, and perhaps others before and behind them.
+    pub(crate) bytes: &'a [u8],
+    /// Where value `i - 1` ends and value `i` begins.
+    pub(crate) end: E,
+}
+
+impl<'a, E: Fn(usize) -> usize> ByteRun<'a, E> {
+    /// Value `i`.
+    pub(crate) fn value(&self, i: usize) -> &'a [u8] {
+        &self.bytes[(self.end)(i)..(self.end)(i + 1)]
+    }
+
+    /// The [`prefix`] and the length of value `i`.
+    #[inline]
+    fn prefix(&self, i: usize) -> (u64, usize) {
+        let (start, end) = ((self.end)(i), (self.end)(i + 1));
+        let len = end - start;
+        let Some(head) = self.bytes.get(start..).and_then(<[u8]>::first_chunk::<8>) else {
+            return (prefix(self.value(i)), len);
+        };
+        let word = u64::from_be_bytes(*head);
+        match len {
+            // What stands behind the value does not belong to it.
+            0..8 => (word & !(u64::MAX >> (8 * len)), len),
+            _ => (word, len),
+        }
+    }
+}
+
+/// The first 8 bytes of a value as a number that sorts like them, zeros behind shorter ones.
+fn prefix(value: &[u8]) -> u64 {
+    let mut head = [0; 8];
+    let len = value.len().min(8);
+    head[..len].copy_from_slice(&value[..len]);
+    u64::from_be_bytes(head)
+}
+
+/// As much of a value as its bound may depend on.
+fn head(value: &[u8]) -> &[u8] {
+    &value[..value.len().min(MAX_BOUND_BYTES + 1)]
+}
+
+/// What is known of the byte values of a field.
+#[derive(Debug, Clone)]
+pub(crate) struct ByteStats {
+    /// Whether more is asked for than the constant.
+    detailed: bool,
+    first: Option<Vec<u8>>,
+    differ: bool,
+    lengths: Lengths,
+    ascii_count: u64,
+    range: Option<(Extreme, Extreme)>,
+}
+
+impl ByteStats {
+    /// Statistics of no values; if not `detailed`, those of constants alone.
+    pub(crate) fn new(detailed: bool) -> Self {
+        Self {
+            detailed,
+            first: None,
+            differ: false,
+            lengths: Lengths::default(),
+            ascii_count: 0,
+            range: None,
+        }
+    }
+
+    /// Takes note of the values that are not null among the first `len`.
+    pub(crate) fn update<E: Fn(usize) -> usize>(
+        &mut self,
+        len: usize,
+        nulls: Option<&BooleanBuffer>,
+        run: &ByteRun<'_, E>,
+    ) {
+        if !self.detailed && self.differ {
+            return;
+        }
+        let all = &run.bytes[(run.end)(0)..(run.end)(len)];
+        let all_ascii = self.detailed && all.is_ascii();
+        match nulls {
+            None => self.update_slice(0, len, run, all_ascii),
+            Some(nulls) => {
+                for (start, end) in nulls.set_slices() {
+                    self.update_slice(start, end, run, all_ascii);
+                }
+            }
+        }
+    }
+
+    fn update_slice<E: Fn(usize) -> usize>(
+        &mut self,
+        start: usize,
+        end: usize,
+        run: &ByteRun<'_, E>,
+        all_ascii: bool,
+    ) {
+        let mut same = start;
+        while !self.differ && same < end {
+            self.update_constant(run.value(same));
+            same += 1;
+        }
+        if !self.detailed {
+            return;
+        }
+        self.ascii_count += match all_ascii {
+            true => (end - start) as u64,
+            false => (start..end).filter(|&i| run.value(i).is_ascii()).count() as u64,
+        };
+        let mut lengths = self.lengths;
+        let (mut low, mut high) = self.bounds();
+        for i in start..end {
+            let (prefix, len) = run.prefix(i);
+            lengths.add(len as u64);
+            // Few values are so near to an extreme that all of their bytes have to be compared.
+            let near = |bound: (u64, usize)| prefix == bound.0 && (len > 8 || bound.1 != len);
+            if prefix < low.0 || prefix > high.0 || near(low) || near(high) {
+                self.widen(run.value(i));
+                (low, high) = self.bounds();
+            }
+        }
+        self.lengths = lengths;
+    }
+
+    /// Prefix and length of the least and of the greatest value; nothing lies between them without
+    /// values.
+    fn bounds(&self) -> ((u64, usize), (u64, usize)) {
+        match &self.range {
+            Some((min, max)) => ((min.prefix, min.value.len()), (max.prefix, max.value.len())),
+            None => ((u64::MAX, usize::MAX), (0, usize::MAX)),
+        }
+    }
+
+    fn widen(&mut self, value: &[u8]) {
+        let new = || Extreme {
+            prefix: prefix(value),
+            value: head(value).to_vec(),
+        };
+        let Some((min, max)) = &mut self.range else {
+            self.range = Some((new(), new()));
+            return;
+        };
+        for (extreme, order) in [(min, Ordering::Less), (max, Ordering::Greater)] {
+            if head(value).cmp(&extreme.value) == order {
+                extreme.prefix = prefix(value);
+                extreme.value.clear();
+                extreme.value.extend_from_slice(head(value));
+            }
+        }
+    }
+
+    fn update_constant(&mut self, value: &[u8]) {
+        match &self.first {
+            Some(first) => self.differ = first != value,
+            None if value.len() <= MAX_CONSTANT_BYTES => self.first = Some(value.to_vec()),
+            None => self.differ = true,
+        }
+    }
+
+    /// Takes note of a value that occurs `times` times.
+    pub(crate) fn update_repeated(&mut self, value: &[u8], times: u64) {
+        let run = ByteRun {
+            bytes: value,
+            end: |i| i * value.len(),
+        };
+        self.update(1, None, &run);
+        if self.detailed && value.is_ascii() {
+            self.ascii_count += times - 1;
+        }
+    }
+
+    /// The range of values that are text (`is_text`) or any bytes, bounds above 64 bytes cut;
+    /// `None` without values, or if no bytes lie above a greatest value that is cut.
+    pub(crate) fn range(&self, is_text: bool) -> Option<RangeStats> {
+        let (min, max) = self.range.as_ref()?;
+        let (min, min_inclusive) = match min.value.len() > MAX_BOUND_BYTES {
+            true => (cut(&min.value, is_text), false),
+            false => (min.value.as_slice(), true),
+        };
+        let (max, max_inclusive) = match max.value.len() > MAX_BOUND_BYTES {
+            true => (above(cut(&max.value, is_text), is_text)?, false),
+            false => (max.value.clone(), true),
+        };
+        Some(RangeStats {
+            min_value: Some(byte_value(min, is_text)),
+            min_inclusive,
+            max_value: Some(byte_value(&max, is_text)),
+            max_inclusive,
+        })
+    }
+
+    /// The lengths in bytes, all 0 if every value was null.
+    pub(crate) fn lengths(&self) -> LengthStats {
+        self.lengths.finish()
+    }
+
+    /// Values that are ASCII.
+    pub(crate) fn ascii_count(&self) -> u64 {
+        self.ascii_count
+    }
+
+    /// The bytes that all values have.
+    pub(crate) fn constant(&self) -> Option<&[u8]> {
+        self.first.as_deref().filter(|_| !self.differ)
+    }
+}
+
+/// Bytes as the value that they are.
+pub(crate) fn byte_value(value: &[u8], is_text: bool) -> AnyValue {
+    match std::str::from_utf8(value) {
+        Ok(text) if is_text => text.into(),
+        _ => ValueKind::Bytes(value.to_vec()).into(),
+    }
+}
+
+/// The longest bound that a value begins with.
+fn cut(value: &[u8], is_text: bool) -> &[u8] {
+    let is_border = |&len: &usize| !is_text || value.get(len).is_none_or(|b| b & 0xC0 != 0x80);
+    let len = (0..=MAX_BOUND_BYTES.min(value.len()))
+        .rev()
+        .find(is_border)
+        .unwrap_or(0);
+    &value[..len]
+}
+
+/// A bound above everything that begins with `start`; `None` if there is none.
+fn above(start: &[u8], is_text: bool) -> Option<Vec<u8>> {
+    if let Some(text) = std::str::from_utf8(start).ok().filter(|_| is_text) {
+        let mut text = text.to_owned();
+        while let Some(last) = text.pop() {
+            let next = (last..=char::MAX).nth(1);
+            if let Some(next) = next.filter(|c| text.len() + c.len_utf8() <= MAX_BOUND_BYTES) {
+                text.push(next);
+                return Some(text.into_bytes());
+            }
+        }
+        return None;
+    }
+    let last = start.iter().rposition(|&byte| byte < u8::MAX)?;
+    let mut bound = start[..=last].to_vec();
+    bound[last] += 1;
+    Some(bound)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn update(stats: &mut ByteStats, values: &[&[u8]], nulls: Option<&BooleanBuffer>) {
+        // Bytes around the values must not matter.
+        let (mut bytes, mut ends) = (vec![0xff; 3], vec![3]);
+        for value in values {
+            bytes.extend_from_slice(value);
+            ends.push(bytes.len());
+        }
+        bytes.push(0xff);
+        let run = ByteRun {
+            bytes: &bytes,
+            end: |i: usize| ends[i],
+        };
+        for (i, value) in values.iter().enumerate() {
+            assert_eq!(run.prefix(i), (prefix(value), value.len()));
+        }
+        stats.update(values.len(), nulls, &run);
+    }
+
+    fn stats_of(values: &[&[u8]]) -> ByteStats {
+        let mut stats = ByteStats::new(true);
+        update(&mut stats, values, None);
+        stats
+    }
+
+    fn bytes(value: Option<AnyValue>) -> Vec<u8> {
+        match value.unwrap().kind {
+            Some(ValueKind::String(text)) => text.into_bytes(),
+            Some(ValueKind::Bytes(bytes)) => bytes,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    /// Texts that are often longer than a bound, with characters that have no next one of their size.
+    fn text() -> impl Strategy<Value = String> {
+        let edges = "[a\u{7f}\u{7ff}\u{d7ff}\u{10ffff}]{0,70}";
+        ("\\PC{0,3}", edges, "\\PC{0,3}").prop_map(|(a, b, c)| a + &b + &c)
+    }
+
+    proptest! {
+        #[test]
+        fn prefixes_sort_like_values(a: Vec<u8>, b: Vec<u8>) {
+            let order = prefix(&a).cmp(&prefix(&b));
+            prop_assert!(order.is_eq() || order == a.cmp(&b), "{a:?} {b:?}");
+            let mut padded = a.clone();
+            padded.resize(a.len().max(8), 0);
+            prop_assert_eq!(prefix(&a), prefix(&padded));
+        }
+
+        #[test]
+        fn every_text_lies_in_the_range(
+            values in proptest::collection::vec(text(), 1..6),
+            nulls in proptest::collection::vec(any::<bool>(), 6),
+            two in any::<bool>(),
+        ) {
+            let present = |i: usize| !nulls[i] || i == 0;
+            let bits = BooleanBuffer::collect_bool(values.len(), present);
+            let mut stats = ByteStats::new(true);
+            let first = if two { values.len() / 2 } else { 0 };
+            for (start, end) in [(0, first), (first, values.len())] {
+                let bits = bits.slice(start, end - start);
+                let part: Vec<&[u8]> = values[start..end].iter().map(|v| v.as_bytes()).collect();
+                update(&mut stats, &part, Some(&bits));
+            }
+            let seen = || values.iter().enumerate().filter(|(i, _)| present(*i)).map(|(_, v)| v);
+            let min = seen().min().unwrap();
+            let max = seen().max().unwrap();
+            let lengths = stats.lengths();
+            prop_assert_eq!(lengths.min, seen().map(String::len).min().unwrap() as u64);
+            prop_assert_eq!(lengths.max, seen().map(String::len).max().unwrap() as u64);
+            prop_assert_eq!(stats.ascii_count(), seen().filter(|v| v.is_ascii()).count() as u64);
+            prop_assert_eq!(stats.constant().is_some(), min == max);
+            let Some(range) = stats.range(true) else {
+                let last = char::MAX.to_string().repeat(16);
+                prop_assert!(max.starts_with(&last));
+                return Ok(());
+            };
+            let (low, high) = (bytes(range.min_value), bytes(range.max_value));
+            prop_assert!(low.len() <= 64 && high.len() <= 64);
+            prop_assert_eq!(range.min_inclusive, min.len() <= 64);
+            prop_assert_eq!(range.max_inclusive, max.len() <= 64);
+            match range.min_inclusive {
+                true => prop_assert_eq!(&low, min.as_bytes()),
+                false => prop_assert!(low.as_slice() < min.as_bytes()),
+            }
+            match range.max_inclusive {
+                true => prop_assert_eq!(&high, max.as_bytes()),
+                false => prop_assert!(high.as_slice() > max.as_bytes()),
+            }
+            prop_assert!(std::str::from_utf8(&high).is_ok() && std::str::from_utf8(&low).is_ok());
+        }
+    }
+
+    #[test]
+    fn bounds_of_bytes_are_rounded_up_where_they_are_cut() {
+        let long = [&[1u8; 10][..], &[0xff; 80]].concat();
+        let range = stats_of(&[&long]).range(false).unwrap();
+        assert_eq!(bytes(range.min_value), long[..64]);
+        assert_eq!(bytes(range.max_value), [&[1u8; 9][..], &[2]].concat());
+        assert_eq!(stats_of(&[&[0xff; 65]]).range(false), None);
+        let exact = stats_of(&[&[0xff; 64]]).range(false).unwrap();
+        assert!(exact.max_inclusive && exact.min_inclusive);
+    }
+
+    #[test]
+    fn repeated_values_count_as_often_as_they_occur() {
+        let mut stats = ByteStats::new(true);
+        stats.update_repeated(b"ab", 3);
+        stats.update_repeated("\u{e9}".as_bytes(), 2);
+        assert_eq!(stats.ascii_count(), 3);
+        assert_eq!(stats.constant(), None);
+        assert_eq!(bytes(stats.range(true).unwrap().min_value), b"ab");
+    }
+
+    #[test]
+    fn a_constant_is_kept_until_values_differ() {
+        for detailed in [true, false] {
+            let mut stats = ByteStats::new(detailed);
+            update(&mut stats, &[b"a", b"a"], None);
+            assert_eq!(stats.constant(), Some(&b"a"[..]));
+            update(&mut stats, &[b""], None);
+            assert_eq!(stats.constant(), None);
+            assert_eq!(stats.range(true).is_some(), detailed);
+        }
+    }
+}

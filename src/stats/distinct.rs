@@ -1,0 +1,230 @@
+//! Spec: Chapter 6, "(Shard) Field Descriptor" (`cardinality`) and "Split-Block Bloom Filters".
+
+use super::bloom::{FilterSizing, build_filter};
+use super::hash::hash_value;
+use super::hll::{Hll, INDEX_BITS};
+use crate::format::{CardinalityInfo, Sketch, SplitBlockBloomFilter};
+use crate::kernels::{Word, hash_words};
+
+/// How the filter of a field is made.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct FilterPlan {
+    pub(crate) seed: u64,
+    /// Probability of a false positive.
+    pub(crate) fpp: f64,
+    pub(crate) sizing: FilterSizing,
+    /// Distinct values above which there is no filter.
+    pub(crate) most_values: usize,
+}
+
+/// Hashes of values, each of which is taken once.
+#[derive(Debug)]
+struct FilterHashes {
+    plan: FilterPlan,
+    hashes: Vec<u64>,
+    /// Length from which on repeated hashes are looked for.
+    crowded: usize,
+}
+
+/// Hashes after which repeated ones are looked for the first time, where there is a limit.
+const CROWD: usize = 1 << 14;
+
+impl FilterHashes {
+    /// Adds a hash; gives whether there may still be a filter.
+    #[inline]
+    fn add(&mut self, hash: u64) -> bool {
+        if self.hashes.last() == Some(&hash) {
+            return true;
+        }
+        self.hashes.push(hash);
+        if self.hashes.len() < self.crowded {
+            return true;
+        }
+        self.sort();
+        self.crowded = CROWD.max(2 * self.hashes.len());
+        self.hashes.len() <= self.plan.most_values
+    }
+
+    fn sort(&mut self) {
+        self.hashes.sort_unstable();
+        self.hashes.dedup();
+    }
+}
+
+/// What is known of the distinct values of a field.
+#[derive(Debug)]
+pub(crate) struct DistinctStats {
+    sketch: Hll,
+    seed: u64,
+    filter: Option<FilterHashes>,
+    /// Which numbers of 1 or 2 bytes have come, so that each is hashed once.
+    small: Vec<bool>,
+}
+
+/// Numbers that are hashed at a time.
+const BATCH: usize = 64;
+
+impl DistinctStats {
+    /// A sketch of hashes with that seed, and a filter if there is a plan for one.
+    pub(crate) fn new(seed: u64, filter: Option<FilterPlan>) -> Self {
+        Self {
+            sketch: Hll::default(),
+            small: Vec::new(),
+            seed,
+            filter: filter.map(|plan| FilterHashes {
+                plan,
+                hashes: Vec::new(),
+                crowded: match plan.most_values {
+                    usize::MAX => usize::MAX,
+                    _ => CROWD,
+                },
+            }),
+        }
+    }
+
+    /// Takes note of a value that is not null, by the bytes that [`hash_value`] wants.
+    #[inline]
+    pub(crate) fn add(&mut self, value: &[u8]) {
+        let hash = hash_value(value, self.seed);
+        self.sketch.add(hash);
+        let Some(filter) = &mut self.filter else {
+            return;
+        };
+        let filter_seed = filter.plan.seed;
+        let filter_hash = match filter_seed == self.seed {
+            true => hash,
+            false => hash_value(value, filter_seed),
+        };
+        if !filter.add(filter_hash) {
+            self.filter = None;
+        }
+    }
+
+    /// Takes note of numbers, none of them null.
+    pub(crate) fn add_numbers<W: Word>(&mut self, values: &[W]) {
+        if W::BYTES <= 2 {
+            self.small.resize(1 << W::BITS, false);
+            for &value in values {
+                self.small[value.as_usize()] = true;
+            }
+            return;
+        }
+        let mut hashes = [0; BATCH];
+        for batch in values.chunks(BATCH) {
+            let hashes = &mut hashes[..batch.len()];
+            let least = hash_words(batch, self.seed, INDEX_BITS, hashes);
+            self.sketch.add_all(hashes, least);
+            if let Some(filter) = &mut self.filter {
+                if filter.plan.seed != self.seed {
+                    hash_words(batch, filter.plan.seed, INDEX_BITS, hashes);
+                }
+                if !hashes
+                    .iter()
+                    .fold(true, |all, &hash| all & filter.add(hash))
+                {
+                    self.filter = None;
+                }
+            }
+        }
+    }
+
+    /// Hashes the small numbers that have come; gives how many there are, if there were any.
+    pub(crate) fn complete_small<W: Word>(&mut self) -> Option<u64> {
+        let small = std::mem::take(&mut self.small);
+        let mut count = 0;
+        for (value, _) in (0u64..).zip(&small).filter(|(_, seen)| **seen) {
+            self.add(W::truncate(value).to_le().as_ref());
+            count += 1;
+        }
+        Some(count).filter(|count| *count > 0)
+    }
+
+    /// About how many distinct values there are.
+    pub(crate) fn estimate(&self) -> u64 {
+        self.sketch.estimate()
+    }
+
+    /// `count` distinct values if that is known, else about as many as the sketch says.
+    pub(crate) fn cardinality(&self, count: u64, is_estimate: bool) -> CardinalityInfo {
+        CardinalityInfo {
+            count: Some(count),
+            is_estimate,
+            sketch: Some(Sketch::Hll(self.sketch.clone().into_sketch(self.seed))),
+        }
+    }
+
+    /// Bytes held in memory.
+    pub(crate) fn memory_size(&self) -> usize {
+        let hashes = self.filter.as_ref().map_or(0, |f| f.hashes.capacity() * 8);
+        size_of::<Self>() + hashes + self.small.len()
+    }
+
+    /// The filter, if `pays` for that many values and that many bytes of filter.
+    pub(crate) fn filter(self, pays: impl Fn(u64, u64) -> bool) -> Option<SplitBlockBloomFilter> {
+        let estimate = self.estimate();
+        let mut filter = self.filter?;
+        let FilterPlan {
+            seed,
+            fpp,
+            sizing,
+            most_values,
+        } = filter.plan;
+        let would_pay = |values| pays(values, sizing.num_blocks(values, fpp).saturating_mul(32));
+        // Sorting is dear, and an estimate mostly tells whether it would be in vain.
+        if filter.hashes.is_empty() || !would_pay(estimate) {
+            return None;
+        }
+        filter.sort();
+        let values = filter.hashes.len();
+        let built = values <= most_values && would_pay(values as u64);
+        built.then(|| build_filter(&filter.hashes, seed, fpp, sizing))?
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::stats::BloomFilter;
+
+    fn plan(most_values: usize) -> FilterPlan {
+        FilterPlan {
+            seed: 7,
+            fpp: 0.01,
+            sizing: FilterSizing::PowerOfTwo,
+            most_values,
+        }
+    }
+
+    fn stats_of(values: u32, most_values: usize) -> DistinctStats {
+        let mut stats = DistinctStats::new(0, Some(plan(most_values)));
+        for round in 0..3 {
+            (7..7 + values).for_each(|v| stats.add(&v.to_le_bytes()));
+            assert!(stats.memory_size() < 1 << 21, "round {round}");
+        }
+        stats
+    }
+
+    #[test]
+    fn every_value_is_counted_once_and_found_in_the_filter() {
+        let stats = stats_of(20_000, usize::MAX);
+        let estimate = stats.estimate() as f64;
+        assert!((estimate / 20_000.0 - 1.0).abs() < 0.4, "{estimate}");
+        let filter = stats.filter(|_, _| true).unwrap();
+        assert_eq!((filter.num_values, filter.hash_seed), (20_000, 7));
+        let filter = BloomFilter::new(&filter).unwrap();
+        assert!((7..20_007u32).all(|v| filter.contains_value(&v.to_le_bytes())));
+    }
+
+    #[test]
+    fn there_is_no_filter_of_too_many_values_or_where_it_does_not_pay() {
+        assert!(stats_of(1024, 1024).filter(|_, _| true).is_some());
+        assert!(stats_of(1025, 1024).filter(|_, _| true).is_none());
+        assert!(stats_of(40_000, 1024).filter.is_none(), "given up early");
+        assert!(stats_of(1000, 1024).filter(|_, _| false).is_none());
+        let exact = |values, bytes| values == 1000 && bytes == 64 * 32;
+        assert!(stats_of(1000, 1024).filter(exact).is_none(), "the estimate");
+        assert!(DistinctStats::new(0, None).filter(|_, _| true).is_none());
+        let none = DistinctStats::new(0, Some(plan(9)));
+        assert!(none.filter(|_, _| true).is_none());
+    }
+}

@@ -1,0 +1,61 @@
+//! Spec: Chapter 6, "Split-Block Bloom Filters"; docs/format.md, "Hashes of values".
+//!
+//! Membership filters and cardinality sketches hash the same bytes of a value, those that a value
+//! dictionary would hold:
+//!
+//! | type | bytes |
+//! |-|-|
+//! | String | UTF-8 |
+//! | Binary, FixedSizeBinary, Guid | as they are stored |
+//! | Int8 to Int64, DateTime | little-endian, as wide as the type |
+//! | Float32, Float64 | the bits, little-endian, so that the zeros differ |
+//!
+//! A wire has a seed for each of the two; `Wire::Spec` has 0 for both, so that a value is hashed
+//! once.
+
+use crate::format::{BasicType, DataType, decimal128};
+use xxhash_rust::xxh3::xxh3_64_with_seed;
+
+/// Name of the hash function in filters and sketches.
+pub(crate) const HASH_ALGORITHM: &str = "xxh3_64";
+
+/// The hash of a value's bytes.
+#[inline]
+pub(crate) fn hash_value(value: &[u8], seed: u64) -> u64 {
+    xxh3_64_with_seed(value, seed)
+}
+
+/// Whether values of the node are hashed: those that are equal if, and only if, their bytes are.
+/// Decimals in the native form of Amudai have equal values of different bytes.
+pub(crate) fn is_hashed(node: &DataType) -> bool {
+    use BasicType as T;
+    match node.basic_type {
+        T::Int8
+        | T::Int16
+        | T::Int32
+        | T::Int64
+        | T::Float32
+        | T::Float64
+        | T::DateTime
+        | T::String
+        | T::Binary
+        | T::Guid => true,
+        T::FixedSizeBinary => node.label() != decimal128::LABEL,
+        T::Unit | T::Boolean | T::List | T::FixedSizeList | T::Struct | T::Map | T::Union => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn hashes_are_those_of_the_reference() {
+        let filter = 0x4D75_6461_6942_4646;
+        assert_eq!(hash_value(b"hello", filter), 0x88FD_D15D_4E2D_36CF);
+        assert_eq!(hash_value(b"", filter), 0x0D1C_3BBD_29DF_B497);
+        let sketch = 0x416D_7564_484C_4C31;
+        assert_eq!(hash_value(b"hello", sketch), 0xF212_18EA_1C62_0426);
+        assert_eq!(hash_value(b"", sketch), 0x3143_3EF5_389C_7D79);
+    }
+}

@@ -1,0 +1,330 @@
+//! What a stripe field comes to: its buffers, and what its descriptor says of the values.
+
+use super::choose;
+use super::codes::Entries;
+use super::dictionary::DictionaryEncoder;
+use super::field::{ListEncoder, NumberField, ValueEncoder};
+use super::number::{FilterChoice, FinishedLeaf, finish_bits};
+use super::options::Profile;
+use super::plan::FieldPlan;
+use super::strings::{FinishedBytes, raw_offsets};
+use crate::buffer::{FinishedBuffer, Physical, RangeIndexInput};
+use crate::encoding::{NumberKind, Word};
+use crate::error::Result;
+use crate::format::decimal128::{self, Sign};
+use crate::format::{
+    AnyValue, BasicType, BufferKind, CardinalityInfo, FieldDescriptor, RangeStats,
+    SplitBlockBloomFilter, TypeStats, ValueKind,
+};
+use crate::stats::{
+    ByteStats, DecimalForm, DecimalStats, DistinctStats, INDEX_BLOCK, IndexedRanges, NumberStats,
+    byte_value,
+};
+
+/// Fewest distinct values for which a filter is made unasked: a dictionary answers for fewer.
+const FEWEST_FILTERED: u64 = 256;
+/// How many times as large as its filter a field must be, if the filter was not asked for.
+const FILTER_SHARE: u64 = 8;
+/// Bytes of the largest filter, which its descriptor has to hold.
+const MOST_FILTER_BYTES: u64 = 256 << 20;
+
+/// What the values of a field come to.
+#[derive(Debug, Default)]
+pub(super) struct FinishedValues {
+    pub(super) buffers: Vec<FinishedBuffer>,
+    pub(super) constant: Option<AnyValue>,
+    pub(super) dictionary_size: Option<u64>,
+    pub(super) raw_data_size: Option<u64>,
+    range: Option<RangeStats>,
+    type_stats: Option<TypeStats>,
+    /// Number of distinct values, if it is known.
+    distinct_count: Option<u64>,
+    distinct: Option<DistinctStats>,
+    index: Option<IndexedRanges>,
+}
+
+impl FinishedValues {
+    fn of_leaf(leaf: FinishedLeaf) -> Self {
+        Self {
+            buffers: leaf.buffers,
+            dictionary_size: leaf.entries.as_ref().map(|entries| entries.size),
+            distinct_count: leaf.distinct_count,
+            distinct: leaf.distinct,
+            ..Self::default()
+        }
+    }
+
+    /// Adds the statistics to a descriptor that has its counts and its constant.
+    pub(super) fn describe(&mut self, plan: &FieldPlan, descriptor: &mut FieldDescriptor) {
+        if !plan.settings.statistics {
+            return;
+        }
+        let spec = plan.settings.capabilities.spec_statistics;
+        let has_range = matches!(plan.physical, Physical::Number(_)) || plan.decimals.is_some();
+        descriptor.range_stats = self.range.take();
+        if descriptor.range_stats.is_none() && has_range && !spec {
+            // The reference has ranges without bounds.
+            descriptor.range_stats = Some(RangeStats {
+                min_inclusive: true,
+                max_inclusive: true,
+                ..RangeStats::default()
+            });
+        }
+        descriptor.type_specific = self.type_stats.take();
+        descriptor.cardinality = self.cardinality(plan, descriptor);
+    }
+
+    fn cardinality(
+        &self,
+        plan: &FieldPlan,
+        descriptor: &FieldDescriptor,
+    ) -> Option<CardinalityInfo> {
+        if !plan.has_cardinality() || descriptor.position_count == 0 {
+            return None;
+        }
+        let spec = plan.settings.capabilities.spec_statistics;
+        let nulls = descriptor.null_count.unwrap_or(0);
+        let present = descriptor.position_count - nulls;
+        // Chapter 6 counts null as a value, the reference does not.
+        let null_value = u64::from(spec && nulls > 0);
+        let exact = match present {
+            0 if spec => Some(0),
+            0 => return None,
+            _ => self.distinct_count.filter(|_| spec),
+        };
+        match (&self.distinct, exact) {
+            (Some(distinct), _) if present > 0 => {
+                let estimate = match spec {
+                    true => distinct.estimate().clamp(1, present),
+                    false => distinct.estimate(),
+                };
+                let count = exact.unwrap_or(estimate);
+                Some(distinct.cardinality(count + null_value, exact.is_none()))
+            }
+            (_, Some(count)) => Some(CardinalityInfo {
+                count: Some(count + null_value),
+                is_estimate: false,
+                sketch: None,
+            }),
+            (_, None) => None,
+        }
+    }
+
+    /// The membership filter of a field with these buffers, if it is to have one.
+    pub(super) fn filter(
+        &mut self,
+        plan: &FieldPlan,
+        descriptor: &FieldDescriptor,
+        buffers: &[FinishedBuffer],
+    ) -> Option<SplitBlockBloomFilter> {
+        let stored: u64 = buffers.iter().map(|b| b.bytes().len() as u64).sum();
+        let spec = plan.settings.capabilities.spec_statistics;
+        // A constant answers for itself, though the reference has filters of constants too.
+        if spec && descriptor.constant_value.is_some() {
+            return None;
+        }
+        let asked = plan.settings.filter == FilterChoice::Always || !spec;
+        self.distinct.take()?.filter(|values, bytes| {
+            let pays = values >= FEWEST_FILTERED && bytes.saturating_mul(FILTER_SHARE) <= stored;
+            bytes <= MOST_FILTER_BYTES && (asked || pays)
+        })
+    }
+
+    /// The range index, if there is one and the column has statistics and blocks.
+    pub(super) fn index(&mut self, plan: &FieldPlan) -> Result<Option<FinishedBuffer>> {
+        let wanted = plan.settings.statistics && plan.settings.profile != Profile::Plain;
+        let Some(index) = self.index.take().filter(|_| wanted) else {
+            return Ok(None);
+        };
+        let input = RangeIndexInput {
+            basic_type: plan.basic_type,
+            positions: index.positions,
+            block_positions: u16::try_from(INDEX_BLOCK).unwrap_or(u16::MAX),
+            minimums: &index.minimums,
+            maximums: &index.maximums,
+            invalid: &index.invalid,
+        };
+        let settings = &plan.settings;
+        let bytes =
+            input.encode(|bytes| choose::numbers(bytes, NumberKind::Unsigned, settings).plan)?;
+        Ok(Some(FinishedBuffer::range_index(bytes)))
+    }
+}
+
+impl ValueEncoder {
+    /// Encodes what is still staged; `present` values are not null.
+    pub(super) fn finish(self, plan: &FieldPlan, present: u64) -> Result<FinishedValues> {
+        let width = plan.physical.width().unwrap_or(0) as u64;
+        Ok(match self {
+            Self::Empty | Self::Presence => FinishedValues::default(),
+            Self::Bits(mut bits, counts) => {
+                let constant = match (counts.trues, counts.falses) {
+                    (_, 0) => Some(AnyValue::from(true)),
+                    (0, _) => Some(AnyValue::from(false)),
+                    _ => None,
+                };
+                FinishedValues {
+                    buffers: vec![finish_bits(
+                        &bits.finish(),
+                        plan.settings,
+                        BufferKind::Data,
+                    )?],
+                    constant,
+                    type_stats: Some(TypeStats::Boolean {
+                        true_count: counts.trues,
+                        false_count: counts.falses,
+                    }),
+                    raw_data_size: Some(present),
+                    distinct_count: Some(
+                        u64::from(counts.trues > 0) + u64::from(counts.falses > 0),
+                    ),
+                    ..FinishedValues::default()
+                }
+            }
+            Self::Number1(field) => field.finish(plan, present)?,
+            Self::Number2(field) => field.finish(plan, present)?,
+            Self::Number4(field) => field.finish(plan, present)?,
+            Self::Number8(field) => field.finish(plan, present)?,
+            Self::Bytes(field) => {
+                let raw = match plan.physical {
+                    Physical::Fixed(_) => present * width,
+                    _ => field.total_bytes(),
+                };
+                FinishedValues {
+                    raw_data_size: Some(raw),
+                    ..finish_bytes(field.finish(plan.wide_offsets)?, plan)
+                }
+            }
+            Self::Dictionary(field) => finish_dictionary(field, plan)?,
+            Self::Lists(ListEncoder::Raw(offsets), lengths) => FinishedValues {
+                buffers: vec![raw_offsets(&offsets, plan.wide_offsets)],
+                type_stats: Some(TypeStats::List(lengths.finish())),
+                ..FinishedValues::default()
+            },
+            Self::Lists(ListEncoder::Blocks(encoder, _), lengths) => FinishedValues {
+                buffers: vec![encoder.finish(BufferKind::Offsets)?],
+                type_stats: Some(TypeStats::List(lengths.finish())),
+                ..FinishedValues::default()
+            },
+            Self::Union(kinds, slots, _) => {
+                let mut buffers = vec![kinds.finish(BufferKind::Data)?];
+                if let Some(slots) = slots {
+                    buffers.push(slots.finish(BufferKind::Offsets)?);
+                }
+                FinishedValues {
+                    buffers,
+                    ..FinishedValues::default()
+                }
+            }
+        })
+    }
+}
+
+impl<W: Word> NumberField<W> {
+    fn finish(self, plan: &FieldPlan, present: u64) -> Result<FinishedValues> {
+        let values = of_numbers(&self.stats, plan, self.encoder.finish_values()?);
+        Ok(FinishedValues {
+            raw_data_size: Some(present * W::BYTES as u64),
+            index: self.stats.into_index(),
+            ..values
+        })
+    }
+}
+
+fn of_numbers<W: Word>(
+    stats: &NumberStats<W>,
+    plan: &FieldPlan,
+    leaf: FinishedLeaf,
+) -> FinishedValues {
+    FinishedValues {
+        constant: stats.constant(),
+        range: stats.range(),
+        type_stats: stats.floating(plan.settings.capabilities.spec_statistics),
+        ..FinishedValues::of_leaf(leaf)
+    }
+}
+
+fn finish_bytes(field: FinishedBytes, plan: &FieldPlan) -> FinishedValues {
+    let values = of_bytes(&field.stats, field.decimals.as_ref(), plan, field.leaf);
+    FinishedValues {
+        index: field.decimals.and_then(DecimalStats::into_index),
+        ..values
+    }
+}
+
+fn of_bytes(
+    stats: &ByteStats,
+    decimals: Option<&DecimalStats>,
+    plan: &FieldPlan,
+    leaf: FinishedLeaf,
+) -> FinishedValues {
+    let is_text = plan.basic_type == BasicType::String;
+    let type_stats = match decimals {
+        Some(decimals) => decimals.signs().map(TypeStats::Decimal),
+        None if is_text => Some(TypeStats::String {
+            lengths: stats.lengths(),
+            ascii_count: Some(stats.ascii_count()),
+        }),
+        None => Some(TypeStats::Binary(stats.lengths())),
+    };
+    let range = match decimals {
+        Some(decimals) => decimals.range(),
+        None if plan.byte_order => stats.range(is_text),
+        None => None,
+    };
+    FinishedValues {
+        constant: stats.constant().and_then(|c| byte_constant(c, plan)),
+        range,
+        type_stats,
+        ..FinishedValues::of_leaf(leaf)
+    }
+}
+
+/// The constant of byte values; `None` for a decimal that is no number, which readers take for
+/// damage.
+fn byte_constant(value: &[u8], plan: &FieldPlan) -> Option<AnyValue> {
+    if plan.decimals == Some(DecimalForm::Decimal128)
+        && let Ok(decimal) = value.try_into()
+    {
+        let is_number = decimal128::sign(decimal) != Some(Sign::Nan);
+        return is_number.then(|| ValueKind::Decimal(decimal).into());
+    }
+    Some(byte_value(value, plan.basic_type == BasicType::String))
+}
+
+fn finish_dictionary(field: DictionaryEncoder, plan: &FieldPlan) -> Result<FinishedValues> {
+    let raw_bytes = field.raw_bytes();
+    let (buffers, entries) = field.finish()?;
+    let leaf = FinishedLeaf::with_entries(buffers, entries).with_distinct(plan.distinct());
+    let finished = match plan.physical {
+        Physical::Number(1) => of_entries::<u8>(leaf, plan),
+        Physical::Number(2) => of_entries::<u16>(leaf, plan),
+        Physical::Number(4) => of_entries::<u32>(leaf, plan),
+        Physical::Number(_) => of_entries::<u64>(leaf, plan),
+        _ => {
+            let mut stats = ByteStats::new(plan.settings.statistics);
+            let mut decimals = plan.decimal_stats();
+            for (entry, times) in leaf.entries.iter().flat_map(Entries::used) {
+                stats.update_repeated(entry, times);
+                if let Some(decimals) = &mut decimals {
+                    decimals.update_repeated(entry, times);
+                }
+            }
+            of_bytes(&stats, decimals.as_ref(), plan, leaf)
+        }
+    };
+    Ok(FinishedValues {
+        raw_data_size: Some(raw_bytes),
+        ..finished
+    })
+}
+
+fn of_entries<W: Word>(leaf: FinishedLeaf, plan: &FieldPlan) -> FinishedValues {
+    let mut stats = NumberStats::<W>::new(plan.domain, plan.settings.statistics);
+    for (entry, times) in leaf.entries.iter().flat_map(Entries::used) {
+        if let Some(&bytes) = W::chunks(entry).first() {
+            stats.update_repeated(W::from_le(bytes), times);
+        }
+    }
+    of_numbers(&stats, plan, leaf)
+}
