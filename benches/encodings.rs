@@ -12,6 +12,7 @@ use arrow_shard::encoding::number::{self, Plan};
 use arrow_shard::encoding::{Context, NumberKind, Scratch, Word};
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use std::hint::black_box;
+use std::ops::Range;
 
 const N: usize = 65_536;
 
@@ -178,6 +179,7 @@ fn text(c: &mut Criterion) {
     let ffor = || Some(Plan::Ffor);
     let plans = [
         ("fsst", bytes::Plan::fsst(ffor())),
+        ("fsst_values", bytes::Plan::fsst_values(Plan::Ffor)),
         ("lz4", bytes::Plan::Lz4 { offsets: ffor() }),
         (
             "zstd",
@@ -209,6 +211,11 @@ fn text(c: &mut Criterion) {
         group.bench_function(BenchmarkId::new("decode", name), |b| {
             b.iter(|| decode_strings(black_box(&region), n, BytesLayout::Offsets32, &mut cx));
         });
+        // One value in 64: of FsstValues, an eighth of the groups is decompressed.
+        let few: Vec<Range<usize>> = (0..n).step_by(64).map(|i| i..i + 1).collect();
+        group.bench_function(BenchmarkId::new("decode_few", name), |b| {
+            b.iter(|| decode_some(black_box(&region), n, &few, &mut cx));
+        });
         let mut out = Vec::new();
         group.bench_function(BenchmarkId::new("encode", name), |b| {
             b.iter(|| {
@@ -231,6 +238,22 @@ fn decode_strings(
     let mut nulls = NullsOut::new(&mut bits, 0);
     let mut out = BytesBuilder::new(layout, n);
     bytes::decode(region, n, None, cx, &mut out, &mut nulls).unwrap();
+    out.finish()
+}
+
+/// Decodes values of a region of `n`.
+fn decode_some(
+    region: &[u8],
+    n: usize,
+    ranges: &[Range<usize>],
+    cx: &mut Context<'_>,
+) -> bytes::Decoded {
+    let count = ranges.iter().map(Range::len).sum();
+    let mut bits = BooleanBufferBuilder::new(count);
+    bits.append_n(count, true);
+    let mut nulls = NullsOut::new(&mut bits, 0);
+    let mut out = BytesBuilder::new(BytesLayout::Offsets32, count);
+    bytes::decode_selected(region, n, None, ranges, cx, &mut out, &mut nulls).unwrap();
     out.finish()
 }
 
@@ -288,6 +311,67 @@ fn strings(c: &mut Criterion) {
     group.finish();
 }
 
+/// Whether cutting integers of 16 bytes in two pays: decimals of up to 40 bits, one in ten negative.
+fn decimals(c: &mut Criterion) {
+    let number = |(i, v): (usize, u64)| match i % 10 {
+        0 => -i128::from(v),
+        _ => i128::from(v),
+    };
+    let integers = values::<u64>(40).into_iter().enumerate().map(number);
+    let flat: Vec<u8> = integers.flat_map(i128::to_le_bytes).collect();
+    let input = Input::fixed(16, N, &flat, None);
+    let plans = [
+        (
+            "split128",
+            bytes::Plan::Split128 {
+                high: Plan::SingleValue,
+                low: Plan::Ffor,
+            },
+        ),
+        ("lz4", bytes::Plan::Lz4 { offsets: None }),
+        (
+            "zstd",
+            bytes::Plan::Zstd {
+                level: 3,
+                offsets: None,
+            },
+        ),
+        ("plain", bytes::Plan::Plain),
+    ];
+    let mut group = c.benchmark_group("decimals");
+    group.throughput(Throughput::Elements(N as u64));
+    let mut copy = vec![0u8; flat.len()];
+    group.bench_function("memcpy", |b| {
+        b.iter(|| black_box(&mut copy).copy_from_slice(black_box(&flat)));
+    });
+    let (limits, mut scratch) = (Limits::default(), Scratch::default());
+    let mut cx = Context::new(&limits, &mut scratch);
+    for (name, plan) in plans {
+        let mut region = Vec::new();
+        bytes::encode(&input, &plan, &mut region).unwrap();
+        eprintln!("{name}: {} of {} bytes", region.len(), flat.len());
+        group.bench_function(BenchmarkId::new("decode", name), |b| {
+            b.iter(|| {
+                let mut bits = BooleanBufferBuilder::new(N);
+                bits.append_n(N, true);
+                let mut nulls = NullsOut::new(&mut bits, 0);
+                let mut out = BytesBuilder::new(BytesLayout::Fixed(16), N);
+                bytes::decode(
+                    black_box(&region),
+                    N,
+                    Some(16),
+                    &mut cx,
+                    &mut out,
+                    &mut nulls,
+                )
+                .unwrap();
+                out.finish()
+            });
+        });
+    }
+    group.finish();
+}
+
 fn all(c: &mut Criterion) {
     checksums(c);
     unpack::<u32>(c, "unpack_u32", &[1, 5, 8, 13, 24, 31]);
@@ -295,6 +379,7 @@ fn all(c: &mut Criterion) {
     nested(c);
     strings(c);
     text(c);
+    decimals(c);
 }
 
 criterion_group!(benches, all);

@@ -13,13 +13,15 @@
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::Decimal128Type;
-use arrow_array::{Array, BooleanArray, Date32Array, RecordBatch, Scalar, StringViewArray};
+use arrow_array::{
+    Array, ArrayRef, BooleanArray, Date32Array, Int64Array, RecordBatch, Scalar, StringViewArray,
+};
 use arrow_ord::cmp;
 use arrow_schema::{ArrowError, SchemaRef};
 use arrow_select::filter::filter_record_batch;
 use arrow_shard::Shard;
 use arrow_shard::read::{Predicate, RowSelection as ShardRows, ScanMetrics, col, lit};
-use arrow_shard::write::ShardWriter;
+use arrow_shard::write::{ShardWriter, WriterOptions};
 use bytes::Bytes;
 use criterion::Criterion;
 use parquet::arrow::arrow_reader::{
@@ -32,6 +34,7 @@ use parquet::file::metadata::PageIndexPolicy;
 use parquet::file::properties::WriterProperties;
 use std::hint::black_box;
 use std::path::Path;
+use std::sync::Arc;
 use std::time::Duration;
 use tpchgen::generators::LineItemGenerator;
 use tpchgen_arrow::LineItemArrow;
@@ -128,10 +131,10 @@ const QUESTIONS: [Question; 7] = [
     },
 ];
 
-fn write_shard(batches: &[RecordBatch]) -> Bytes {
+fn write_shard(batches: &[RecordBatch], options: WriterOptions) -> Bytes {
     let mut file = Vec::new();
     let mut writer =
-        ShardWriter::try_new(&mut file, batches[0].schema(), <_>::default()).expect("a schema");
+        ShardWriter::try_new(&mut file, batches[0].schema(), options).expect("a schema");
     for batch in batches {
         writer.write(batch).expect("a batch");
     }
@@ -152,6 +155,23 @@ fn write_parquet(batches: &[RecordBatch]) -> Bytes {
     }
     writer.close().expect("a file");
     file.into()
+}
+
+/// Six million readings of a state that stays for about 300 rows, without what would answer before
+/// the values do.
+fn states() -> Bytes {
+    let batches: Vec<RecordBatch> = (0..60i64)
+        .map(|batch| {
+            let rows = batch * 100_000..(batch + 1) * 100_000;
+            let states = rows.map(|row| (row / 300).wrapping_mul(0x1E37_79B9_7F4A_7C15) >> 30);
+            let states: ArrayRef = Arc::new(Int64Array::from_iter_values(states));
+            RecordBatch::try_from_iter([("state", states)]).expect("a batch")
+        })
+        .collect();
+    let options = WriterOptions::default()
+        .with_statistics_enabled(false)
+        .with_dictionary_enabled(false);
+    write_shard(&batches, options)
 }
 
 fn count<E: std::fmt::Debug>(batches: impl Iterator<Item = Result<RecordBatch, E>>) -> usize {
@@ -228,7 +248,10 @@ fn main() {
         .expect("rows");
     let schema = batches[0].schema();
     let rows: usize = batches.iter().map(RecordBatch::num_rows).sum();
-    let (file, parquet_file) = (write_shard(&batches), write_parquet(&batches));
+    let (file, parquet_file) = (
+        write_shard(&batches, <_>::default()),
+        write_parquet(&batches),
+    );
     let shard = Shard::from_bytes(file).expect("a shard");
     let mut some: Vec<u64> = (0..1000u64)
         .map(|i| i.wrapping_mul(0x9E37_79B9_7F4A_7C15) % rows as u64)
@@ -251,6 +274,19 @@ fn main() {
             b.iter(|| parquet(&parquet_file, question));
         });
     }
+    let runs = Shard::from_bytes(states()).expect("a shard");
+    for (name, least) in [("none", i64::MAX), ("half", 0)] {
+        let filter = || runs.scan().with_filter(col("state").gt(least));
+        let mut reader = filter().build().expect("a scan");
+        let found = count(&mut reader);
+        println!("runs, {name}: {found} rows, {:?}\n", reader.metrics());
+        criterion.bench_function(&format!("runs/{name}"), |b| {
+            b.iter(|| count(filter().build().expect("a scan")));
+        });
+    }
+    criterion.bench_function("runs/full scan", |b| {
+        b.iter(|| count(runs.scan().build().expect("a scan")));
+    });
     criterion.bench_function("rows/filter", |b| {
         b.iter(|| {
             let rows: ShardRows = some.iter().copied().collect();
@@ -280,6 +316,14 @@ fn main() {
         let ratio = |what| time(what).map_or("-".to_owned(), |t| format!("{:.2}", t / own));
         let (full, parquet) = (ratio("full scan"), ratio("parquet"));
         println!("| {name} | {:.3} | {full} | {parquet} |", own / 1e6);
+    }
+    let [none, half, full] =
+        ["none", "half", "full scan"].map(|what| median(&results, &format!("runs/{what}")));
+    if let (Some(none), Some(half), Some(full)) = (none, half, full) {
+        let [none, half, full] = [none, half, full].map(|time| time / 1e6);
+        println!(
+            "\nruns: {none:.3} ms for no row, {half:.3} ms for half, {full:.3} ms to read all"
+        );
     }
     if let Some(take) = median(&results, "rows/take") {
         println!("\ntake of 1,000 rows: {:.3} ms", take / 1e6);

@@ -3,11 +3,15 @@
 
 mod support;
 
-use arrow_array::{ArrayRef, Int64Array, RecordBatch, StringArray};
-use arrow_schema::{DataType, Field, Schema};
+use arrow_array::{
+    Array, ArrayRef, FixedSizeListArray, Int64Array, ListArray, MapArray, RecordBatch, StringArray,
+    StructArray,
+};
+use arrow_buffer::{NullBuffer, OffsetBuffer};
+use arrow_schema::{DataType, Field, Fields, Schema};
 use arrow_shard::Result;
 use arrow_shard::Shard;
-use arrow_shard::format::DataEncoding;
+use arrow_shard::format::{BasicType, DataEncoding};
 use arrow_shard::io::{ByteRange, NoContainer, ReadAt};
 use arrow_shard::read::{ShardOptions, col, lit};
 use arrow_shard::write::{Profile, WriterOptions};
@@ -371,4 +375,84 @@ fn a_range_of_a_sorted_column_reads_the_blocks_that_can_match() {
         numbers.len()
     );
     assert!(requests.len() <= 8, "{requests:?}");
+}
+
+/// Lists, structs, maps and lists of fixed size, some of them null, with texts in all of them.
+fn nested() -> Bytes {
+    let rows = 120_000usize;
+    let valid = |row: usize| !row.is_multiple_of(9);
+    let texts = |count: usize| -> ArrayRef {
+        let text = |i: usize| {
+            Some(format!(
+                "text {}",
+                (i as u64).wrapping_mul(0x9E37_79B9_7F4A_7C15)
+            ))
+        };
+        Arc::new((0..count).map(text).collect::<StringArray>())
+    };
+    let nulls = || Some(NullBuffer::from_iter((0..rows).map(valid)));
+    let lengths =
+        || OffsetBuffer::<i32>::from_lengths((0..rows).map(|row| usize::from(valid(row))));
+    let items = (0..rows).filter(|row| valid(*row)).count();
+    let item = Arc::new(Field::new("item", DataType::Utf8, true));
+    let members = Fields::from(vec![Field::new("text", DataType::Utf8, true)]);
+    let entries = Fields::from(vec![
+        Field::new("keys", DataType::Utf8, false),
+        Field::new("values", DataType::Utf8, true),
+    ]);
+    let lists = ListArray::new(item.clone(), lengths(), texts(items), nulls());
+    let structs = StructArray::new(members, vec![texts(rows)], nulls());
+    let pairs = StructArray::new(entries.clone(), vec![texts(items), texts(items)], None);
+    let entries = Arc::new(Field::new("entries", DataType::Struct(entries), false));
+    let maps = MapArray::new(entries, lengths(), pairs, nulls(), false);
+    let fixed = FixedSizeListArray::new(item, 1, texts(rows), nulls());
+    let inner = vec![Arc::new(lists.clone()) as ArrayRef];
+    let outer = Fields::from(vec![Field::new("list", lists.data_type().clone(), true)]);
+    let outer = StructArray::new(outer, inner, None);
+    let columns: [(&str, ArrayRef); 5] = [
+        ("list", Arc::new(lists)),
+        ("struct", Arc::new(structs)),
+        ("map", Arc::new(maps)),
+        ("fixed", Arc::new(fixed)),
+        ("outer", Arc::new(outer)),
+    ];
+    let batch = RecordBatch::try_from_iter(columns).unwrap();
+    written_bytes(&[batch], WriterOptions::default())
+}
+
+#[test]
+fn whether_nested_values_are_null_is_read_without_what_they_hold() {
+    let file = Logged::new(nested());
+    let shard = file.open();
+    let fields = shard.shard_schema().unwrap().fields;
+    for path in ["list", "struct", "map", "fixed", "outer.list"] {
+        for (filter, rows) in [
+            (col(path).is_null(), 13_334),
+            (col(path).is_not_null(), 106_666),
+        ] {
+            let shard = file.open();
+            let shown = filter.to_string();
+            let scan = shard.scan().with_filter(filter);
+            let scan = scan.with_projection(arrow_shard::Projection::Indices(Vec::new()));
+            let found = scan.build().unwrap().map(|batch| batch.unwrap().num_rows());
+            assert_eq!(found.sum::<usize>(), rows, "{shown}");
+            let requests = file.requests();
+            let mut texts = 0;
+            for field in &fields {
+                field.data_type.walk(&mut |node| {
+                    if node.basic_type != BasicType::String {
+                        return;
+                    }
+                    texts += 1;
+                    for buffer in buffers(&shard, 0, node.schema_id) {
+                        let touched = requests.iter().find(|request| overlap(**request, buffer));
+                        assert_eq!(touched, None, "{shown} reads `{}`", node.name);
+                    }
+                });
+            }
+            assert_eq!(texts, 6);
+            assert!(bytes_of(&requests) < 100_000, "{shown}: {requests:?}");
+            file.requests();
+        }
+    }
 }

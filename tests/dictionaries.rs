@@ -1,16 +1,21 @@
 //! Values that come without a dictionary get one where that pays, and lose it where it stops.
 #![expect(clippy::unwrap_used, reason = "a failed helper is a failed test")]
 
+use arrow_array::cast::AsArray;
+use arrow_array::types::UInt64Type;
 use arrow_array::{
     Array, ArrayRef, BinaryArray, FixedSizeBinaryArray, Float64Array, Int64Array, LargeStringArray,
     RecordBatch, StringViewArray, UInt16Array,
 };
-use arrow_shard::Shard;
+use arrow_schema::{DataType, Field, Schema};
 use arrow_shard::format::{BufferKind, DataEncoding, Wire};
+use arrow_shard::read::col;
 use arrow_shard::write::{ColumnOptions, PresenceLayout, Profile, ShardWriter, WriterOptions};
+use arrow_shard::{Projection, Shard};
 use bytes::Bytes;
 use rand::rngs::StdRng;
 use rand::{Rng, SeedableRng};
+use std::collections::HashSet;
 use std::sync::Arc;
 
 /// Windows after which encodings are chosen anew.
@@ -93,7 +98,7 @@ fn assert_reads(shard: &Shard, batch: &RecordBatch) {
     }
     assert_eq!(at, batch.num_rows());
     let rows: Vec<u64> = (0..batch.num_rows() as u64).step_by(9973).collect();
-    let taken = shard.take(&rows, arrow_shard::Projection::All).unwrap();
+    let taken = shard.take(&rows, Projection::All).unwrap();
     for (i, row) in rows.iter().enumerate() {
         assert_eq!(
             taken.slice(i, 1),
@@ -222,4 +227,70 @@ fn the_most_frequent_entry_has_code_0() {
         .unwrap();
     assert_eq!(entries.value(0), "frequent");
     assert_eq!(entries.len(), 9);
+}
+
+/// A column of integers, written in the given pieces.
+fn integers(pieces: &[Vec<Option<i64>>], options: WriterOptions) -> Shard {
+    let schema = Arc::new(Schema::new(vec![Field::new("a", DataType::Int64, true)]));
+    let mut file = Vec::new();
+    let mut writer = ShardWriter::try_new(&mut file, schema.clone(), options).unwrap();
+    for piece in pieces {
+        let column: ArrayRef = Arc::new(Int64Array::from(piece.clone()));
+        let batch = RecordBatch::try_new(schema.clone(), vec![column]).unwrap();
+        writer.write(&batch).unwrap();
+    }
+    writer.finish().unwrap();
+    Shard::from_bytes(Bytes::from(file)).unwrap()
+}
+
+fn scattered_integers(rows: usize, entries: usize, seed: u64) -> Vec<Option<i64>> {
+    let picks = picks(rows, entries, false, seed);
+    let value = |pick: Option<usize>| pick.map(|i| scattered(i).cast_signed());
+    picks.into_iter().map(value).collect()
+}
+
+#[test]
+fn numbers_keep_a_dictionary_to_which_later_windows_add_nothing() {
+    let shard = integers(
+        &[scattered_integers(5 * WINDOW, 5000, 3)],
+        WriterOptions::default(),
+    );
+    assert_eq!(with_dictionary(&shard), ["a"]);
+}
+
+#[test]
+fn values_after_leading_nulls_and_a_dictionary_that_is_given_up_are_in_the_filter() {
+    // The second window has too many entries for a dictionary, and the value sought among the first.
+    let mut first = scattered_integers(WINDOW, 3000, 4);
+    first[..5000].fill(None);
+    let mut second: Vec<Option<i64>> = (0..WINDOW)
+        .map(|i| Some(scattered(1_000_000 + i).cast_signed()))
+        .collect();
+    second[4500] = Some(12_345);
+    let options = WriterOptions::default().with_bloom_filter_enabled(true);
+    let shard = integers(&[first, second], options);
+    assert!(with_dictionary(&shard).is_empty());
+    let found = shard
+        .scan()
+        .with_filter(col("a").eq(12_345i64))
+        .build()
+        .unwrap();
+    let rows: usize = found.map(|batch| batch.unwrap().num_rows()).sum();
+    assert_eq!(rows, 1);
+}
+
+#[test]
+fn nulls_before_the_first_value_are_no_entry_of_a_dictionary() {
+    let nulls = vec![None; 5000];
+    let values = scattered_integers(60_000, 5000, 5);
+    let distinct: HashSet<_> = values.iter().flatten().collect();
+    let shard = integers(&[nulls, values.clone()], WriterOptions::default());
+    assert_eq!(with_dictionary(&shard), ["a"]);
+    let known = shard.statistics(Projection::All).unwrap();
+    let of_column = known.column_by_name("a").unwrap().as_struct();
+    let count = of_column.column_by_name("distinct_count").unwrap();
+    assert_eq!(
+        count.as_primitive::<UInt64Type>().value(0),
+        distinct.len() as u64
+    );
 }

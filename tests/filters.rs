@@ -11,20 +11,15 @@ mod common;
 mod predicates;
 mod support;
 
-use arrow_array::builder::{Int32Builder, ListBuilder};
 use arrow_array::cast::AsArray;
 use arrow_array::types::UInt64Type;
-use arrow_array::{
-    Array, ArrayRef, BooleanArray, Float64Array, Int32Array, RecordBatch, RecordBatchReader,
-    StringArray,
-};
-use arrow_schema::{ArrowError, DataType, Field, Schema, SchemaRef};
+use arrow_array::{Array, Float64Array, RecordBatch, RecordBatchReader};
+use arrow_schema::{DataType, Schema, SchemaRef};
+use arrow_shard::Shard;
 use arrow_shard::column::TypeMapping;
-use arrow_shard::read::{
-    Predicate, RowSelection, ScanBuilder, ScanMetrics, ShardReader, Skipped, col,
-};
+use arrow_shard::format::Wire;
+use arrow_shard::read::{RowSelection, ScanBuilder, ScanMetrics, ShardReader, Skipped};
 use arrow_shard::write::{Profile, WriterOptions};
-use arrow_shard::{ErrorKind, Shard};
 use cases::{Data, Pick, random_options, random_projection, random_source, text};
 use common::schemas::{Config, random_schema};
 use predicates::{Oracle, paths};
@@ -33,6 +28,7 @@ use rand::seq::IndexedRandom;
 use rand::{Rng, SeedableRng};
 use std::path::Path;
 use std::sync::Arc;
+use support::replay::{run_cases, single_seed};
 use support::{shared, written};
 
 const ALL: &[Profile] = &[Profile::Plain, Profile::Balanced, Profile::HighCompression];
@@ -48,40 +44,12 @@ struct Kind {
     predicates: u32,
 }
 
-/// Prints how to repeat the case in which the thread panics.
-struct Replay(String);
-
-impl Drop for Replay {
-    fn drop(&mut self) {
-        if std::thread::panicking() {
-            eprintln!("to repeat this case: {}", self.0);
-        }
-    }
-}
-
-fn number(name: &str) -> Option<u64> {
-    let value = std::env::var(name).ok()?;
-    Some(
-        value
-            .parse()
-            .unwrap_or_else(|e| panic!("{name}={value}: {e}")),
-    )
-}
-
 /// Runs the cases, and gives what the scans were spared in all.
 fn run(kind: &Kind) -> Vec<ScanMetrics> {
-    let seeds = match number("ARROW_SHARD_SEED") {
-        Some(seed) => seed..seed + 1,
-        None => 0..kind.cases * number("ARROW_SHARD_CASES").unwrap_or(1),
-    };
     let mut metrics = Vec::new();
-    for seed in seeds {
-        let name = kind.name;
-        let command =
-            format!("ARROW_SHARD_SEED={seed} cargo test --test filters -- --exact {name}");
-        let _replay = Replay(command);
+    run_cases("filters", kind.name, kind.cases, |seed| {
         case(kind, seed, &mut metrics);
-    }
+    });
     metrics
 }
 
@@ -106,9 +74,16 @@ fn case(kind: &Kind, seed: u64, metrics: &mut Vec<ScanMetrics>) {
     if rng.random_ratio(1, 10) {
         options = options.with_statistics_enabled(false);
     }
-    let shown = format!("{options:?}");
-    let folder = written(&schema, &data.batches, options)
+    let mut shown = format!("{options:?}");
+    let mut folder = written(&schema, &data.batches, options.clone())
         .unwrap_or_else(|e| panic!("writing failed: {e}\n{shown}\n{}", text(&schema)));
+    // The reference has not all types.
+    let options = options.with_wire(Wire::Reference);
+    if rng.random_ratio(1, 4)
+        && let Ok(other) = written(&schema, &data.batches, options.clone())
+    {
+        (folder, shown) = (other, format!("{options:?}"));
+    }
     let shard = random_source(&mut rng, &folder);
     let paths = paths(&schema);
     for _ in 0..kind.predicates {
@@ -289,7 +264,7 @@ fn leaves() {
         batches: 4,
         predicates: 8,
     });
-    if number("ARROW_SHARD_SEED").is_some() {
+    if single_seed().is_some() {
         return;
     }
     let total = |of: fn(&ScanMetrics) -> Skipped| {
@@ -380,6 +355,7 @@ fn floats_of_few_values() {
         }
         let batch = RecordBatch::try_from_iter([("c0", cast(values.into()))]).unwrap();
         let options = WriterOptions::default()
+            .with_wire(*[Wire::Spec, Wire::Reference].choose(&mut rng).unwrap())
             .with_stripe_rows(*[256, 700, 10_000].choose(&mut rng).unwrap())
             .with_dictionary_enabled(rng.random());
         let folder = written(&batch.schema(), std::slice::from_ref(&batch), options).unwrap();
@@ -491,127 +467,4 @@ fn selections_without_a_filter() {
         }
         assert_eq!(at, wanted.len(), "seed {seed}");
     }
-}
-
-/// Numbers, texts and lists of numbers.
-fn readings() -> Shard {
-    let mut lists = ListBuilder::new(Int32Builder::new());
-    for row in 0..1000 {
-        lists.append_value((0..row % 3).map(Some));
-    }
-    let columns: [(&str, ArrayRef); 3] = [
-        ("number", Arc::new(Int32Array::from_iter_values(0..1000))),
-        (
-            "text",
-            Arc::new(
-                (0..1000)
-                    .map(|i| Some(format!("t{}", i % 10)))
-                    .collect::<StringArray>(),
-            ),
-        ),
-        ("list", Arc::new(lists.finish())),
-    ];
-    let batch = RecordBatch::try_from_iter(columns).unwrap();
-    let options = WriterOptions::default().with_stripe_rows(400);
-    Shard::from_bytes(support::written_bytes(&[batch], options)).unwrap()
-}
-
-#[test]
-fn a_predicate_sees_the_types_of_the_shard_whatever_schema_is_asked_for() {
-    let shard = readings();
-    let wanted = Schema::new(vec![
-        Field::new("text", DataType::Utf8View, true),
-        Field::new("number", DataType::Float64, true),
-    ]);
-    let filter = col("number").between(5, 8).and(col("text").not_eq("t6"));
-    let filter = filter.and(Predicate::from_fn(["number"], |batch| {
-        let numbers = batch["number"].as_primitive::<arrow_array::types::Int32Type>();
-        Ok(BooleanArray::from_unary(numbers, |n| n != 7))
-    }));
-    let scan = shard
-        .scan()
-        .with_schema(Arc::new(wanted))
-        .with_filter(filter);
-    let batch = support::collect(scan.build().unwrap()).unwrap();
-    let texts: Vec<_> = batch["text"].as_string_view().iter().flatten().collect();
-    assert_eq!(texts, ["t5", "t8"]);
-    let numbers = batch["number"].as_primitive::<arrow_array::types::Float64Type>();
-    assert_eq!(numbers.values(), &[5.0, 8.0]);
-}
-
-#[test]
-fn two_filters_and_two_selections_narrow_each_other() {
-    let shard = readings();
-    let scan = shard.scan().with_filter(col("number").gt_eq(100));
-    let scan = scan
-        .with_filter(col("text").eq("t3"))
-        .with_row_selection(0..200);
-    let scan = scan.with_row_selection(vec![150..160, 190..600]);
-    let mut reader = scan.build().unwrap();
-    let rows: usize = reader.by_ref().map(|batch| batch.unwrap().num_rows()).sum();
-    assert_eq!(rows, 2);
-    let shown = reader.metrics().unwrap().to_string();
-    assert!(shown.contains("matched"), "{shown}");
-    assert!(shard.scan().build().unwrap().metrics().is_none());
-}
-
-#[test]
-fn mistakes_in_a_predicate_are_errors_that_name_it() {
-    let shard = readings();
-    let fails = |filter: Predicate, kind: ErrorKind, words: &[&str]| {
-        let shown = filter.to_string();
-        let error = match shard.scan().with_filter(filter).build() {
-            Err(error) => error.to_string(),
-            Ok(mut reader) => reader.next().unwrap().unwrap_err().to_string(),
-        };
-        let kind = kind.as_str();
-        for word in words.iter().chain([&kind]) {
-            assert!(error.contains(word), "{shown}: {error}");
-        }
-    };
-    use ErrorKind::{Arrow, InvalidArgument, SchemaMismatch, UnknownColumn};
-    fails(
-        col("nunber").eq(1),
-        UnknownColumn,
-        &["nunber = 1", "did you mean `number`"],
-    );
-    fails(
-        col("number").eq("1"),
-        SchemaMismatch,
-        &["`number`", "Int32", "Utf8"],
-    );
-    fails(
-        col("list").eq(1),
-        SchemaMismatch,
-        &["`list`", "test them for nulls", "List"],
-    );
-    fails(
-        col("list.item").is_null(),
-        SchemaMismatch,
-        &["list.item", "no single value per row"],
-    );
-    fails(
-        col("number").starts_with("1"),
-        SchemaMismatch,
-        &["`number`", "no prefix"],
-    );
-    let short = |_: &RecordBatch| Ok(BooleanArray::from(vec![true]));
-    fails(
-        Predicate::from_fn(["text"], short),
-        InvalidArgument,
-        &["text", "found 1"],
-    );
-    let failing = |_: &RecordBatch| Err(ArrowError::ComputeError("no luck".into()));
-    fails(
-        Predicate::from_fn(["text"], failing),
-        Arrow,
-        &["text", "no luck"],
-    );
-    let scan = || shard.scan().with_filter(col("number").lt(5));
-    assert_eq!(
-        scan().with_limit(1).split(2).unwrap_err().kind(),
-        InvalidArgument
-    );
-    let outside = scan().with_row_selection(990..1001).build().unwrap_err();
-    assert_eq!(outside.kind(), ErrorKind::RowOutOfRange);
 }

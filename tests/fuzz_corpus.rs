@@ -238,6 +238,7 @@ fn bytes_blocks() -> Vec<Vec<u8>> {
         },
         bytes::Plan::fsst(None),
         bytes::Plan::fsst(Some(number::Plan::Ffor)),
+        bytes::Plan::fsst_values(number::Plan::Ffor),
         bytes::Plan::Zstd {
             level: 1,
             offsets: None,
@@ -247,10 +248,18 @@ fn bytes_blocks() -> Vec<Vec<u8>> {
                 differences: Box::new(pack()),
             }),
         },
+        bytes::Plan::Split128 {
+            high: number::Plan::Ffor,
+            low: number::Plan::PatchedFfor,
+        },
     ];
     let mut seeds = Vec::new();
     for plan in &plans {
-        for size in fuzz::bytes_blocks::SIZES {
+        let suits = |size: &Option<usize>| match plan {
+            bytes::Plan::Split128 { .. } => *size == Some(16),
+            _ => true,
+        };
+        for size in fuzz::bytes_blocks::SIZES.into_iter().filter(suits) {
             let word = |i: usize| match (plan, size) {
                 (bytes::Plan::SingleValue, None) => "one and the same".to_owned(),
                 (bytes::Plan::BlockDictionary { .. }, _) => format!("{:016}", i % 3),

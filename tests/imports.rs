@@ -80,7 +80,6 @@ const NOT_SPECIFIED: &[&str] = &[
     // Arrow's layouts of decoded byte strings, and byte strings to encode.
     "encoding/bytes/append.rs",
     "encoding/bytes/builder.rs",
-    "encoding/bytes/input.rs",
     "encoding/bytes/nulls.rs",
     // What writers decide by.
     "encoding/bytes/plan.rs",

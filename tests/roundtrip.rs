@@ -23,6 +23,7 @@ use rand::rngs::StdRng;
 use rand::seq::IndexedRandom;
 use rand::{Rng, SeedableRng};
 use std::sync::Arc;
+use support::replay::run_cases;
 use support::{collect, request, written, written_bytes};
 
 /// What the cases of one test have in common.
@@ -179,37 +180,8 @@ fn large_nested() {
     });
 }
 
-/// Prints how to repeat the case in which the thread panics.
-struct Replay(String);
-
-impl Drop for Replay {
-    fn drop(&mut self) {
-        if std::thread::panicking() {
-            eprintln!("to repeat this case: {}", self.0);
-        }
-    }
-}
-
 fn run(kind: &Kind) {
-    let number = |name| {
-        let value = std::env::var(name).ok()?;
-        Some(
-            value
-                .parse::<u64>()
-                .unwrap_or_else(|e| panic!("{name}={value}: {e}")),
-        )
-    };
-    let seeds = match number("ARROW_SHARD_SEED") {
-        Some(seed) => seed..seed + 1,
-        None => 0..kind.cases * number("ARROW_SHARD_CASES").unwrap_or(1),
-    };
-    for seed in seeds {
-        let name = kind.name;
-        let command =
-            format!("ARROW_SHARD_SEED={seed} cargo test --test roundtrip -- --exact {name}");
-        let _replay = Replay(command);
-        case(kind, seed);
-    }
+    run_cases("roundtrip", kind.name, kind.cases, |seed| case(kind, seed));
 }
 
 fn case(kind: &Kind, seed: u64) {

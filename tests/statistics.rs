@@ -16,6 +16,7 @@ use arrow_ord::cmp::{eq, gt, lt};
 use arrow_row::{RowConverter, SortField};
 use arrow_schema::{DataType, Field, Schema, SchemaRef, TimeUnit};
 use arrow_select::concat::concat;
+use arrow_shard::buffer::IndexedBlock;
 use arrow_shard::format::{AnyValue, BasicType, DataType as NodeType, FieldDescriptor, Wire};
 use arrow_shard::write::{ColumnOptions, Profile, ShardWriter, WriterOptions};
 use arrow_shard::{ErrorKind, Shard};
@@ -340,6 +341,21 @@ fn without_statistics_only_counts_and_constants_are_told() {
 }
 
 #[test]
+fn stripes_of_either_zero_make_no_constant() {
+    let stripe = |zero: f64| {
+        let values: ArrayRef = Arc::new(Float64Array::from_value(zero, 10));
+        RecordBatch::try_from_iter([("c", values)]).unwrap()
+    };
+    for (zeros, expected) in [([0.0, 0.0], Some(0.0)), ([-0.0, 0.0], None)] {
+        let batches = zeros.map(stripe);
+        let shard = shard_of(&batches[0].schema(), &batches, WriterOptions::default());
+        let node = &shard.shard_schema().unwrap().fields[0].data_type;
+        let field = shard.field_descriptor(node.schema_id).unwrap().unwrap();
+        assert_eq!(field.constant_value, expected.map(AnyValue::from));
+    }
+}
+
+#[test]
 fn range_indexes_are_written_where_they_pay_and_tell_where_values_are() {
     let sorted: ArrayRef = Arc::new(Int64Array::from_iter_values(0..10_000));
     let mixed: ArrayRef = Arc::new(Int64Array::from_iter_values(
@@ -353,11 +369,13 @@ fn range_indexes_are_written_where_they_pay_and_tell_where_values_are() {
         let schema = shard.shard_schema().unwrap();
         let node = |i: usize| &schema.fields[i].data_type;
         let index = shard.range_index(0, node(0)).unwrap().expect("it pays");
-        let found = index.select_range(
-            Some(&AnyValue::from(1000i64)),
-            Some(&AnyValue::from(1030i64)),
-        );
-        assert_eq!(found.as_range(), Some(768..1280));
+        let range = |block: IndexedBlock| (block.positions, block.range);
+        let expected = (0..10_000i64).step_by(256).map(|first| {
+            let end = (first + 256).min(10_000);
+            let positions = first.cast_unsigned()..end.cast_unsigned();
+            (positions, Some((first.into(), (end - 1).into())))
+        });
+        assert!(index.blocks().map(range).eq(expected));
         assert_eq!(shard.range_index(0, node(1)).unwrap(), None);
     }
 }

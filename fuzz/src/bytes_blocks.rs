@@ -172,7 +172,7 @@ fn again(all: &Values, size: Option<usize>, seed: u8, cx: &mut Context<'_>) {
         Some(width) => Input::fixed(width, n, &flat, Some(&nulls)),
         None => Input::variable(&offsets, &flat, Some(&nulls)),
     };
-    let plan = match seed % 5 {
+    let plan = match seed % 7 {
         0 => Plan::SingleValue,
         1 => Plan::BlockDictionary {
             codes: number::Plan::FlBitPack,
@@ -180,6 +180,11 @@ fn again(all: &Values, size: Option<usize>, seed: u8, cx: &mut Context<'_>) {
         },
         2 => Plan::fsst(Some(number::Plan::Ffor)),
         3 => Plan::Lz4 { offsets: None },
+        4 => Plan::fsst_values(number::Plan::Ffor),
+        5 => Plan::Split128 {
+            high: number::Plan::Ffor,
+            low: number::Plan::PatchedFfor,
+        },
         _ => Plan::Plain,
     };
     let mut region = Vec::new();

@@ -54,22 +54,32 @@ pub struct ChecksumEntry {
     pub checksums: Vec<u32>,
 }
 
+impl ChecksumEntry {
+    /// What the entries of a table are ordered by: encoding, buffer, part.
+    fn place(&self) -> (usize, usize, u16) {
+        (self.encoding.into(), self.buffer.into(), self.part.code())
+    }
+}
+
 /// Checksums of everything in a stripe field that carries none of its own.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct ChecksumTable {
+    /// Ordered by place; of several for one, the first counts.
     entries: Vec<ChecksumEntry>,
 }
 
 impl ChecksumTable {
     /// Adds the checksums of `bytes`.
     pub fn add(&mut self, encoding: u16, buffer: u16, part: Part, bytes: &[u8]) {
-        self.entries.push(ChecksumEntry {
+        let entry = ChecksumEntry {
             encoding,
             buffer,
             part,
             chunk_bytes: CHUNK_BYTES,
             checksums: chunks(bytes),
-        });
+        };
+        let at = self.entries.partition_point(|e| e.place() <= entry.place());
+        self.entries.insert(at, entry);
     }
 
     /// Whether nothing is covered.
@@ -113,6 +123,7 @@ impl ChecksumTable {
             entries.extend(entry);
             rest = behind;
         }
+        entries.sort_by_key(ChecksumEntry::place);
         Ok(Self { entries })
     }
 
@@ -154,11 +165,9 @@ impl ChecksumTable {
         part: Part,
         len: u64,
     ) -> Result<Option<Chunks>> {
-        let place = (encoding, buffer, part);
-        let found = self
-            .entries
-            .iter()
-            .find(|e| (e.encoding.into(), e.buffer.into(), e.part) == place);
+        let place = (encoding, buffer, part.code());
+        let at = self.entries.partition_point(|e| e.place() < place);
+        let found = self.entries.get(at).filter(|e| e.place() == place);
         let Some(entry) = found else { return Ok(None) };
         let chunk_bytes = u64::from(entry.chunk_bytes);
         if entry.checksums.len() as u64 != len.div_ceil(chunk_bytes) {

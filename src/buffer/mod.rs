@@ -1,10 +1,12 @@
-//! Encoded buffers: block streams and their block maps, raw buffers, value dictionaries.
+//! Spec: Chapter 6, "Encoded Buffers": block streams and their block maps, raw buffers, value
+//! dictionaries.
 
 mod block_map;
 mod checksums;
 mod dictionary;
 mod offsets;
 mod range_index;
+mod runs;
 mod selection;
 mod stored;
 mod stream;
@@ -18,6 +20,7 @@ pub use checksums::{
 pub use dictionary::{DictionaryInput, ValueDictionary};
 pub use offsets::{offset_width, read_offsets};
 pub use range_index::{IndexedBlock, RANGE_INDEX_HEADER, RangeIndex, RangeIndexInput};
+pub use runs::{Runs, read_runs};
 pub use selection::Selection;
 pub use stored::{
     Blocks, Body, FieldBuffers, FieldLayout, Physical, Place, Storage, StoredBuffer, StoredIndex,

@@ -8,8 +8,8 @@
 //! Each of the three is one block of u8: the little-endian bytes of an entry for every block of
 //! positions. Null and NaN are invalid; a block that has nothing else has zeros for a range.
 
+use super::Chunks;
 use super::writer::BUFFER_ALIGNMENT;
-use super::{Chunks, Selection};
 use crate::encoding::{Context, NumberKind, envelope, number};
 use crate::error::{Error, ErrorKind, Result, Within, to_usize};
 use crate::format::{AnyValue, BasicType, DataType, ValueKind, decimal128};
@@ -291,30 +291,6 @@ impl RangeIndex {
             }
         }
     }
-
-    /// The positions of the blocks for which `may_match` holds.
-    pub fn select(&self, mut may_match: impl FnMut(&IndexedBlock) -> bool) -> Selection {
-        let blocks = self.blocks().filter(|block| may_match(block));
-        blocks.map(|block| block.positions).collect()
-    }
-
-    /// The positions that may hold a value from `low` to `high`, both of them included, `None`
-    /// meaning no bound. A NaN lies beyond all other numbers, on either side.
-    pub fn select_range(&self, low: Option<&AnyValue>, high: Option<&AnyValue>) -> Selection {
-        let open = low.is_none() || high.is_none();
-        self.select(|block| {
-            if self.kind == BoundKind::Float && open && block.invalid > 0 {
-                return true;
-            }
-            let Some((min, max)) = &block.range else {
-                return false;
-            };
-            // Values that cannot be compared exclude nothing.
-            let above = low.and_then(|low| max.compare(low));
-            let below = high.and_then(|high| min.compare(high));
-            above != Some(Ordering::Less) && below != Some(Ordering::Greater)
-        })
-    }
 }
 
 /// What the entries of the index of a field are, and their width in bytes.
@@ -422,36 +398,37 @@ mod tests {
     }
 
     #[test]
-    fn positions_are_selected_by_range() {
+    fn blocks_have_a_range_unless_all_values_are_invalid() {
         let (min, max) = (words([-9, 0, 0, 50]), words([5, 10, 0, 90]));
         let bytes = plain(BasicType::Int32, &min, &max, &[0, 255, 256, 3]);
         let index = parse(&bytes, &int32(), 1000).unwrap();
-        let select = |low: Option<i64>, high: Option<i64>| {
-            let bound = |v: Option<i64>| v.map(AnyValue::from);
-            let (low, high) = (bound(low), bound(high));
-            let selection = index.select_range(low.as_ref(), high.as_ref());
-            let ranges = selection.ranges().iter();
-            ranges.map(|r| (r.start, r.end)).collect::<Vec<_>>()
+        let range = |min: i64, max: i64| Some((min.into(), max.into()));
+        let block = |positions, invalid, range| IndexedBlock {
+            positions,
+            invalid,
+            range,
         };
-        assert_eq!(select(None, None), [(0, 512), (768, 1000)]);
-        assert_eq!(select(Some(0), Some(0)), [(0, 512)]);
-        assert_eq!(select(Some(6), None), [(256, 512), (768, 1000)]);
-        assert_eq!(select(Some(11), Some(49)), []);
-        assert_eq!(select(None, Some(-9)), [(0, 256)]);
+        let expected = [
+            block(0..256, 0, range(-9, 5)),
+            block(256..512, 255, range(0, 10)),
+            block(512..768, 256, None),
+            block(768..1000, 3, range(50, 90)),
+        ];
+        assert!(index.blocks().eq(expected));
+        assert_eq!((index.minimums(), index.maximums()), (&min[..], &max[..]));
     }
 
     #[test]
-    fn a_nan_may_lie_beyond_every_number() {
-        let bytes: Vec<u8> = [1f32, 2.0, 3.0, 4.0]
+    fn ranges_of_floats_are_numbers() {
+        let bytes: Vec<u8> = [1f32, 2.5, 3.0, 4.0]
             .iter()
             .flat_map(|v| v.to_le_bytes())
             .collect();
         let encoded = plain(BasicType::Float32, &bytes, &bytes, &[0, 1, 0, 232]);
         let index = parse(&encoded, &DataType::new(BasicType::Float32, "f"), 1000).unwrap();
-        let above = index.select_range(Some(&10.0.into()), None);
-        assert_eq!(above.ranges(), [256..512, 768..1000]);
-        let between = index.select_range(Some(&1.0.into()), Some(&2.0.into()));
-        assert_eq!(between.as_range(), Some(0..512));
+        let ranges: Vec<_> = index.blocks().map(|block| block.range).collect();
+        let one = |v: f64| Some((v.into(), v.into()));
+        assert_eq!(ranges, [one(1.0), one(2.5), one(3.0), None]);
     }
 
     #[test]

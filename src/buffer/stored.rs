@@ -179,6 +179,12 @@ impl Blocks {
         self.map.get()
     }
 
+    /// The block map, which must have been loaded.
+    pub(super) fn loaded_map(&self) -> Result<&BlockMap> {
+        self.map()
+            .ok_or_else(|| Error::corrupt("block map not loaded"))
+    }
+
     /// Parses the bytes of the block map. `buffer` is the whole buffer's range.
     ///
     /// # Errors
@@ -242,9 +248,7 @@ impl StoredBuffer {
                 }
             }
             Body::Blocks(blocks) => {
-                let map = blocks
-                    .map()
-                    .ok_or_else(|| Error::corrupt("block map not loaded"))?;
+                let map = blocks.loaded_map()?;
                 let mut next = 0;
                 for range in elements.ranges() {
                     if range.end > map.value_count() {
@@ -396,12 +400,18 @@ fn native_buffers(
             BufferKind::Presence => &mut buffers.presence,
             BufferKind::Offsets => &mut buffers.offsets,
             BufferKind::ValueDictionary => {
+                if buffers.dictionary.is_some() {
+                    return Err(twice(kind));
+                }
                 buffers.dictionary = Some(place(buffer.buffer.as_ref(), artifact)?);
                 continue;
             }
             BufferKind::RangeIndex => {
-                let header = RANGE_INDEX_HEADER as u64;
                 // One more has nothing to add.
+                if buffers.range_index.is_some() {
+                    continue;
+                }
+                let header = RANGE_INDEX_HEADER as u64;
                 buffers.range_index = Some(StoredIndex {
                     place: place(buffer.buffer.as_ref(), artifact)?,
                     header_checksums: table.find(
@@ -421,7 +431,7 @@ fn native_buffers(
             }
         };
         if slot.is_some() {
-            return Err(Error::corrupt(format!("two {kind:?} buffers")));
+            return Err(twice(kind));
         }
         let stored = stored_buffer(buffer, encoding, ordinal, table, artifact)
             .map_err(|e| e.within(format!("{kind:?} buffer")))?;
@@ -436,6 +446,10 @@ fn native_buffers(
     }
     check_complete(&buffers, physical, positions)?;
     Ok(buffers)
+}
+
+fn twice(kind: BufferKind) -> Error {
+    Error::corrupt(format!("two {kind:?} buffers"))
 }
 
 /// Members of a packed group reference no bytes of their own.
@@ -547,3 +561,6 @@ fn check_complete(buffers: &FieldBuffers, physical: Physical, positions: u64) ->
         _ => needs(buffers.data.is_some(), "DATA"),
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -122,6 +122,16 @@ pub(super) fn block_parts(
     }
     let mut parts: Vec<BlockPart> = Vec::new();
     for range in elements.ranges() {
+        // Most ranges lie in the same block as the one before.
+        if let Some(last) = parts.last_mut()
+            && range.start >= last.block.values.start
+            && range.end <= last.block.values.end
+        {
+            let base = last.block.values.start;
+            let local = to_usize(range.start - base)?..to_usize(range.end - base)?;
+            last.ranges.push(local);
+            continue;
+        }
         for block in map.overlapping(range.clone()) {
             let start = range.start.max(block.values.start) - block.values.start;
             let end = range.end.min(block.values.end) - block.values.start;
@@ -243,9 +253,7 @@ pub fn read_numbers<W: Word>(
         }
         Body::Blocks(blocks) => blocks,
     };
-    let map = blocks
-        .map()
-        .ok_or_else(|| Error::corrupt("block map not loaded"))?;
+    let map = blocks.loaded_map()?;
     cx.check_batch_bytes(elements.len(), W::BYTES)?;
     let parts = block_parts(buffer, map, elements, cx.limits)?;
     let reader = NumberReader {

@@ -267,9 +267,7 @@ fn read_blocks(
     let Body::Blocks(blocks) = &data.body else {
         return Err(Error::corrupt("raw values without OFFSETS"));
     };
-    let map = blocks
-        .map()
-        .ok_or_else(|| Error::corrupt("block map not loaded"))?;
+    let map = blocks.loaded_map()?;
     let parts = block_parts(data, map, rows, cx.limits)?;
     let size = match layout {
         BytesLayout::Fixed(size) => size,

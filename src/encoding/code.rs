@@ -45,10 +45,14 @@ pub enum EncodingCode {
     ZigZag,
     /// Only the values that are not zero.
     Sparse,
+    /// FSST, a few values at a time.
+    FsstValues,
     /// FFOR with exceptions.
     PatchedFfor,
     /// Numbers in bins of a distribution that was learned from them.
     Pco,
+    /// Integers of 16 bytes cut in two.
+    Split128,
     /// A code that this build does not know.
     Other(u16),
 }
@@ -76,8 +80,10 @@ impl EncodingCode {
             17 => Self::Lz4,
             18 => Self::ZigZag,
             19 => Self::Sparse,
+            0x8001 => Self::FsstValues,
             0x8002 => Self::PatchedFfor,
             0x8003 => Self::Pco,
+            0x8004 => Self::Split128,
             other => Self::Other(other),
         }
     }
@@ -104,8 +110,10 @@ impl EncodingCode {
             Self::Lz4 => 17,
             Self::ZigZag => 18,
             Self::Sparse => 19,
+            Self::FsstValues => 0x8001,
             Self::PatchedFfor => 0x8002,
             Self::Pco => 0x8003,
+            Self::Split128 => 0x8004,
             Self::Other(other) => other,
         }
     }
@@ -132,8 +140,10 @@ impl EncodingCode {
             Self::Lz4 => "LZ4",
             Self::ZigZag => "ZigZag",
             Self::Sparse => "Sparse",
+            Self::FsstValues => "FsstValues",
             Self::PatchedFfor => "PatchedFFOR",
             Self::Pco => "Pco",
+            Self::Split128 => "Split128",
             Self::Other(_) => "unknown encoding",
         }
     }
@@ -169,21 +179,23 @@ impl EncodingCode {
             Self::ZigZag => kind == Signed,
             Self::Alp | Self::AlpRd => kind == Float && width >= 4,
             Self::Pco => width > 1,
-            Self::Fsst | Self::Other(_) => false,
+            Self::Fsst | Self::FsstValues | Self::Split128 | Self::Other(_) => false,
         }
     }
 
-    /// Whether byte strings may be encoded so.
-    pub fn suits_bytes(self) -> bool {
-        matches!(
-            self,
+    /// Whether byte strings may be encoded so; `fixed` is the size of each, if it is fixed.
+    pub fn suits_bytes(self, fixed: Option<usize>) -> bool {
+        match self {
             Self::Plain
-                | Self::SingleValue
-                | Self::BlockDictionary
-                | Self::Fsst
-                | Self::Zstd
-                | Self::Lz4
-        )
+            | Self::SingleValue
+            | Self::BlockDictionary
+            | Self::Fsst
+            | Self::FsstValues
+            | Self::Zstd
+            | Self::Lz4 => true,
+            Self::Split128 => fixed == Some(16),
+            _ => false,
+        }
     }
 
     /// An error that says that this build cannot decode it.
@@ -206,7 +218,7 @@ mod tests {
 
     #[test]
     fn every_code_keeps_its_number() {
-        for code in (0..100).chain([0x8001, u16::MAX]) {
+        for code in (0..100).chain([0x8001, 0x8002, 0x8003, 0x8fff, u16::MAX]) {
             assert_eq!(EncodingCode::from_u16(code).to_u16(), code);
         }
         assert_eq!(EncodingCode::Delta.to_string(), "Delta (5)");

@@ -1,6 +1,6 @@
-//! Block encodings: values to bytes and back.
+//! Spec: Chapter 7, block encodings: values to bytes and back.
 //!
-//! Spec: Chapter 7. A block is an [`envelope`] around a [`presence`] section and encoded values,
+//! A block is an [`envelope`] around a [`presence`] section and encoded values,
 //! either [`number`]s or [`bytes`]. Encoded values name their encoding in their first two bytes,
 //! and most encodings nest others.
 

@@ -7,7 +7,7 @@ use arrow_buffer::MutableBuffer;
 pub(crate) const MAX_SYMBOL: usize = 8;
 
 /// The code before a byte that stands for itself.
-const ESCAPE: u8 = 255;
+pub(super) const ESCAPE: u8 = 255;
 
 /// Codes that are looked at together.
 const STEP: usize = 8;

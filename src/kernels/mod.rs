@@ -10,6 +10,7 @@ mod bytes;
 mod cpu;
 mod extremes;
 mod fsst;
+mod fsst_encoder;
 mod gather;
 mod hash;
 mod prefix_sum;
@@ -25,6 +26,7 @@ pub(crate) use bytes::{
 use cpu::dispatch;
 pub(crate) use extremes::{FloatCounts, float_counts, number_range};
 pub(crate) use fsst::{MAX_SYMBOL, Symbols};
+pub(crate) use fsst_encoder::{FsstEncoder, quarters};
 pub(crate) use gather::gather_entries;
 pub(crate) use hash::hash_words;
 pub(crate) use prefix_sum::prefix_sum;
@@ -34,6 +36,6 @@ pub(crate) use word::Pools;
 pub use word::{NumberKind, Word};
 pub(crate) use word::{as_bytes, as_bytes_mut};
 pub(crate) use words::{
-    add, bits_of_bytes, codes_below, count_runs, expand_runs, gather, key_range, sign_extend,
-    un_zig_zag,
+    add, bits_of_bytes, codes_below, count_runs, expand_runs, gather, join_halves, key_range,
+    sign_extend, un_zig_zag,
 };

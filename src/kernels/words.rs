@@ -71,6 +71,19 @@ dispatch! {
 }
 
 #[inline(always)]
+fn join_halves_body<W: Word>(high: &[W], low: &[W], dst: &mut [u8]) {
+    let (pairs, _) = W::chunks_mut(dst).as_chunks_mut::<2>();
+    for ((pair, &h), &l) in pairs.iter_mut().zip(high).zip(low) {
+        *pair = [l.to_le(), h.minus(l >> (W::BITS - 1)).to_le()];
+    }
+}
+
+dispatch! {
+    /// Writes `high * 2^BITS + low`, both halves signed, little-endian, twice as wide as a half.
+    pub(crate) fn join_halves<W: Word>(high: &[W], low: &[W], dst: &mut [u8]) = join_halves_body;
+}
+
+#[inline(always)]
 fn sign_extend_body<W: Word, U: Word>(narrow: &[U], dst: &mut [W]) {
     let up = W::BITS - U::BITS;
     let sign = W::SIGN >> up;
@@ -188,6 +201,17 @@ mod tests {
         bits_of_bytes(&bytes, |w, n| got.extend((0..n).map(|i| (w >> i) & 1 == 1)));
         let want: Vec<bool> = bytes.iter().map(|&b| b != 0).collect();
         assert_eq!(got, want);
+    }
+
+    #[test]
+    fn halves_join_to_the_number_that_they_were_cut_from() {
+        let numbers = [0i16, 1, -1, 127, 128, -128, -129, i16::MAX, i16::MIN];
+        let low = numbers.map(|v| v.to_le_bytes()[0]);
+        let high = numbers.map(|v| v.to_le_bytes()[1].wrapping_add(u8::from(v & 128 != 0)));
+        assert_eq!(high[..6], [0, 0, 0, 0, 1, 0]);
+        let mut dst = [0xee; 2 * 9];
+        join_halves(&high, &low, &mut dst);
+        assert_eq!(dst.as_chunks::<2>().0, numbers.map(i16::to_le_bytes));
     }
 
     #[test]

@@ -95,6 +95,18 @@ pub(super) fn constant_bool(value: &AnyValue) -> Result<bool> {
     }
 }
 
+/// A bound of range statistics as a value of the node. Half-precision numbers are stored as
+/// integers, and only bounds that are numbers are in their order: `None` for others.
+pub(super) fn bound_value(bound: &AnyValue, node: &DataType) -> Option<AnyValue> {
+    match bound.kind {
+        _ if node.label() != "arrow.float16" => Some(bound.clone()),
+        Some(ValueKind::Double(number)) => {
+            Some(u64::from(half::f16::from_f64(number).to_bits()).into())
+        }
+        _ => None,
+    }
+}
+
 /// A value of a descriptor as an array of one value.
 ///
 /// # Errors

@@ -30,7 +30,7 @@ mod windows;
 pub use filter::{ScanMetrics, Skipped};
 pub use inspect::{
     BlockInfo, BlocksInfo, BufferInfo, EncodingCount, FieldInfo, FileInfo, InspectOptions,
-    ShardInfo, StripeInfo,
+    RangeIndexInfo, ShardInfo, StripeInfo,
 };
 pub use options::ShardOptions;
 pub use predicate::{ColumnRef, Literal, Predicate, col, lit};

@@ -7,12 +7,15 @@ use super::columns::Column;
 use super::fetch::Bench;
 use super::metadata::{Metadata, WINDOW};
 use super::source::{ReadState, Source, StripeFields};
-use crate::buffer::{FieldLayout, Physical, Place, Selection, Storage, offset_width};
+use crate::buffer::{FieldLayout, Physical, Place, Runs, Selection, Storage, offset_width};
 use crate::column::{NodeSource, OffsetWidth, assemble};
-use crate::error::{Error, ErrorKind, Result, Within};
+use crate::error::{Error, ErrorKind, Result, Within, to_usize};
 use crate::format::{BasicType, DataType, StripeDirectory, Wire};
-use arrow_array::{ArrayRef, RecordBatch, RecordBatchOptions};
+use arrow_array::{Array, ArrayRef, RecordBatch, RecordBatchOptions, StructArray};
+use arrow_buffer::NullBuffer;
 use arrow_schema::SchemaRef;
+use std::ops::Range;
+use std::sync::Arc;
 
 /// The stripe that holds a row, and its ordinal.
 pub(super) fn stripe_of(stripes: &[StripeDirectory], row: u64) -> Option<(u64, &StripeDirectory)> {
@@ -155,7 +158,7 @@ impl StripeReader<'_> {
                     complete &= self.fetch_node(child, &rows.scale(node.fixed_size))?;
                 }
             }
-            BasicType::List | BasicType::Map => {
+            BasicType::List | BasicType::Map if !node.children.is_empty() => {
                 let below = self
                     .source()
                     .lists(node, OffsetWidth::Bits64, rows)?
@@ -189,7 +192,9 @@ impl StripeReader<'_> {
         if let Some(presence) = &buffers.presence {
             presence.places_of(&bytes_of_bits(rows), 1, &mut places)?;
         }
-        if let Some(offsets) = &buffers.offsets {
+        // A list without its items is asked for its presence alone.
+        let is_alone = layout.physical == Physical::Lists && node.children.is_empty();
+        if let Some(offsets) = buffers.offsets.as_ref().filter(|_| !is_alone) {
             let (elements, width) = match layout.physical {
                 // One offset per position, of 64 bits always.
                 Physical::Union => (rows.clone(), 8),
@@ -245,6 +250,37 @@ impl StripeReader<'_> {
                     .within(|| format!("stripe {}", self.fields.stripe))
             })
             .collect()
+    }
+}
+
+impl StripeReader<'_> {
+    /// The values of a column of numbers as runs, see [`Source::runs`].
+    pub(super) fn runs(
+        &mut self,
+        column: &Column,
+        rows: &Range<u64>,
+    ) -> Result<Option<(Runs, Option<NullBuffer>)>> {
+        let runs = self.source().runs(&column.node, rows);
+        runs.within(|| format!("field `{}`", column.field.name()))
+            .within(|| format!("stripe {}", self.fields.stripe))
+    }
+
+    /// Which rows of a node, given behind the structs around it, are present: an array of nothing
+    /// else.
+    pub(super) fn presence<'a>(
+        &mut self,
+        nodes: impl Iterator<Item = &'a DataType>,
+        rows: &Selection,
+    ) -> Result<ArrayRef> {
+        let stripe = self.fields.stripe;
+        let mut nulls = None;
+        for node in nodes {
+            let own = self.source().presence(node, rows);
+            let own = own.within(|| format!("stripe {stripe}, field `{}`", node.name))?;
+            nulls = NullBuffer::union(nulls.as_ref(), own.as_ref());
+        }
+        let len = to_usize(rows.len())?;
+        Ok(Arc::new(StructArray::new_empty_fields(len, nulls)))
     }
 }
 

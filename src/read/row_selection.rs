@@ -1,7 +1,7 @@
 //! Selections of rows by number.
 
 use crate::buffer::Selection;
-use crate::error::{Result, to_usize};
+use crate::error::{Error, ErrorKind, Result, to_usize};
 use arrow_array::{Array, BooleanArray};
 use arrow_buffer::{BooleanBuffer, BooleanBufferBuilder};
 use std::ops::Range;
@@ -51,9 +51,16 @@ impl RowSelection {
     /// A bitmap of the first `rows` rows, with a bit set for each that is selected.
     ///
     /// # Errors
-    /// [`LimitExceeded`](crate::ErrorKind::LimitExceeded) on hosts that cannot address as many.
+    /// [`LimitExceeded`](crate::ErrorKind::LimitExceeded) if there is no memory for as many.
     pub fn to_bitmap(&self, rows: u64) -> Result<BooleanBuffer> {
-        let mut bits = BooleanBufferBuilder::new(to_usize(rows)?);
+        let mut bytes: Vec<u8> = Vec::new();
+        bytes
+            .try_reserve_exact(to_usize(rows.div_ceil(8))?)
+            .map_err(|e| {
+                let message = format!("no memory for a bitmap of {rows} rows");
+                Error::new(ErrorKind::LimitExceeded, message).caused_by(e)
+            })?;
+        let mut bits = BooleanBufferBuilder::new_from_buffer(bytes.into(), 0);
         for range in self.0.within(&(0..rows)).ranges() {
             bits.append_n(to_usize(range.start)? - bits.len(), false);
             bits.append_n(to_usize(range.end - range.start)?, true);

@@ -1,6 +1,7 @@
 //! What is known of columns without reading them, as a `RecordBatch` for query planners.
 
 use super::columns::Column;
+use super::constant::bound_value;
 use super::fetch::Bench;
 use super::metadata::Metadata;
 use super::projection::Projection;
@@ -338,12 +339,8 @@ fn value_array(
     value: &AnyValue,
 ) -> Result<Option<ArrayRef>> {
     let node = &target.node;
-    let value = match value.kind {
-        // Half-precision numbers are stored as integers, and their bounds as numbers.
-        Some(ValueKind::Double(number)) if node.label() == "arrow.float16" => {
-            AnyValue::from(u64::from(half::f16::from_f64(number).to_bits()))
-        }
-        _ => value.clone(),
+    let Some(value) = bound_value(value, node) else {
+        return Ok(None);
     };
     let layout = FieldLayout {
         positions: 1,

@@ -3,7 +3,7 @@
 use super::hll::{estimate_sketch, merge_sketches};
 use crate::format::{
     AnyValue, CardinalityInfo, FieldDescriptor, LengthStats, RangeStats, SignStats, Sketch,
-    TypeStats,
+    TypeStats, ValueKind,
 };
 use std::cmp::Ordering;
 
@@ -65,7 +65,10 @@ impl ShardStats {
         };
         if merged.position_count == 0 {
             merged.constant_value.clone_from(&stripe.constant_value);
-        } else if merged.constant_value != stripe.constant_value {
+        } else if !is_same(
+            merged.constant_value.as_ref(),
+            stripe.constant_value.as_ref(),
+        ) {
             merged.constant_value = None;
         }
         merged.position_count += stripe.position_count;
@@ -85,6 +88,17 @@ impl ShardStats {
     /// The descriptor of the shard; `None` if no stripe was added.
     pub(crate) fn finish(self) -> Option<FieldDescriptor> {
         self.merged
+    }
+}
+
+/// Whether constants are the same bit by bit, as the zeros are not.
+fn is_same(a: Option<&AnyValue>, b: Option<&AnyValue>) -> bool {
+    let kinds = a
+        .and_then(|a| a.kind.as_ref())
+        .zip(b.and_then(|b| b.kind.as_ref()));
+    match kinds {
+        Some((ValueKind::Double(a), ValueKind::Double(b))) => a.to_bits() == b.to_bits(),
+        _ => a == b,
     }
 }
 

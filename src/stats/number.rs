@@ -228,11 +228,8 @@ impl<W: Word> NumberStats<W> {
         })
     }
 
-    /// The range index, if it pays. Half-precision numbers have none: they are stored as integers.
+    /// The range index, if it pays.
     pub(crate) fn into_index(mut self) -> Option<IndexedRanges> {
-        if self.domain == NumberDomain::Half {
-            return None;
-        }
         let blocks = std::mem::take(&mut self.blocks);
         let store = |key, out: &mut Vec<u8>| {
             let word = W::from_order_key(key, self.domain.order());
@@ -383,13 +380,5 @@ mod tests {
             |words: &[u16]| -> Vec<u8> { words.iter().flat_map(|w| w.to_le_bytes()).collect() };
         assert_eq!(index.minimums, le(&[0, 0, 513, 768]));
         assert_eq!(index.maximums, le(&[255, 0, 767, 999]));
-    }
-
-    #[test]
-    fn half_precision_numbers_have_no_index() {
-        let words: Vec<u16> = (0..1000u16).collect();
-        let mut stats = NumberStats::<u16>::new(NumberDomain::Half, true);
-        stats.update(&words, None);
-        assert_eq!(stats.into_index(), None);
     }
 }

@@ -33,8 +33,10 @@ pub(super) const PLACING: f64 = 2.5;
 /// Share of the values' bytes that FSST hardly gets below, so that it is not tried for what takes no
 /// more anyway.
 const FSST_CAN_SAVE: f64 = 0.25;
-/// What FSST must save of the next best: compressing takes several times as long as with LZ4.
-const FSST_MUST_SAVE: f64 = 0.05;
+/// Weight of the cost of FSST, which must save something: compressing takes longer than with LZ4.
+const FSST_MUST_SAVE: f64 = 1.05;
+/// The same of FsstValues, which may cost something: single values are read out of it.
+const SINGLE_VALUES: f64 = 0.9;
 
 /// Bytes per value that one nanosecond of decoding must save to be worth it.
 pub(super) fn price_of_a_nanosecond(profile: Profile) -> f64 {
@@ -290,12 +292,14 @@ fn offsets_plan(settings: &Settings) -> Plan {
     }
 }
 
-/// Chooses how to encode the byte values of a window.
+/// Chooses how to encode the byte values of a window, with what the windows before it taught.
 pub(super) fn byte_strings(
     input: &bytes::Input<'_>,
+    learned: &bytes::Learned,
     settings: &Settings,
 ) -> Result<Choice<bytes::Plan>> {
-    let choice = cheapest(weigh_bytes(input, settings)?, bytes::Plan::Plain);
+    let weighed = weigh_bytes(input, learned, settings)?;
+    let choice = cheapest(weighed, bytes::Plan::Plain);
     Ok(Choice {
         plan: choice.plan.learned_from(input)?,
         ..choice
@@ -305,6 +309,7 @@ pub(super) fn byte_strings(
 /// The plans that may encode the byte values of a window.
 pub(super) fn weigh_bytes(
     input: &bytes::Input<'_>,
+    learned: &bytes::Learned,
     settings: &Settings,
 ) -> Result<Vec<Weighed<bytes::Plan>>> {
     let profile = settings.profile;
@@ -342,6 +347,10 @@ pub(super) fn weigh_bytes(
             weigh(plan, estimate)
         })
         .collect();
+    if let Some(plan) = split128(input, settings)?.filter(takes) {
+        let estimate = plan.trial(input, &stats)?;
+        weighed.extend(weigh(plan, Some(estimate)));
+    }
     let least = weighed.iter().map(|w| w.cost).fold(f64::INFINITY, f64::min);
     if tries(profile) && least >= CHEAP {
         let plan = bytes::Plan::Zstd {
@@ -353,17 +362,40 @@ pub(super) fn weigh_bytes(
             weighed.extend(weigh(plan, Some(estimate)));
         }
     } else if profile == Profile::Balanced && least >= average * FSST_CAN_SAVE {
-        let plan = bytes::Plan::fsst(offsets());
-        if takes(&plan) {
+        let plans = [
+            (bytes::Plan::fsst_values(Plan::Ffor), SINGLE_VALUES),
+            (bytes::Plan::fsst(offsets()), FSST_MUST_SAVE),
+        ];
+        if let Some((plan, factor)) = plans.into_iter().find(|(plan, _)| takes(plan)) {
+            let plan = plan.with_symbols(learned);
             let estimate = plan.estimate(&stats);
             let fsst = weigh(plan, estimate);
             weighed.extend(fsst.map(|fsst| Weighed {
-                cost: fsst.cost / (1.0 - FSST_MUST_SAVE),
+                cost: fsst.cost * factor,
                 ..fsst
             }));
         }
     }
     Ok(weighed)
+}
+
+/// How to cut integers of 16 bytes in two; `None` for other values.
+fn split128(input: &bytes::Input<'_>, settings: &Settings) -> Result<Option<bytes::Plan>> {
+    if !settings.wide_integers {
+        return Ok(None);
+    }
+    let half = |values: &[u64]| {
+        let mut weighed = weigh_numbers(values, NumberKind::Signed, settings);
+        // It is weighed for whole values, and finds no less in them.
+        weighed.retain(|weighed| !matches!(weighed.plan, Plan::Zstd { .. }));
+        cheapest(weighed, Plan::Plain).plan
+    };
+    Ok(
+        bytes::Halves::of(input)?.map(|halves| bytes::Plan::Split128 {
+            high: half(&halves.high),
+            low: half(&halves.low),
+        }),
+    )
 }
 
 #[cfg(test)]
@@ -379,6 +411,7 @@ mod tests {
             statistics: true,
             filter: super::super::number::FilterChoice::Automatic,
             filter_fpp: 0.01,
+            wide_integers: false,
             capabilities: crate::format::Wire::Spec.capabilities(),
         }
     }
@@ -394,7 +427,9 @@ mod tests {
             offsets.push(values.len() as u64);
         }
         let input = bytes::Input::variable(&offsets, &values, None);
-        byte_strings(&input, &settings(profile)).unwrap().plan
+        byte_strings(&input, &<_>::default(), &settings(profile))
+            .unwrap()
+            .plan
     }
 
     #[test]
@@ -417,7 +452,7 @@ mod tests {
         let hex = move |i: u64| format!("{:08x}-{:08x}", noise(2 * i), noise(2 * i + 1));
         let same = |_| "the same line, again and again".to_owned();
         // Text without long repetitions: LZ4 finds little.
-        let fsst = |plan| matches!(plan, bytes::Plan::Fsst { .. });
+        let fsst = |plan| matches!(plan, bytes::Plan::FsstValues { .. });
         assert!(fsst(chosen_for_text(
             (0..4000).map(comment),
             Profile::Balanced
@@ -431,6 +466,37 @@ mod tests {
         assert!(matches!(lines, bytes::Plan::Lz4 { .. }), "{lines}");
         let same = chosen_for_text((0..4000).map(same), Profile::Balanced);
         assert_eq!(same, bytes::Plan::SingleValue);
+    }
+
+    #[test]
+    fn integers_of_16_bytes_are_cut_in_two_and_other_values_of_that_size_are_not() {
+        let values: Vec<u8> = (0..8192i128)
+            .flat_map(|i| ((i * 7_368_787 % (1 << 40)) - (1 << 38)).to_le_bytes())
+            .collect();
+        let input = bytes::Input::fixed(16, 8192, &values, None);
+        let choose = |profile, wide_integers, wire: crate::format::Wire| {
+            let settings = Settings {
+                wide_integers,
+                capabilities: wire.capabilities(),
+                ..settings(profile)
+            };
+            byte_strings(&input, &<_>::default(), &settings)
+                .unwrap()
+                .plan
+        };
+        use crate::format::Wire::{Reference, Spec};
+        let split = |plan| matches!(plan, bytes::Plan::Split128 { .. });
+        for profile in [
+            Profile::Fast,
+            Profile::Balanced,
+            Profile::HighCompression,
+            Profile::MinimalSize,
+        ] {
+            assert!(split(choose(profile, true, Spec)), "{profile:?}");
+            assert!(!split(choose(profile, false, Spec)), "{profile:?}");
+            assert!(!split(choose(profile, true, Reference)), "{profile:?}");
+        }
+        assert_eq!(choose(Profile::Plain, true, Spec), bytes::Plan::Plain);
     }
 
     #[test]

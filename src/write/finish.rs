@@ -132,7 +132,8 @@ impl FinishedValues {
 
     /// The range index, if there is one and the column has statistics and blocks.
     pub(super) fn index(&mut self, plan: &FieldPlan) -> Result<Option<FinishedBuffer>> {
-        let wanted = plan.settings.statistics && plan.settings.profile != Profile::Plain;
+        let settings = &plan.settings;
+        let wanted = plan.indexed && settings.statistics && settings.profile != Profile::Plain;
         let Some(index) = self.index.take().filter(|_| wanted) else {
             return Ok(None);
         };
@@ -144,7 +145,6 @@ impl FinishedValues {
             maximums: &index.maximums,
             invalid: &index.invalid,
         };
-        let settings = &plan.settings;
         let bytes =
             input.encode(|bytes| choose::numbers(bytes, NumberKind::Unsigned, settings).plan)?;
         Ok(Some(FinishedBuffer::range_index(bytes)))

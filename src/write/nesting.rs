@@ -26,6 +26,8 @@ pub(super) fn takes_bytes(plan: &bytes::Plan, fixed: bool, capabilities: &Capabi
                 && (capabilities.every_nesting || inner(codes, MAX_DEPTH - 1))
                 && below(lengths)
         }
+        // Encodings of this crate's own.
+        P::FsstValues { .. } | P::Split128 { .. } => capabilities.every_nesting,
         P::Fsst { offsets, .. } | P::Zstd { offsets, .. } | P::Lz4 { offsets } => below(offsets),
     }
 }

@@ -4,7 +4,7 @@ use super::choose;
 use super::codes::{Entries, EntryType, NULL};
 use super::explain::Candidate;
 use super::options::Profile;
-use super::trial::Trial;
+use super::trial::{NumberWindow, Trial};
 use crate::buffer::{BlockStreamWriter, FinishedBuffer};
 use crate::encoding::{NumberKind, Word};
 use crate::encoding::{number, presence};
@@ -31,6 +31,8 @@ pub(super) struct Settings {
     pub(super) filter: FilterChoice,
     /// Probability of a false positive of filters.
     pub(super) filter_fpp: f64,
+    /// Whether values of 16 bytes are integers in two's complement.
+    pub(super) wide_integers: bool,
     pub(super) capabilities: Capabilities,
 }
 
@@ -182,26 +184,36 @@ impl<W: Word> NumberEncoder<W> {
         }
     }
 
-    /// Takes note of the staged values; nulls repeat values, but for those before the first.
-    fn note_distinct(&mut self) {
-        let blank = match self.seen {
-            true => std::mem::take(&mut self.blank),
+    /// How many of the staged positions stand before the first value of all. Nulls behind it repeat
+    /// values, and they do not.
+    fn leading(&self) -> usize {
+        match self.seen {
+            true => self.blank,
             false => self.staged.len(),
-        };
-        let Some(distinct) = &mut self.distinct else {
-            return;
-        };
-        distinct.add_numbers(&self.staged[blank..]);
+        }
+    }
+
+    /// Takes note of the staged values.
+    fn note_distinct(&mut self) {
+        let leading = self.leading();
+        if let Some(distinct) = &mut self.distinct {
+            distinct.add_numbers(&self.staged[leading..]);
+        }
     }
 
     fn flush(&mut self) -> Result<()> {
         let present = self.presence.take();
         let choice = choose::numbers(&self.staged, self.kind, &self.settings);
+        let leading = self.leading();
         if let Some(trial) = &mut self.trial {
+            let window = NumberWindow {
+                values: &self.staged,
+                present: present.as_ref(),
+                leading,
+            };
             let cost = choice.cost * self.staged.len() as f64;
-            if trial.add_numbers(&self.staged, present.as_ref(), cost, &self.settings)? {
-                self.last = self.staged.last().copied().unwrap_or(self.last);
-                self.staged.clear();
+            if trial.add_numbers(window, cost, &self.settings)? {
+                self.clear_window();
                 return Ok(());
             }
             self.give_up()?;
@@ -258,9 +270,15 @@ impl<W: Word> NumberEncoder<W> {
                 number::encode(values, self.kind, plan, out)
             })?;
         }
+        self.clear_window();
+        Ok(())
+    }
+
+    /// Forgets the staged values, which are stored.
+    fn clear_window(&mut self) {
         self.last = self.staged.last().copied().unwrap_or(self.last);
         self.staged.clear();
-        Ok(())
+        self.blank = 0;
     }
 
     /// How the staged values might be encoded.
@@ -270,12 +288,12 @@ impl<W: Word> NumberEncoder<W> {
         let mut candidates: Vec<Candidate> = weighed.into_iter().map(Candidate::from).collect();
         if let Some(trial) = &self.trial {
             let mut trial = Trial::new(trial.entry());
-            if trial.add_numbers(
-                &self.staged,
-                present.as_ref(),
-                f64::INFINITY,
-                &self.settings,
-            )? {
+            let window = NumberWindow {
+                values: &self.staged,
+                present: present.as_ref(),
+                leading: self.leading(),
+            };
+            if trial.add_numbers(window, f64::INFINITY, &self.settings)? {
                 candidates.push(trial.weighed(&self.settings).into());
             }
         }

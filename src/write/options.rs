@@ -378,6 +378,7 @@ impl WriterOptions {
                 Some(false) => FilterChoice::Never,
             },
             filter_fpp: own.bloom_filter_fpp.unwrap_or(self.bloom_filter_fpp),
+            wide_integers: false,
             capabilities,
         }
     }

@@ -30,6 +30,9 @@ pub(super) struct FieldPlan {
     pub(super) ordered: bool,
     /// Whether the Arrow type has 64-bit offsets, which raw offsets then have too.
     pub(super) wide_offsets: bool,
+    /// Whether a range index may be kept: not of half-precision numbers, which are stored as
+    /// integers.
+    pub(super) indexed: bool,
     pub(super) settings: Settings,
 }
 
@@ -91,9 +94,11 @@ impl FieldPlan {
             max_entries: usize::MAX,
             ordered: false,
             wide_offsets: false,
+            indexed: node.label() != "arrow.float16",
             settings: Settings {
                 // Only blocks have a place for presence, and only those of leaf values.
                 embedded_presence: settings.embedded_presence && is_leaf && !settings.is_raw(),
+                wide_integers: decimals == Some(DecimalForm::Integer128),
                 ..settings
             },
         })

@@ -40,6 +40,8 @@ pub(super) struct BytesEncoder {
     /// The windows before, as long as a value dictionary pays.
     trial: Option<Trial>,
     blocks: BlockStreamWriter,
+    /// What the windows before taught of the values.
+    learned: bytes::Learned,
     stats: ByteStats,
     decimals: Option<DecimalStats>,
     distinct: Option<DistinctStats>,
@@ -67,6 +69,7 @@ impl BytesEncoder {
             nulls: StagedPresence::default(),
             trial: None,
             blocks: BlockStreamWriter::default(),
+            learned: bytes::Learned::default(),
             stats: ByteStats::new(settings.statistics),
             decimals: None,
             distinct: None,
@@ -306,7 +309,10 @@ impl BytesEncoder {
             nulls: nulls.as_ref(),
         };
         let sample = staged.sample(self.staged, &self.settings);
-        let choice = choose::byte_strings(&sample.input(), &self.settings)?;
+        let choice = choose::byte_strings(&sample.input(), &self.learned, &self.settings)?;
+        if let Some(symbols) = choice.plan.symbols() {
+            self.learned = symbols.clone();
+        }
         if let Some(trial) = &mut self.trial {
             let cost = choice.cost * self.staged as f64;
             let code = |entries: &mut Interner, i| staged.code(entries, i);
@@ -416,7 +422,7 @@ impl BytesEncoder {
             nulls: nulls.as_ref(),
         };
         let sample = staged.sample(self.staged, &self.settings);
-        let weighed = choose::weigh_bytes(&sample.input(), &self.settings)?;
+        let weighed = choose::weigh_bytes(&sample.input(), &self.learned, &self.settings)?;
         let mut candidates: Vec<Candidate> = weighed.into_iter().map(Candidate::from).collect();
         if let Some(trial) = &self.trial {
             let mut trial = Trial::new(trial.entry());

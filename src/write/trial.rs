@@ -23,6 +23,23 @@ const FEWEST_NUMBERS: usize = 4096;
 /// Bytes that a dictionary takes beside its entries: header, padding, its place in the descriptor.
 const OVERHEAD: f64 = 256.0;
 
+/// The numbers of a window.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct NumberWindow<'a, W> {
+    /// What is to be stored, at null positions too.
+    pub(super) values: &'a [W],
+    /// Which positions have values, if that is stored with them.
+    pub(super) present: Option<&'a BooleanBuffer>,
+    /// Positions before the first value of all, whose numbers are made up.
+    pub(super) leading: usize,
+}
+
+impl<W> NumberWindow<'_, W> {
+    fn is_null(&self, i: usize) -> bool {
+        i < self.leading || self.present.is_some_and(|present| !present.value(i))
+    }
+}
+
 /// The codes of the windows so far, as long as they pay.
 #[derive(Debug)]
 pub(super) struct Trial {
@@ -47,18 +64,17 @@ impl Trial {
     /// Adds a window of numbers, see [`add`](Self::add).
     pub(super) fn add_numbers<W: Word>(
         &mut self,
-        values: &[W],
-        present: Option<&BooleanBuffer>,
+        window: NumberWindow<'_, W>,
         alternative: f64,
         settings: &Settings,
     ) -> Result<bool> {
         // Most numbers have been seen shortly before.
         let mut seen = [(W::ZERO, NULL); SEEN];
         let code = |entries: &mut Interner, i: usize| {
-            if present.is_some_and(|present| !present.value(i)) {
+            if window.is_null(i) {
                 return Ok(NULL);
             }
-            let value = values[i];
+            let value = window.values[i];
             let hash = value.to_u64().wrapping_mul(0x9E37_79B9_7F4A_7C15) >> (64 - SEEN.ilog2());
             let (number, code) = &mut seen[hash.as_usize()];
             if *number != value || *code == NULL {
@@ -66,7 +82,7 @@ impl Trial {
             }
             Ok(*code)
         };
-        self.add(values.len(), code, alternative, settings)
+        self.add(window.values.len(), code, alternative, settings)
     }
 
     /// Adds a window of `len` values that should cost `alternative` without a dictionary. `code`
@@ -83,6 +99,7 @@ impl Trial {
         settings: &Settings,
     ) -> Result<bool> {
         let before = self.codes.codes().len();
+        let entries_before = self.codes.entries().len();
         let is_number = self.entry.kind.is_some();
         if is_number && before == 0 && len < FEWEST_NUMBERS {
             return Ok(false);
@@ -103,7 +120,7 @@ impl Trial {
             let taken = start + STRIDE;
             let hopeless = is_number
                 && taken == FEWEST_NUMBERS
-                && self.codes.entries().len() > FEWEST_NUMBERS * 7 / 8;
+                && self.codes.entries().len() - entries_before > FEWEST_NUMBERS * 7 / 8;
             if hopeless || self.cost(before + len, settings) + self.of_codes > budget {
                 self.codes.truncate(before);
                 return Ok(false);

@@ -4,6 +4,8 @@ use super::data::plain;
 use super::support::covered::{Covered, covered};
 use super::support::shared;
 use super::{Folder, Value};
+use arrow_array::{ArrayRef, FixedSizeBinaryArray, Int64Array, RecordBatch};
+use std::sync::Arc;
 
 fn json(folder: &Folder, arguments: &[&str]) -> Value {
     let all = [&["inspect", "--json"], arguments].concat();
@@ -22,6 +24,44 @@ fn fields(shard: &Value) -> Vec<&Value> {
         next += 1;
     }
     found
+}
+
+#[test]
+fn inspect_shows_sizes_and_encodings() {
+    let folder = Folder::with(&plain(10_000));
+    folder.run(&["convert", "t.arrow", "t.shard"]).ok();
+    let tree = folder.run(&["inspect", "t.shard"]).ok();
+    assert!(
+        tree.contains("10000 rows in 1 stripe") && tree.contains("├─ id: Int64"),
+        "{tree}"
+    );
+    assert!(
+        tree.contains("2000 nulls") && tree.contains("2 blocks of"),
+        "{tree}"
+    );
+    let verbose = folder
+        .run(&["inspect", "-v", "t.shard", "--columns", "id"])
+        .ok();
+    assert!(
+        verbose.contains("values 0..8192") && !verbose.contains("name"),
+        "{verbose}"
+    );
+    let json: Value =
+        serde_json::from_str(&folder.run(&["inspect", "--json", "t.shard"]).ok()).unwrap();
+    let id = &json["stripes"][0]["fields"][0];
+    assert_eq!(
+        (&id["path"], &id["nulls"]),
+        (&Value::from("id"), &Value::from(2000))
+    );
+    assert!(id["ratio"].as_f64().unwrap() > 1.0);
+    let counted = &id["buffers"][0]["blocks"]["encodings"][0]["blocks"];
+    assert!(counted.as_u64().unwrap() > 0);
+    let quick = folder
+        .run(&["inspect", "--json", "--quick", "t.shard"])
+        .ok();
+    let quick: Value = serde_json::from_str(&quick).unwrap();
+    let encodings = &quick["stripes"][0]["fields"][0]["buffers"][0]["blocks"]["encodings"];
+    assert_eq!(encodings.as_array().unwrap().len(), 0);
 }
 
 #[test]
@@ -144,7 +184,7 @@ fn statistics_and_sketches_of_the_reference_are_shown_and_agree() {
         .run(&["inspect", "-v", strings.to_str().unwrap()])
         .ok();
     assert!(
-        text.contains("HLL: ") && text.contains("SBBF: ") && text.contains("lengths: "),
+        text.contains("HLL: ") && text.contains("(SBBF): ") && text.contains("lengths: "),
         "{text}"
     );
     assert!(
@@ -185,4 +225,39 @@ fn an_explanation_lists_the_candidates_with_the_chosen_one_first() {
     let written = folder.run(&["inspect", "t.shard", "--columns", "id"]).ok();
     assert!(written.contains("Delta"), "{written}");
     assert!(explain("plain").ends_with("Plain\n"));
+}
+
+#[test]
+fn indexes_and_filters_are_shown_as_such() {
+    let mixed = |i: u64| {
+        let word = i.wrapping_mul(0x9E37_79B9_7F4A_7C15).rotate_left(29);
+        word.wrapping_mul(0xBF58_476D_1CE4_E5B9).to_be_bytes()
+    };
+    let ids = (0..20_000u64).map(|i| [mixed(2 * i + 1), mixed(2 * i + 2)].concat());
+    let ids = FixedSizeBinaryArray::try_from_iter(ids).unwrap();
+    let columns = [
+        ("id", Arc::new(ids) as ArrayRef),
+        ("time", Arc::new(Int64Array::from_iter_values(0..20_000))),
+    ];
+    let folder = Folder::with(&RecordBatch::try_from_iter(columns).unwrap());
+    folder.run(&["convert", "t.arrow", "t.shard"]).ok();
+    for quick in [&[][..], &["--quick"]] {
+        let text = folder.run(&[&["inspect", "t.shard"], quick].concat()).ok();
+        let lines = |word: &str| text.lines().filter(|line| line.contains(word)).count();
+        assert_eq!(lines("· RangeIndex: "), 1, "{text}");
+        assert_eq!(lines(", 79 entries, one for 256 positions"), 1, "{text}");
+        let filter =
+            "· Bloom filter (SBBF): 32.0 KiB, 1024 blocks, 20000 values at a false positive";
+        assert_eq!(lines(filter), 1, "{text}");
+        assert!(!text.contains("not in blocks"), "{text}");
+        let json = json(&folder, &[&["t.shard"], quick].concat());
+        let index = &json["stripes"][0]["fields"][1]["buffers"][1];
+        assert_eq!(index["kind"], "RangeIndex");
+        assert_eq!(index["range_index"]["entries"], 79);
+        assert_eq!(index["range_index"]["block_positions"], 256);
+        assert_eq!(
+            json["stripes"][0]["fields"][0]["membership_filter"]["blocks"],
+            1024
+        );
+    }
 }

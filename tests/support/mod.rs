@@ -22,6 +22,7 @@ use std::sync::Arc;
 
 pub(crate) mod allocations;
 pub(crate) mod covered;
+pub(crate) mod replay;
 pub(crate) mod request;
 
 /// Name of the directory file in [`written`] folders.

@@ -219,6 +219,23 @@ impl BytesBuilder {
         Ok(())
     }
 
+    /// Appends `count` values of `width` bytes each that `fill` writes into their place.
+    pub(super) fn push_fixed(
+        &mut self,
+        width: usize,
+        count: usize,
+        fill: impl FnOnce(&mut [u8]),
+    ) -> Result<()> {
+        self.check_fixed(Some(width))?;
+        if let Data::Fixed { values, .. } = &mut self.data {
+            let start = values.len();
+            values.resize(start + count * width, 0);
+            fill(values.as_slice_mut().get_mut(start..).unwrap_or_default());
+        }
+        self.len += count;
+        Ok(())
+    }
+
     /// Appends `count` times the value; where `present` says no, an empty one if sizes vary.
     pub(super) fn push_repeated(
         &mut self,

@@ -7,7 +7,7 @@
 //! A byte below Y stands for a symbol of 1 to 8 bytes, 255 for the byte that follows it. All values
 //! of the block are compressed as one string.
 
-use super::super::fields::{Fields, pad, set_size, split_at};
+use super::super::fields::{Fields, pad, set_size, split_at, split_padded};
 use super::input::Clean;
 use super::number;
 use super::spans::{OffsetsPart, estimate_offsets, write_offsets};
@@ -16,7 +16,7 @@ use super::{
     BytesBuilder, Codec, Context, EncodingCode, EncodingTree, Estimate, NullsOut, Request,
 };
 use crate::error::{Error, Result};
-use crate::kernels::{MAX_SYMBOL, Symbols};
+use crate::kernels::{FsstEncoder, MAX_SYMBOL, Symbols, quarters};
 use fsst::Compressor;
 use std::fmt;
 use std::hash::{Hash, Hasher};
@@ -36,16 +36,9 @@ fn parse(values: &[u8]) -> Result<Parts<'_>> {
     let size = fields.size()?;
     let nested = fields.flag()?;
     let width = fields.u8()?;
-    let (symbols, rest) = split_at(payload, MAX_SYMBOL * count, "symbols")?;
-    let (lengths, rest) = split_at(rest, count, "symbol lengths")?;
-    let (compressed, rest) = split_at(rest, size, "compressed values")?;
-    // The offsets are aligned with the payload, not with what precedes them.
-    let before = (MAX_SYMBOL + 1) * count + size;
-    let bytes = rest
-        .get(before.next_multiple_of(8) - before..)
-        .unwrap_or_default();
+    let (symbols, compressed, bytes) = split_compressed(payload, count, size)?;
     Ok(Parts {
-        symbols: Symbols::try_new(symbols.as_chunks().0, lengths)?,
+        symbols,
         compressed,
         offsets: OffsetsPart {
             width,
@@ -53,6 +46,21 @@ fn parse(values: &[u8]) -> Result<Parts<'_>> {
             bytes,
         },
     })
+}
+
+/// Splits a payload into `count` symbols, `size` bytes of compressed values, and what follows their
+/// padding.
+pub(super) fn split_compressed(
+    payload: &[u8],
+    count: usize,
+    size: usize,
+) -> Result<(Symbols, &[u8], &[u8])> {
+    let (symbols, rest) = split_at(payload, MAX_SYMBOL * count, "symbols")?;
+    let (lengths, rest) = split_at(rest, count, "symbol lengths")?;
+    let (compressed, _) = split_at(rest, size, "compressed values")?;
+    let (_, rest) = split_padded(payload, (MAX_SYMBOL + 1) * count + size, "values")?;
+    let symbols = Symbols::try_new(symbols.as_chunks().0, lengths)?;
+    Ok((symbols, compressed, rest))
 }
 
 impl Codec for Fsst {
@@ -87,23 +95,68 @@ impl Codec for Fsst {
 const LESSON: usize = 512;
 
 /// Learns symbols from pieces, not from values: symbols may span the borders of values.
-fn learn(values: &[u8]) -> Compressor {
-    Compressor::train(&values.chunks(LESSON).collect())
+fn learn(values: &[u8]) -> FsstEncoder {
+    let learned = Compressor::train(&values.chunks(LESSON).collect());
+    let symbols = learned.symbol_table().iter();
+    let symbols = symbols.map(|symbol| symbol.to_u64().to_le_bytes());
+    FsstEncoder::new(symbols.collect(), learned.symbol_lengths().to_vec())
+}
+
+/// Bytes that tell how well symbols suit values.
+const PROBE: usize = 1 << 15;
+/// Codes per byte that values may take more than those that taught the symbols.
+const WORSE: f32 = 1.03;
+
+/// Codes per byte of values, judged by pieces of them.
+fn codes_per_byte(encoder: &FsstEncoder, values: &[u8]) -> f32 {
+    let step = LESSON * values.len().div_ceil(PROBE).max(1);
+    let pieces = values
+        .chunks(step)
+        .filter_map(|piece| piece.chunks(LESSON).next());
+    let probe: Vec<u8> = pieces.flatten().copied().collect();
+    number::ratio(encoder.compressed_len(&probe), probe.len())
 }
 
 /// Symbols that several blocks share. Plans are equal whatever they have learned.
 #[derive(Clone, Default)]
-pub struct Learned(Option<Arc<Compressor>>);
+pub struct Learned(Option<Arc<Lesson>>);
+
+struct Lesson {
+    encoder: FsstEncoder,
+    /// Codes per byte of the values that taught the symbols.
+    codes: f32,
+}
 
 impl Learned {
-    pub(super) fn from_values(values: &[u8]) -> Self {
-        Self(Some(Arc::new(learn(values))))
+    fn from_values(values: &[u8]) -> Self {
+        let encoder = learn(values);
+        let codes = codes_per_byte(&encoder, values);
+        Self(Some(Arc::new(Lesson { encoder, codes })))
+    }
+
+    /// The same symbols if they suit these values as well as those that taught them, else the
+    /// symbols that these values teach.
+    pub(super) fn suited_to(&self, values: &[u8]) -> Self {
+        let suits =
+            |lesson: &&Arc<Lesson>| codes_per_byte(&lesson.encoder, values) <= lesson.codes * WORSE;
+        match self.0.as_ref().filter(suits) {
+            Some(_) => self.clone(),
+            None => Self::from_values(values),
+        }
+    }
+
+    /// Runs `f` with the symbols; if there are none, with those that these values teach.
+    pub(super) fn with<T>(&self, values: &[u8], f: impl FnOnce(&FsstEncoder) -> T) -> T {
+        match &self.0 {
+            Some(lesson) => f(&lesson.encoder),
+            None => f(&learn(values)),
+        }
     }
 }
 
 impl fmt::Debug for Learned {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let symbols = self.0.as_ref().map(|c| c.symbol_table().len());
+        let symbols = self.0.as_ref().map(|l| l.encoder.symbols().len());
         f.debug_tuple("Learned").field(&symbols).finish()
     }
 }
@@ -120,60 +173,42 @@ impl Hash for Learned {
     fn hash<H: Hasher>(&self, _: &mut H) {}
 }
 
-/// A symbol table and the values compressed with it.
-struct Compressed {
-    symbols: Vec<[u8; MAX_SYMBOL]>,
-    lengths: Vec<u8>,
-    codes: Vec<u8>,
+/// Size of the symbols and of their lengths, in bytes.
+fn table_len(encoder: &FsstEncoder) -> usize {
+    encoder.symbols().len() * (MAX_SYMBOL + 1)
 }
 
-impl Compressed {
-    /// Learns symbols from values bytes and compresses them as one string.
-    fn of(values: &[u8]) -> Self {
-        Self::with(&learn(values), values)
-    }
+/// The number of symbols, as the metadata have it.
+pub(super) fn symbol_count(encoder: &FsstEncoder) -> Result<u8> {
+    let count = encoder.symbols().len();
+    u8::try_from(count)
+        .map_err(|_| Error::invalid(format!("expected up to 255 FSST symbols, found {count}")))
+}
 
-    fn with(compressor: &Compressor, values: &[u8]) -> Self {
-        let symbols = compressor.symbol_table().iter();
-        Self {
-            symbols: symbols
-                .map(|symbol| symbol.to_u64().to_le_bytes())
-                .collect(),
-            lengths: compressor.symbol_lengths().to_vec(),
-            codes: compressor.compress(values),
-        }
-    }
-
-    /// Size of the symbol table, in bytes.
-    fn table_len(&self) -> usize {
-        self.symbols.as_flattened().len() + self.lengths.len()
-    }
+/// Appends the symbols and their lengths.
+pub(super) fn write_symbols(encoder: &FsstEncoder, out: &mut Vec<u8>) {
+    out.extend_from_slice(encoder.symbols().as_flattened());
+    out.extend_from_slice(encoder.lengths());
 }
 
 pub(super) fn encode(
     input: &Clean<'_>,
-    symbols: &Learned,
+    encoder: &FsstEncoder,
     offsets: Option<&number::Plan>,
     out: &mut Vec<u8>,
 ) -> Result<()> {
     let start = out.len();
-    let compressed = match &symbols.0 {
-        Some(compressor) => Compressed::with(compressor, &input.values),
-        None => Compressed::of(&input.values),
-    };
     let offsets = offsets.filter(|_| input.fixed.is_none());
     out.extend_from_slice(&EncodingCode::Fsst.to_u16().to_le_bytes());
-    out.push(u8::try_from(compressed.symbols.len()).map_err(|_| {
-        let found = compressed.symbols.len();
-        Error::invalid(format!("expected up to 255 FSST symbols, found {found}"))
-    })?);
+    out.push(symbol_count(encoder)?);
     out.extend_from_slice(&[0; 4]);
-    set_size(out, start + 3, compressed.codes.len())?;
     out.extend([u8::from(offsets.is_some()), input.offset_width()]);
     pad(out, start);
-    out.extend_from_slice(compressed.symbols.as_flattened());
-    out.extend_from_slice(&compressed.lengths);
-    out.extend_from_slice(&compressed.codes);
+    write_symbols(encoder, out);
+    let codes = out.len();
+    encoder.compress(&input.values, &quarters(input.values.len()), out);
+    let size = out.len() - codes;
+    set_size(out, start + 3, size)?;
     if input.fixed.is_some() {
         return Ok(());
     }
@@ -184,35 +219,48 @@ pub(super) fn encode(
 /// Nanoseconds to decompress a code or an escaped byte.
 const COST_PER_CODE: f32 = 0.63;
 
-/// Compresses the sample.
-pub(super) fn estimate(stats: &Stats, offsets: Option<&number::Plan>) -> Option<Estimate> {
-    let (table, codes) = sampled(stats);
+/// Compresses the sample, with symbols that have been learned or that it teaches itself.
+pub(super) fn estimate(
+    stats: &Stats,
+    symbols: &Learned,
+    offsets: Option<&number::Plan>,
+) -> Option<Estimate> {
+    let (codes, decode_cost) = estimate_codes(stats, symbols);
     let offsets = estimate_offsets(stats, offsets)?;
     Some(Estimate {
-        bytes: 16 + (table + codes).next_multiple_of(8) + offsets.bytes,
-        decode_cost: super::PLACING
-            + COST_PER_CODE * number::ratio(codes, stats.n)
-            + offsets.decode_cost,
+        bytes: 16 + codes + offsets.bytes,
+        decode_cost: decode_cost + offsets.decode_cost,
     })
+}
+
+/// What symbols and codes should take, in bytes, and decompressing and placing a value, in
+/// nanoseconds.
+pub(super) fn estimate_codes(stats: &Stats, symbols: &Learned) -> (usize, f32) {
+    let (table, codes) = sampled(stats, symbols);
+    let decode_cost = super::PLACING + COST_PER_CODE * number::ratio(codes, stats.n);
+    ((table + codes).next_multiple_of(8), decode_cost)
 }
 
 /// Expected size of the symbol table and of the codes of all values. Symbols suit the bytes that
 /// they were learned from better than others, so one half of a sample is to predict the other.
-fn sampled(stats: &Stats) -> (usize, usize) {
+fn sampled(stats: &Stats, symbols: &Learned) -> (usize, usize) {
     let sample = stats.sample_bytes();
+    let compressed = |encoder: &FsstEncoder, values: &[u8]| {
+        let factor = stats.total_bytes as f64 / values.len().max(1) as f64;
+        let codes = encoder.compressed_len(values);
+        (table_len(encoder), number::scaled(codes, factor))
+    };
+    if let Some(lesson) = &symbols.0 {
+        return compressed(&lesson.encoder, sample);
+    }
     if sample.len() >= stats.total_bytes {
-        let all = Compressed::of(sample);
-        return (all.table_len(), all.codes.len());
+        return compressed(&learn(sample), sample);
     }
     let half = |first: usize| -> Vec<u8> {
         let pieces = sample.chunks(LESSON).skip(first).step_by(2);
         pieces.flatten().copied().collect()
     };
-    let (lessons, others) = (half(0), half(1));
-    let compressed = Compressed::with(&learn(&lessons), &others);
-    let factor = stats.total_bytes as f64 / others.len().max(1) as f64;
-    let codes = number::scaled(compressed.codes.len(), factor);
-    (compressed.table_len(), codes)
+    compressed(&learn(&half(0)), &half(1))
 }
 
 #[cfg(test)]
@@ -220,13 +268,21 @@ mod tests {
     use super::*;
     use arrow_buffer::MutableBuffer;
 
-    fn decompressed(compressed: &Compressed, total: usize) -> Vec<u8> {
-        let table = Symbols::try_new(&compressed.symbols, &compressed.lengths).unwrap();
+    /// Decompresses what was compressed.
+    fn round_trip(values: &[u8]) -> (Vec<u8>, Vec<u8>) {
+        let encoder = learn(values);
+        let (mut table, mut codes) = (Vec::new(), Vec::new());
+        write_symbols(&encoder, &mut table);
+        assert_eq!(table.len(), table_len(&encoder));
+        encoder.compress(values, &quarters(values.len()), &mut codes);
+        let count = encoder.symbols().len();
+        table.extend_from_slice(&codes);
+        let (symbols, compressed, _) = split_compressed(&table, count, codes.len()).unwrap();
         let mut out = MutableBuffer::new(0);
-        table
-            .decompress(&compressed.codes, total, &mut out)
+        symbols
+            .decompress(compressed, values.len(), &mut out)
             .unwrap();
-        out.as_slice().to_vec()
+        (codes, out.as_slice().to_vec())
     }
 
     #[test]
@@ -235,18 +291,33 @@ mod tests {
             for cut in 0..=pattern.len() {
                 let mut values = pattern.repeat(300);
                 values.truncate(values.len() - cut);
-                let compressed = Compressed::of(&values);
-                assert_eq!(decompressed(&compressed, values.len()), values);
+                assert_eq!(round_trip(&values).1, values);
             }
         }
     }
 
     #[test]
+    fn symbols_are_kept_for_values_like_those_that_taught_them() {
+        let text = |words: &[&str]| -> Vec<u8> {
+            let noise = |i: usize| i.wrapping_mul(0x9E37_79B9) >> 7;
+            let words = (0..20_000).map(|i| words[noise(i) % words.len()].as_bytes());
+            words.collect::<Vec<_>>().concat()
+        };
+        let same = |a: &Learned, b: &Learned| match (&a.0, &b.0) {
+            (Some(a), Some(b)) => Arc::ptr_eq(a, b),
+            _ => false,
+        };
+        let english = text(&["the ", "quick ", "brown ", "fox ", "jumps "]);
+        let german = text(&["der ", "schnelle ", "braune ", "Fuchs ", "springt "]);
+        let first = Learned::default().suited_to(&english);
+        assert!(same(&first, &first.suited_to(&english[20_000..])));
+        let second = first.suited_to(&german);
+        assert!(!same(&first, &second));
+        assert!(same(&second, &second.suited_to(&german)));
+    }
+
+    #[test]
     fn nothing_needs_no_symbol() {
-        let compressed = Compressed::of(&[]);
-        assert_eq!(
-            (compressed.codes.len(), decompressed(&compressed, 0)),
-            (0, vec![])
-        );
+        assert_eq!(round_trip(&[]), (vec![], vec![]));
     }
 }

@@ -1,4 +1,4 @@
-//! Byte strings to encode.
+//! Spec: docs/format.md, "Hidden slots": byte strings to encode, and nothing under their nulls.
 
 use crate::error::{Error, Result};
 use crate::kernels::is_ascending;
@@ -171,17 +171,17 @@ pub(super) struct Clean<'a> {
 impl Clean<'_> {
     /// Value `i`, empty beyond the end.
     pub(super) fn value(&self, i: usize) -> &[u8] {
-        let range = match self.fixed {
-            Some(width) => i * width..(i + 1) * width,
-            None => match self.offsets.get(i..i + 2) {
-                Some([start, end]) => {
-                    let at = |offset: u64| usize::try_from(offset).unwrap_or(usize::MAX);
-                    at(*start)..at(*end)
-                }
-                _ => 0..0,
-            },
-        };
-        self.values.get(range).unwrap_or_default()
+        let start = i.checked_sub(1).map_or(0, |before| self.end_of(before));
+        self.values.get(start..self.end_of(i)).unwrap_or_default()
+    }
+
+    /// Where value `i` ends in the bytes.
+    pub(super) fn end_of(&self, i: usize) -> usize {
+        match (self.fixed, self.offsets.get(i + 1)) {
+            (Some(width), _) => (i + 1) * width,
+            (None, Some(end)) => usize::try_from(*end).unwrap_or(usize::MAX),
+            (None, None) => 0,
+        }
     }
 
     /// Whether value `i` is present.

@@ -9,12 +9,14 @@ mod block_dictionary;
 mod builder;
 mod compressed;
 mod fsst;
+mod fsst_values;
 mod input;
 mod nulls;
 mod plain;
 mod plan;
 mod single_value;
 mod spans;
+mod split128;
 mod stats;
 
 pub use builder::{BytesBuilder, BytesLayout, Decoded};
@@ -22,6 +24,7 @@ pub use fsst::Learned;
 pub use input::Input;
 pub use nulls::NullsOut;
 pub use plan::Plan;
+pub use split128::Halves;
 pub use stats::Stats;
 
 use super::{Context, EncodingCode, EncodingTree, Estimate, Scratch, check_ranges, number};
@@ -131,23 +134,28 @@ macro_rules! with_codec {
             EncodingCode::SingleValue => run!(single_value::SingleValue),
             EncodingCode::BlockDictionary => run!(block_dictionary::BlockDictionary),
             EncodingCode::Fsst => run!(fsst::Fsst),
+            EncodingCode::FsstValues => run!(fsst_values::FsstValues),
             EncodingCode::Zstd => run!(compressed::Zstd),
             EncodingCode::Lz4 => run!(compressed::Lz4),
+            EncodingCode::Split128 => run!(split128::Split128),
             code => Err(code.unsupported()),
         }
     }};
 }
 
-/// The encoding of a region, if it may hold byte strings.
-fn code_of(values: &[u8]) -> Result<EncodingCode> {
+/// The encoding of a region, if it may hold byte strings of that size.
+fn code_of(values: &[u8], fixed: Option<usize>) -> Result<EncodingCode> {
     let code = EncodingCode::read(values)?;
-    match code {
-        EncodingCode::Other(_) => Err(code.unsupported()),
-        code if !code.suits_bytes() => {
-            Err(Error::corrupt(format!("{code} cannot encode byte strings")))
-        }
-        code => Ok(code),
+    if matches!(code, EncodingCode::Other(_)) {
+        return Err(code.unsupported());
     }
+    if !code.suits_bytes(fixed) {
+        let size = fixed.map_or("any size".to_owned(), |width| format!("{width} bytes each"));
+        return Err(Error::corrupt(format!(
+            "{code} cannot encode byte strings of {size}"
+        )));
+    }
+    Ok(code)
 }
 
 /// Appends all `n` values of a region to `out`; `fixed` is the size of each, if it is fixed.
@@ -206,7 +214,7 @@ pub fn decode_selected(
     if count == 0 {
         return Ok(());
     }
-    let code = code_of(values)?;
+    let code = code_of(values, fixed)?;
     let request = Request {
         values,
         n,
@@ -258,7 +266,7 @@ pub fn get(
 /// # Errors
 /// Those of [`decode`].
 pub fn view(values: &[u8], n: usize, fixed: Option<usize>, cx: &mut Context<'_>) -> Result<View> {
-    let code = code_of(values)?;
+    let code = code_of(values, fixed)?;
     let request = Request {
         values,
         n,
@@ -277,7 +285,7 @@ pub fn view(values: &[u8], n: usize, fixed: Option<usize>, cx: &mut Context<'_>)
 pub fn describe(values: &[u8], n: usize, fixed: Option<usize>) -> Result<EncodingTree> {
     let (limits, mut scratch) = (Limits::default(), Scratch::default());
     let mut cx = Context::new(&limits, &mut scratch);
-    let code = code_of(values)?;
+    let code = code_of(values, fixed)?;
     let request = Request {
         values,
         n,

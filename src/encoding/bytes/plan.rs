@@ -4,7 +4,10 @@ use super::super::compress::Method;
 use super::fsst::Learned;
 use super::input::Clean;
 use super::stats::Stats;
-use super::{Estimate, Input, block_dictionary, compressed, fsst, number, plain, single_value};
+use super::{
+    Estimate, Input, block_dictionary, compressed, fsst, fsst_values, number, plain, single_value,
+    split128,
+};
 use crate::error::Result;
 use std::fmt;
 
@@ -32,6 +35,13 @@ pub enum Plan {
         /// For the offsets of the values.
         offsets: Option<number::Plan>,
     },
+    /// The same for a few values at a time, so that single values can be read.
+    FsstValues {
+        /// The symbols, if they have been learned before; otherwise every block has its own.
+        symbols: Learned,
+        /// For the lengths of the values.
+        lengths: number::Plan,
+    },
     /// Zstandard; LZ4 in builds without it.
     Zstd {
         /// Compression level, 0 for the default of the library.
@@ -44,6 +54,13 @@ pub enum Plan {
         /// For the offsets of the values.
         offsets: Option<number::Plan>,
     },
+    /// Integers of 16 bytes cut in two; for values of that size only.
+    Split128 {
+        /// For the high halves.
+        high: number::Plan,
+        /// For the low halves.
+        low: number::Plan,
+    },
 }
 
 impl Plan {
@@ -55,17 +72,43 @@ impl Plan {
         }
     }
 
-    /// The same plan with everything learned from these values that blocks like theirs can share.
+    /// FSST, a few values at a time, with lengths encoded so.
+    pub fn fsst_values(lengths: number::Plan) -> Self {
+        Self::FsstValues {
+            symbols: Learned::default(),
+            lengths,
+        }
+    }
+
+    /// The same plan with symbols learned before, if it is one that has symbols.
+    #[must_use]
+    pub fn with_symbols(mut self, learned: &Learned) -> Self {
+        if let Self::Fsst { symbols, .. } | Self::FsstValues { symbols, .. } = &mut self {
+            *symbols = learned.clone();
+        }
+        self
+    }
+
+    /// What has been learned of the values, for plans that have symbols.
+    pub fn symbols(&self) -> Option<&Learned> {
+        match self {
+            Self::Fsst { symbols, .. } | Self::FsstValues { symbols, .. } => Some(symbols),
+            _ => None,
+        }
+    }
+
+    /// The same plan with everything learned from these values that blocks like theirs can share,
+    /// unless what it has learned before suits them.
     ///
     /// # Errors
     /// What is wrong with the input.
     pub fn learned_from(self, input: &Input<'_>) -> Result<Self> {
-        match self {
-            Self::Fsst { offsets, .. } => Ok(Self::Fsst {
-                symbols: Learned::from_values(&input.clean()?.values),
-                offsets,
-            }),
-            other => Ok(other),
+        match self.symbols() {
+            Some(symbols) => {
+                let symbols = symbols.suited_to(&input.clean()?.values);
+                Ok(self.with_symbols(&symbols))
+            }
+            None => Ok(self),
         }
     }
 
@@ -77,11 +120,13 @@ impl Plan {
             Self::BlockDictionary { codes, lengths } => {
                 block_dictionary::estimate(codes, lengths.as_ref(), stats)
             }
-            Self::Fsst { offsets, .. } => fsst::estimate(stats, offsets.as_ref()),
+            Self::Fsst { symbols, offsets } => fsst::estimate(stats, symbols, offsets.as_ref()),
+            Self::FsstValues { symbols, lengths } => fsst_values::estimate(stats, symbols, lengths),
             Self::Zstd { level, offsets } => {
                 compressed::estimate(stats, Method::Zstd { level: *level }, offsets.as_ref())
             }
             Self::Lz4 { offsets } => compressed::estimate(stats, Method::Lz4, offsets.as_ref()),
+            Self::Split128 { high, low } => split128::estimate(high, low, stats),
         }
     }
 }
@@ -128,8 +173,10 @@ impl fmt::Display for Plan {
                 )
             }
             Self::Fsst { offsets, .. } => write!(f, "FSST(offsets: {})", part(offsets)),
+            Self::FsstValues { lengths, .. } => write!(f, "FsstValues(lengths: {lengths})"),
             Self::Zstd { level, offsets } => write!(f, "ZSTD({level}, offsets: {})", part(offsets)),
             Self::Lz4 { offsets } => write!(f, "LZ4(offsets: {})", part(offsets)),
+            Self::Split128 { high, low } => write!(f, "Split128(high: {high}, low: {low})"),
         }
     }
 }
@@ -161,11 +208,17 @@ fn try_encode(input: &Clean<'_>, plan: &Plan, out: &mut Vec<u8>) -> Result<bool>
         Plan::BlockDictionary { codes, lengths } => {
             block_dictionary::encode(input, codes, lengths.as_ref(), out)?;
         }
-        Plan::Fsst { symbols, offsets } => fsst::encode(input, symbols, offsets.as_ref(), out)?,
+        Plan::Fsst { symbols, offsets } => symbols.with(&input.values, |encoder| {
+            fsst::encode(input, encoder, offsets.as_ref(), out)
+        })?,
+        Plan::FsstValues { symbols, lengths } => symbols.with(&input.values, |encoder| {
+            fsst_values::encode(input, encoder, lengths, out)
+        })?,
         Plan::Zstd { level, offsets } => {
             compressed::encode(input, Method::Zstd { level: *level }, offsets.as_ref(), out)?;
         }
         Plan::Lz4 { offsets } => compressed::encode(input, Method::Lz4, offsets.as_ref(), out)?,
+        Plan::Split128 { high, low } => return split128::encode(input, high, low, out),
     }
     Ok(true)
 }

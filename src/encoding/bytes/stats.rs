@@ -1,7 +1,8 @@
 //! What estimators know about byte strings.
 
 use super::Input;
-use crate::encoding::number::scaled;
+use crate::encoding::NumberKind;
+use crate::encoding::number::{self, scaled};
 use crate::error::Result;
 use hashbrown::{HashMap, HashSet};
 use xxhash_rust::xxh3::xxh3_64;
@@ -101,6 +102,11 @@ impl Stats {
         crate::encoding::number::ratio(self.total_bytes, self.n)
     }
 
+    /// The sampled values, `None` for nulls.
+    pub(super) fn sample(&self) -> impl Iterator<Item = Option<&[u8]>> {
+        self.sample.iter().map(Option::as_deref)
+    }
+
     /// The bytes of the sampled values.
     pub(super) fn sample_bytes(&self) -> &[u8] {
         &self.sample_bytes
@@ -119,6 +125,19 @@ impl Stats {
                 end
             }))
             .collect()
+    }
+
+    /// What is known of the lengths of the values.
+    pub(super) fn lengths(&self) -> number::Stats<u32> {
+        let length = |v: &Option<Vec<u8>>| {
+            let length = v.as_ref().map_or(0, Vec::len);
+            u32::try_from(length).unwrap_or(u32::MAX)
+        };
+        let sample = self.sample.iter().map(length).collect();
+        let least = if self.nulls > 0 { 0 } else { self.min_length };
+        let range = [least, self.max_length].map(|l| u32::try_from(l).unwrap_or(u32::MAX));
+        number::Stats::of_sample(sample, NumberKind::Unsigned, self.n)
+            .with_range(range[0], range[1])
     }
 
     /// Codes of the sampled values, the most frequent first, and the lengths of the distinct ones.

@@ -160,7 +160,10 @@ macro_rules! with_codec {
             EncodingCode::Sparse => run!(sparse::Sparse),
             EncodingCode::PatchedFfor => run!(patched_ffor::PatchedFfor),
             EncodingCode::Pco => run!(pco::Pco),
-            code @ (EncodingCode::Fsst | EncodingCode::Other(_)) => Err(code.unsupported()),
+            code @ (EncodingCode::Fsst
+            | EncodingCode::FsstValues
+            | EncodingCode::Split128
+            | EncodingCode::Other(_)) => Err(code.unsupported()),
         }
     }};
 }
@@ -260,6 +263,19 @@ pub fn view<W: Word>(
     let code = code_of::<W>(values, kind)?;
     cx.deeper(|cx| with_codec!(code, C => C::view(values, kind, n, cx)))
         .within(|| code.to_string())
+}
+
+/// Of how many runs of equal values the region says that it is made; `None` if it is not stored as
+/// such, so that only decoding tells.
+///
+/// # Errors
+/// [`Corrupt`](crate::ErrorKind::Corrupt) if the metadata of the region is damaged.
+pub fn run_count(values: &[u8], n: usize) -> Result<Option<usize>> {
+    match EncodingCode::read(values)? {
+        EncodingCode::SingleValue => Ok(Some(1)),
+        EncodingCode::RunLength => run_length::count(values, n).map(Some),
+        _ => Ok(None),
+    }
 }
 
 /// The encodings of a region of `n` numbers of `width` bytes, and their sizes.

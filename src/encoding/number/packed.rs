@@ -46,94 +46,65 @@ impl<'a, W: Word> Packed<'a, W> {
     }
 
     pub(super) fn select(&self, ranges: &[Range<usize>], dst: &mut [W]) {
-        let mut rest = dst;
-        let mut kept = Kept {
-            chunk: usize::MAX,
-            values: [W::ZERO; CHUNK],
-        };
-        let mut pieces = ranges.iter().flat_map(pieces_of).peekable();
-        let mut wanted = (usize::MAX, 0);
-        while let Some((chunk, piece)) = pieces.next() {
-            if wanted.0 != chunk {
-                // A look ahead at the next pieces tells single values from dense ranges.
-                let next = pieces.peek().is_some_and(|(c, _)| *c == chunk);
-                wanted = (
-                    chunk,
-                    if next {
-                        self.count_in(chunk, ranges)
-                    } else {
-                        piece.len()
-                    },
-                );
+        let mut values = None;
+        let (mut rest, mut dst) = (ranges, dst);
+        let mut done = 0;
+        while let Some(first) = rest.first() {
+            if first.end <= done || first.is_empty() {
+                rest = rest.get(1..).unwrap_or_default();
+                continue;
             }
-            let Some((now, later)) = std::mem::take(&mut rest).split_at_mut_checked(piece.len())
-            else {
+            let chunk = first.start.max(done) / CHUNK;
+            let (start, end) = (done.max(chunk * CHUNK), (chunk + 1) * CHUNK);
+            let touched = rest.iter().take_while(|range| range.start < end);
+            let pieces = touched.map(|range| range.start.max(start)..range.end.min(end));
+            let (count, wanted) = pieces.clone().fold((0, 0), |(count, wanted), piece| {
+                (count + 1, wanted + piece.len())
+            });
+            let Some((now, later)) = std::mem::take(&mut dst).split_at_mut_checked(wanted) else {
                 return;
             };
-            self.piece(chunk, piece, wanted.1 >= WHOLE_CHUNK, &mut kept, now);
-            rest = later;
+            let local = pieces.map(|piece| piece.start % CHUNK..piece.end - chunk * CHUNK);
+            self.select_in(chunk, local, now, &mut values);
+            dst = later;
+            // The last of the ranges may go on in the next chunk.
+            rest = rest.get(count - 1..).unwrap_or_default();
+            done = end;
         }
     }
 
-    /// How many positions of a chunk the ranges name.
-    fn count_in(&self, chunk: usize, ranges: &[Range<usize>]) -> usize {
-        let (start, end) = (chunk * CHUNK, (chunk + 1) * CHUNK);
-        let first = ranges.partition_point(|r| r.end <= start);
-        let touched = ranges.iter().skip(first).take_while(|r| r.start < end);
-        touched.map(|r| r.end.min(end) - r.start.max(start)).sum()
-    }
-
-    fn piece(
+    /// Unpacks the pieces of a chunk, as many values as `dst` takes; `values` becomes room for a
+    /// chunk if that is needed.
+    fn select_in(
         &self,
         chunk: usize,
-        piece: Range<usize>,
-        whole: bool,
-        kept: &mut Kept<W>,
-        dst: &mut [W],
+        pieces: impl Iterator<Item = Range<usize>>,
+        mut dst: &mut [W],
+        values: &mut Option<[W; CHUNK]>,
     ) {
         let size = chunk_bytes(self.width);
         let Some(bytes) = self.chunks.get(chunk * size..(chunk + 1) * size) else {
             return;
         };
-        if piece.len() == CHUNK {
+        if dst.len() == CHUNK {
             unpack(bytes, self.width, self.reference, dst);
-        } else if whole {
-            if kept.chunk != chunk {
-                unpack(bytes, self.width, self.reference, &mut kept.values);
-                kept.chunk = chunk;
-            }
-            if let Some(values) = kept.values.get(piece) {
-                dst.copy_from_slice(values);
+        } else if dst.len() >= WHOLE_CHUNK {
+            let values = values.get_or_insert([W::ZERO; CHUNK]);
+            unpack(bytes, self.width, self.reference, values);
+            for piece in pieces {
+                let Some((now, later)) = std::mem::take(&mut dst).split_at_mut_checked(piece.len())
+                else {
+                    return;
+                };
+                now.copy_from_slice(values.get(piece).unwrap_or_default());
+                dst = later;
             }
         } else {
-            for (d, i) in dst.iter_mut().zip(piece) {
-                *d = unpack_single::<W>(bytes, self.width, i).plus(self.reference);
+            for (to, i) in dst.iter_mut().zip(pieces.flatten()) {
+                *to = unpack_single::<W>(bytes, self.width, i).plus(self.reference);
             }
         }
     }
-}
-
-/// The chunk that was unpacked last.
-struct Kept<W> {
-    chunk: usize,
-    values: [W; CHUNK],
-}
-
-/// A range cut at chunk borders: chunks and ranges within them.
-fn pieces_of(range: &Range<usize>) -> impl Iterator<Item = (usize, Range<usize>)> + use<> {
-    let range = range.clone();
-    let chunks = if range.is_empty() {
-        0..0
-    } else {
-        range.start / CHUNK..range.end.div_ceil(CHUNK)
-    };
-    chunks.map(move |chunk| {
-        let base = chunk * CHUNK;
-        (
-            chunk,
-            range.start.max(base) - base..range.end.min(base + CHUNK) - base,
-        )
-    })
 }
 
 /// Bytes of the chunks of `n` values.

@@ -44,6 +44,11 @@ fn parse(values: &[u8], n: usize) -> Result<Parts<'_>> {
     })
 }
 
+/// Number of runs.
+pub(super) fn count(values: &[u8], n: usize) -> Result<usize> {
+    Ok(parse(values, n)?.runs)
+}
+
 fn wrong_sum(n: usize) -> Error {
     Error::corrupt(format!(
         "the lengths of the runs are not positive numbers that sum up to {n}"

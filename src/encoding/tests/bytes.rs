@@ -27,10 +27,15 @@ fn random_plan(rng: &mut StdRng) -> Plan {
         _ => number::Plan::Ffor,
     };
     let part = |rng: &mut StdRng| rng.random::<bool>().then(|| number(rng));
-    match rng.random_range(0..8) {
+    match rng.random_range(0..10) {
         0 => Plan::Plain,
+        8 | 9 => Plan::Split128 {
+            high: number(rng),
+            low: number(rng),
+        },
         1 => Plan::SingleValue,
-        6 | 7 => Plan::fsst(part(rng)),
+        6 => Plan::fsst(part(rng)),
+        7 => Plan::fsst_values(number(rng)),
         2 | 3 => Plan::BlockDictionary {
             codes: number(rng),
             lengths: part(rng),
@@ -264,11 +269,14 @@ fn arbitrary_bytes_never_panic() {
             .map(|_| if rng.random() { 0 } else { rng.random() })
             .collect();
         if let Some(first) = region.first_mut() {
-            *first = [1, 7, 14, 15, 16, 17][rng.random_range(0..6)];
+            *first = [1, 4, 7, 14, 15, 16, 17][rng.random_range(0..7)];
+        }
+        if let [4, second, ..] = region.as_mut_slice() {
+            *second = 0x80;
         }
         let n = rng.random_range(1..9);
         with_context(|cx| {
-            for fixed in [None, Some(2)] {
+            for fixed in [None, Some(2), Some(16)] {
                 let _ = get(&region, n, fixed, 0, cx);
                 let _ = view(&region, n, fixed, cx);
             }

@@ -92,7 +92,18 @@ fn every_reading_agrees<W: Word>(
         number::get::<W>(&region, kind, n, start, cx).unwrap(),
         values[start]
     );
-    super::number::view_agrees(number::view(&region, kind, n, cx).unwrap(), &values);
+    let view = number::view(&region, kind, n, cx).unwrap();
+    match (number::run_count(&region, n).unwrap(), &view) {
+        (Some(count), number::View::Runs { ends, .. }) => prop_assert_eq!(count, ends.len()),
+        (Some(count), view) => {
+            prop_assert!(
+                count == 1 && matches!(view, number::View::Constant(_)),
+                "{count}"
+            );
+        }
+        (None, _) => {}
+    }
+    super::number::view_agrees(view, &values);
     // Lengths are exact: what is cut off or added is missed, or was not needed.
     for cut in (0..region.len()).rev().step_by(region.len() / 40 + 1) {
         let mut all = vec![W::ONE; n];
@@ -165,7 +176,7 @@ proptest! {
         ),
         codes in plan(),
         part in proptest::option::of(plan()),
-        which in 0..6,
+        which in 0..7,
     ) {
         let plan = match which {
             0 => bytes::Plan::Plain,
@@ -173,7 +184,8 @@ proptest! {
             2 => bytes::Plan::BlockDictionary { codes, lengths: part },
             3 => bytes::Plan::Zstd { level: 1, offsets: part },
             4 => bytes::Plan::Lz4 { offsets: part },
-            _ => bytes::Plan::fsst(part),
+            5 => bytes::Plan::fsst(part),
+            _ => bytes::Plan::fsst_values(codes),
         };
         let nulls: NullBuffer = values.iter().map(Option::is_some).collect::<Vec<_>>().into();
         let values: Vec<Vec<u8>> = values.into_iter().map(Option::unwrap_or_default).collect();
@@ -215,13 +227,58 @@ proptest! {
     }
 
     #[test]
+    fn halves_keep_any_integers_of_16_bytes(
+        values in prop_oneof![
+            proptest::collection::vec(any::<i128>(), 1..300),
+            proptest::collection::vec((-1i128 << 40)..(1 << 40), 1..2100),
+            proptest::collection::vec((i128::from(i64::MAX) - 9)..(i128::from(i64::MAX) + 9), 1..300),
+            proptest::collection::vec((i128::from(i64::MIN) - 9)..(i128::from(i64::MIN) + 9), 1..300),
+        ],
+        high in plan(),
+        low in plan(),
+        at in any::<usize>(),
+    ) {
+        let n = values.len();
+        let flat: Vec<u8> = values.iter().flat_map(|value| value.to_le_bytes()).collect();
+        let plan = bytes::Plan::Split128 { high, low };
+        let mut region = Vec::new();
+        bytes::encode(&Input::fixed(16, n, &flat, None), &plan, &mut region).unwrap();
+        prop_assert!(region.len() <= 3 + flat.len());
+        let limits = Limits::default().with_max_block_bytes(1 << 20);
+        let mut scratch = Scratch::default();
+        let cx = &mut Context::new(&limits, &mut scratch);
+        let mut read = |region: &[u8], ranges: &[std::ops::Range<usize>]| {
+            let count = ranges.iter().map(ExactSizeIterator::len).sum();
+            let mut bits = BooleanBufferBuilder::new(count);
+            bits.append_n(count, true);
+            let mut out = BytesBuilder::new(BytesLayout::Fixed(16), count);
+            let mut nulls = NullsOut::new(&mut bits, 0);
+            bytes::decode_selected(region, n, Some(16), ranges, cx, &mut out, &mut nulls).map(|()| {
+                let Decoded::Fixed(data) = out.finish() else {
+                    panic!("another layout");
+                };
+                data.to_vec()
+            })
+        };
+        let whole = 0..n;
+        prop_assert!(read(&region, std::slice::from_ref(&whole)).unwrap() == flat);
+        let (start, end) = (at % n, at % n + (n - at % n).div_ceil(2));
+        let want = [&flat[..start / 2 * 16], &flat[start * 16..end * 16]].concat();
+        prop_assert!(read(&region, &[0..start / 2, start..end]).unwrap() == want);
+        for cut in (0..region.len()).rev().step_by(region.len() / 60 + 1) {
+            let shorter = read(&region[..cut], std::slice::from_ref(&whole));
+            prop_assert!(shorter.is_err() || shorter.unwrap() == flat, "cut to {cut}");
+        }
+    }
+
+    #[test]
     fn any_bytes_of_byte_strings_are_an_error_or_within_limits(
-        code in prop_oneof![Just(1u8), Just(7), Just(14), Just(15), Just(16), Just(17)],
+        code in prop_oneof![Just(1u16), Just(7), Just(14), Just(15), Just(16), Just(17), Just(0x8004)],
         rest in proptest::collection::vec(any::<u8>(), 0..200),
-        fixed in proptest::option::of(0usize..9),
+        fixed in proptest::option::of(prop_oneof![0usize..9, Just(16)]),
         n in 1usize..300,
     ) {
-        let region = [vec![code, 0], rest].concat();
+        let region = [code.to_le_bytes().to_vec(), rest].concat();
         let limits = Limits::default().with_max_block_bytes(4096);
         let mut scratch = Scratch::default();
         let cx = &mut Context::new(&limits, &mut scratch);

@@ -21,7 +21,7 @@ type Row = (
 );
 const INTS: &[usize] = &[1, 2, 4, 8];
 const FLOATS: &[usize] = &[4, 8];
-const CODES: [Row; 21] = [
+const CODES: [Row; 23] = [
     (1, "Plain", INTS, INTS, FLOATS, true),
     (2, "FLBitPack", &[], INTS, &[], false),
     (3, "FOR", INTS, INTS, &[], false),
@@ -41,9 +41,20 @@ const CODES: [Row; 21] = [
     (17, "LZ4", INTS, INTS, FLOATS, true),
     (18, "ZigZag", INTS, &[], &[], false),
     (19, "Sparse", INTS, INTS, FLOATS, false),
+    (0x8001, "FsstValues", &[], &[], &[], true),
     (0x8002, "PatchedFFOR", INTS, INTS, &[], false),
     (0x8003, "Pco", &[2, 4, 8], &[2, 4, 8], FLOATS, false),
+    (0x8004, "Split128", &[], &[], &[], true),
 ];
+
+/// The sizes of byte strings that may be encoded so.
+fn sizes(row: &Row) -> &'static [Option<usize>] {
+    match row {
+        (0x8004, ..) => &[Some(16)],
+        row if row.5 => &[None, Some(0), Some(3), Some(16)],
+        _ => &[],
+    }
+}
 
 fn widths(row: &Row, kind: NumberKind) -> &'static [usize] {
     match kind {
@@ -58,7 +69,10 @@ fn types_may_use_the_codes_that_the_format_says() {
     for row in CODES {
         let code = EncodingCode::from_u16(row.0);
         assert_eq!(code.name(), row.1);
-        assert_eq!(code.suits_bytes(), row.5, "{code}");
+        for size in [None, Some(0), Some(3), Some(16)] {
+            let legal = sizes(&row).contains(&size);
+            assert_eq!(code.suits_bytes(size), legal, "{code} {size:?}");
+        }
         for kind in [Signed, Unsigned, Float] {
             for width in [1, 2, 4, 8] {
                 if kind != Float || width >= 4 {
@@ -320,6 +334,13 @@ fn every_code_of_byte_strings_is_written_and_read_for_both_kinds_of_sizes() {
     let mut written = BTreeSet::new();
     let offset_plans = || plans(&Plan::FlBitPack).into_iter().map(Some).chain([None]);
     let mut all = vec![bytes::Plan::Plain, bytes::Plan::SingleValue];
+    for plan in plans(&Plan::FlBitPack) {
+        all.push(bytes::Plan::fsst_values(plan.clone()));
+        all.push(bytes::Plan::Split128 {
+            high: plan.clone(),
+            low: plan,
+        });
+    }
     for part in offset_plans() {
         all.extend([
             bytes::Plan::fsst(part.clone()),
@@ -352,12 +373,14 @@ fn every_code_of_byte_strings_is_written_and_read_for_both_kinds_of_sizes() {
             let (found, cleared) = read_bytes(&region, 500, fixed).unwrap();
             assert!(found == *values && cleared == 0, "{plan}");
             let code = EncodingCode::read(&region).unwrap();
-            written.insert((code.to_u16(), fixed.is_some()));
+            written.insert((code.to_u16(), fixed));
         }
     }
-    for row in CODES.iter().filter(|row| row.5) {
-        for fixed in [false, true] {
-            assert!(written.contains(&(row.0, fixed)), "{} {fixed}", row.1);
+    for row in CODES {
+        for fixed in [None, Some(16)] {
+            let legal = sizes(&row).contains(&fixed);
+            let found = written.contains(&(row.0, fixed));
+            assert_eq!(found, legal, "{} {fixed:?}", row.1);
         }
     }
 }
@@ -540,6 +563,15 @@ fn headers_of_byte_strings_of_the_format_are_read() {
         read_bytes(&region, 2, None).unwrap().0,
         b"abcdef!abcabcabcabcf"
     );
+
+    // High halves 0 and -1, low halves -2 and 5: -2, and 5 - 2^64.
+    let halves = [0, -1, -2, 5i64].map(i64::to_le_bytes);
+    let part = |half: &[[u8; 8]]| [&[1u8, 0][..], half.as_flattened()].concat();
+    let data = [part(&halves[..2]), vec![0; 6], part(&halves[2..])].concat();
+    let region = [hex("0480 12000000 0000"), data].concat();
+    let want = [-2, 5 - (1i128 << 64)].map(i128::to_le_bytes).concat();
+    assert_eq!(read_bytes(&region, 2, Some(16)).unwrap().0, want);
+    assert!(read_bytes(&region, 2, Some(15)).is_err());
 
     let literals: Vec<u8> = (0..94).collect();
     let block = [&94u32.to_le_bytes()[..], &[0xf0, 79], &literals].concat();

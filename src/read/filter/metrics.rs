@@ -21,7 +21,8 @@ pub struct ScanMetrics {
     pub skipped_by_dictionaries: Skipped,
     /// Rows of stripes of which is known, without a look at their values, that all match.
     pub rows_known_to_match: u64,
-    /// Values of the predicate's columns that were tested, dictionary entries aside.
+    /// Values of the predicate's columns that were tested, dictionary entries aside. Where equal
+    /// ones are stored as a run, they count once.
     pub values_tested: u64,
     /// Rows that match.
     pub rows_matched: u64,

@@ -1,8 +1,10 @@
 //! Scans with a predicate or a selection of rows: from what is known of the shard to single rows.
 //!
 //! Statistics of the shard rule out all of it; those of a stripe, its membership filters and its
-//! dictionaries the stripe, and its range indexes some of its rows, before any value is read. The columns of the predicate are then read one after the
-//! other, each where the ones before leave a row, and the other columns where the predicate does.
+//! dictionaries the stripe, and its range indexes some of its rows, before any value is read. The
+//! columns of the predicate are then read one after the other, each where the ones before leave a
+//! row, and the other columns where the predicate does. Values that are stored as runs of equal
+//! ones are tested run by run.
 
 mod metrics;
 mod output;
@@ -10,6 +12,7 @@ mod plan;
 mod probe;
 mod range_index;
 mod reader;
+mod runs;
 mod statistics;
 
 pub use metrics::{ScanMetrics, Skipped};

@@ -1,5 +1,9 @@
 //! Reads the columns of a scan where rows match.
 
+mod pending;
+
+pub(super) use pending::Pending;
+
 use super::super::fetch::{Bench, Fetched, drive};
 use super::super::metadata::WINDOW;
 use super::super::plan::{StripeReader, open_fields, window_rows};
@@ -14,7 +18,6 @@ use crate::error::{Error, ErrorKind, Result, Within, to_usize};
 use arrow_array::{Array, ArrayRef, BooleanArray, RecordBatch};
 use arrow_buffer::{BooleanBuffer, BooleanBufferBuilder};
 use arrow_schema::{DataType, FieldRef};
-use arrow_select::concat::concat;
 use arrow_select::filter::FilterBuilder;
 use std::collections::VecDeque;
 use std::ops::Range;
@@ -200,123 +203,6 @@ pub(super) fn defeats_filter(data_type: &DataType) -> bool {
     }
 }
 
-/// Rows that match, of parts where few do, until there are enough of them for a batch.
-#[derive(Debug)]
-pub(super) struct Pending {
-    /// Rows of a batch that did not fit, and then those of parts: which of their rows match.
-    rest: Selection,
-    parts: Vec<(Range<u64>, BooleanBuffer)>,
-    len: u64,
-    /// By column of the scan: its values at the rows, in pieces; `None` if they have to be read.
-    values: Vec<Option<Vec<ArrayRef>>>,
-    /// Whether the parts were read, so that there are values of every column.
-    is_read: bool,
-}
-
-impl Pending {
-    pub(super) fn new(columns: usize) -> Self {
-        Self {
-            rest: Selection::default(),
-            parts: Vec::new(),
-            len: 0,
-            values: vec![Some(Vec::new()); columns],
-            is_read: false,
-        }
-    }
-
-    pub(super) fn len(&self) -> u64 {
-        self.len
-    }
-
-    pub(super) fn is_empty(&self) -> bool {
-        self.len == 0
-    }
-
-    /// The rows.
-    fn rows(&self) -> Selection {
-        let mut rows = self.rest.clone();
-        for (range, alive) in &self.parts {
-            push_matches(range, alive, &mut rows);
-        }
-        rows
-    }
-
-    /// Whether the values of all columns are there.
-    fn is_complete(&self) -> bool {
-        self.values.iter().all(Option::is_some)
-    }
-
-    /// Whether the part can wait with the rows that are there.
-    pub(super) fn fits(&self, part: &Part, is_read: bool, batch_size: u64) -> bool {
-        self.is_empty() || self.is_read == is_read && self.len() + part.matches as u64 <= batch_size
-    }
-
-    /// Whether to read the part at once: where most of its rows have to be looked at anyway. What
-    /// is done with the parts before is done as long as it is not much worse.
-    pub(super) fn reads_now(&self, part: &Part) -> bool {
-        let (matches, len) = (part.matches.saturating_mul(SCATTERED), part.len());
-        match (self.is_empty(), self.is_read) {
-            (true, _) => matches >= len,
-            (false, true) => matches.saturating_mul(LATITUDE) >= len,
-            (false, false) => matches >= len.saturating_mul(LATITUDE),
-        }
-    }
-
-    /// Adds the rows of a part that match, to be read with the others.
-    pub(super) fn push(&mut self, part: &Part) -> Result<()> {
-        self.push_rows(part);
-        self.is_read = false;
-        if part.values.is_empty() {
-            self.values.fill(None);
-            return Ok(());
-        }
-        let filter = FilterBuilder::new(&BooleanArray::new(part.alive.clone(), None)).build();
-        for (i, pieces) in self.values.iter_mut().enumerate() {
-            match (&mut *pieces, part.values.get(i)) {
-                (Some(pieces), Some(Some(values))) => pieces.push(filter.filter(values)?),
-                _ => *pieces = None,
-            }
-        }
-        Ok(())
-    }
-
-    /// Adds the rows of a part that match, with their values in all columns.
-    pub(super) fn push_read(&mut self, part: &Part, columns: Vec<ArrayRef>) {
-        self.push_rows(part);
-        self.is_read = true;
-        for (pieces, values) in self.values.iter_mut().zip(columns) {
-            if let Some(pieces) = pieces {
-                pieces.push(values);
-            }
-        }
-    }
-
-    fn push_rows(&mut self, part: &Part) {
-        self.parts.push((part.rows.clone(), part.alive.clone()));
-        self.len += part.matches as u64;
-    }
-
-    /// Joins the pieces of each column; what does not fit one array has to be read again.
-    pub(super) fn join(&mut self) {
-        for values in &mut self.values {
-            if let Some(pieces) = values.as_mut().filter(|pieces| pieces.len() > 1) {
-                let all: Vec<&dyn Array> = pieces.iter().map(AsRef::as_ref).collect();
-                *values = concat(&all).ok().map(|joined| vec![joined]);
-            }
-        }
-    }
-
-    /// Keeps these rows alone, and no values.
-    fn keep(&mut self, rows: Selection) {
-        self.len = rows.len();
-        self.rest = rows;
-        self.parts.clear();
-        self.is_read = false;
-        let values = self.is_empty().then(Vec::new);
-        self.values.fill(values);
-    }
-}
-
 /// Appends the rows of a range that match.
 fn push_matches(range: &Range<u64>, alive: &BooleanBuffer, rows: &mut Selection) {
     let row = |i: usize| range.start + i as u64;
@@ -337,6 +223,8 @@ pub(super) struct Output {
     fetched: Fetched,
     /// Rows whose bytes have been fetched where they match.
     window: Range<u64>,
+    /// Rows that are read at once, at most: after some did not fit, about as many as did.
+    most_rows: usize,
 }
 
 impl Output {
@@ -349,6 +237,45 @@ impl Output {
             state: ReadState::default(),
             fetched: Fetched::default(),
             window: 0..0,
+            most_rows: usize::MAX,
+        }
+    }
+
+    /// Rows of a batch, at most, that lie apart.
+    pub(super) fn most_rows(&self, batch_size: u64) -> u64 {
+        batch_size.min(self.most_rows as u64)
+    }
+
+    /// Joins the values of the pending rows. What does not fit is read, though its bytes may not
+    /// have been fetched with those of other columns.
+    pub(super) fn join(&mut self, pending: &mut Pending) {
+        if !pending.join() {
+            self.window = 0..0;
+        }
+    }
+
+    /// Reads the first of `len` rows, as many as fit; a single row that does not is an error.
+    fn fitting<T>(
+        &mut self,
+        len: usize,
+        mut read: impl FnMut(&mut Self, usize) -> Result<T>,
+    ) -> Result<(usize, T)> {
+        let mut now = len.min(self.most_rows);
+        let mut most = match now < len {
+            true => now.saturating_mul(2),
+            false => self.most_rows,
+        };
+        loop {
+            match read(self, now) {
+                Err(e) if e.kind() == ErrorKind::OffsetOverflow && now > 1 => {
+                    now /= 2;
+                    most = now;
+                }
+                read => {
+                    self.most_rows = most;
+                    return Ok((now, read?));
+                }
+            }
         }
     }
 
@@ -443,18 +370,17 @@ impl Output {
         part: &mut Part,
         counters: &Counters,
     ) -> Result<RecordBatch> {
-        let mut now = part.clone();
-        let columns = loop {
-            match self.matching(format, &now) {
-                // Fewer rows may fit where all do not; a single row that does not is an error.
-                Err(e) if e.kind() == ErrorKind::OffsetOverflow && now.len() > 1 => {
-                    now = now.halves().0;
-                }
-                read => break read?,
+        let (now, columns) = loop {
+            let (len, columns) = self.fitting(part.len(), |output, len| {
+                output.matching(format, &part.slice(0, len))
+            })?;
+            let now = part.slice(0, len);
+            *part = part.slice(len, part.len() - len);
+            count(&counters.rows_read, len as u64);
+            if now.matches > 0 || part.matches == 0 {
+                break (now, columns);
             }
         };
-        *part = part.slice(now.len(), part.len() - now.len());
-        count(&counters.rows_read, now.len() as u64);
         count(&counters.rows_matched, now.matches as u64);
         format.batch(columns, now.matches, self.first, || now.selection(0))
     }
@@ -512,32 +438,26 @@ impl Output {
         pending: &mut Pending,
         counters: &Counters,
     ) -> Result<RecordBatch> {
-        let joined = |pieces: &Option<Vec<ArrayRef>>| pieces.as_ref()?.first().cloned();
-        let values: Vec<_> = pending.values.iter().map(joined).collect();
+        let (values, total) = (pending.joined(), to_usize(pending.len())?);
         if pending.is_complete() {
-            let (columns, count) = (values.into_iter().flatten().collect(), pending.len());
-            let batch = format.batch(columns, to_usize(count)?, self.first, || pending.rows());
-            self::count(&counters.rows_matched, count);
-            pending.keep(Selection::default());
+            let columns = values.into_iter().flatten().collect();
+            let batch = format.batch(columns, total, self.first, || pending.rows());
+            count(&counters.rows_matched, pending.len());
+            pending.clear();
             return batch;
         }
         let rows = pending.rows();
-        let mut now = rows.clone();
-        let columns = loop {
-            let len = to_usize(now.len())?;
+        let (len, (now, columns)) = self.fitting(total, |output, len| {
+            let now = rows.slice(0..len as u64);
             let slice = |values: &Option<ArrayRef>| values.as_ref().map(|v| v.slice(0, len));
             let values: Vec<_> = values.iter().map(slice).collect();
-            match self.read(format, &now, &values, |_| true) {
-                Err(e) if e.kind() == ErrorKind::OffsetOverflow && len > 1 => {
-                    now = now.slice(0..now.len() / 2);
-                }
-                read => break read?,
-            }
-        };
-        count(&counters.rows_read, now.len());
-        count(&counters.rows_matched, now.len());
-        pending.keep(rows.within(&(now.end()..u64::MAX)));
-        format.batch(columns, to_usize(now.len())?, self.first, || now)
+            let columns = output.read(format, &now, &values, |_| true)?;
+            Ok((now, columns))
+        })?;
+        count(&counters.rows_read, len as u64);
+        count(&counters.rows_matched, len as u64);
+        pending.skip(&rows, len as u64)?;
+        format.batch(columns, len, self.first, || now)
     }
 
     /// The wanted columns at some rows of the stripe; those whose values are there are not read.

@@ -16,6 +16,7 @@ use crate::column::has_dictionary;
 use crate::error::{Error, ErrorKind, Result, Within};
 use crate::format::{FieldDescriptor, StripeDirectory};
 use arrow_array::BooleanArray;
+use arrow_buffer::BooleanBuffer;
 use arrow_schema::DataType;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
@@ -55,6 +56,9 @@ pub(super) enum Outcome {
     Some(Vec<Conjunct>),
 }
 
+/// The descriptors of the nodes of a column in a stripe, or the shard; `None` if it has not the node.
+type Descriptors = Vec<Option<FieldDescriptor>>;
+
 /// A part of a conjunction.
 #[derive(Debug)]
 pub(super) struct Conjunct {
@@ -63,6 +67,8 @@ pub(super) struct Conjunct {
     pub(super) columns: Vec<usize>,
     /// Stored bytes of these columns, per row, and a constant for the test.
     pub(super) cost: f64,
+    /// Whether it calls functions, which are asked about no row but those in question.
+    pub(super) calls: bool,
 }
 
 impl Filter {
@@ -132,25 +138,19 @@ impl Filter {
             }
             Ok(found.into_iter().collect::<Option<Vec<_>>>())
         };
-        let Some(mut facts) = self.facts(read, rows, false)? else {
+        let Some(descriptors) = self.descriptors(read)? else {
             return Ok(None);
         };
-        let absent: Vec<_> = facts
-            .iter_mut()
-            .map(|f| std::mem::take(&mut f.absent))
-            .collect();
-        let is_filtered = absent.iter().any(|absent| !absent.is_empty());
-        let mut truths = self.truths(&facts)?;
+        let facts = self.facts(&descriptors, rows, false);
+        let mut truths = self.truths(&facts, &[])?;
         let mut conjuncts = match self.remaining(&truths) {
             Ok(conjuncts) => conjuncts,
             Err(true) => return Ok(Some(done(Outcome::All))),
             Err(false) => return Ok(Some(done(Outcome::None(Level::Statistics)))),
         };
-        if is_filtered {
-            for (facts, absent) in facts.iter_mut().zip(absent) {
-                facts.absent = absent;
-            }
-            truths = self.truths(&facts)?;
+        let absent = self.absent(&descriptors);
+        if absent.iter().any(Option::is_some) {
+            truths = self.truths(&facts, &absent)?;
             conjuncts = match self.remaining(&truths) {
                 Ok(conjuncts) => conjuncts,
                 Err(true) => return Ok(Some(done(Outcome::All))),
@@ -225,46 +225,51 @@ impl Filter {
             }
             Ok(found.into_iter().collect::<Option<Vec<_>>>())
         };
-        let Some(facts) = self.facts(read, directory.total_record_count, true)? else {
+        let Some(descriptors) = self.descriptors(read)? else {
             return Ok(None);
         };
-        let none = self.remaining(&self.truths(&facts)?).is_err_and(|all| !all);
+        let facts = self.facts(&descriptors, directory.total_record_count, true);
+        let none = self
+            .remaining(&self.truths(&facts, &[])?)
+            .is_err_and(|all| !all);
         Ok(Some(*self.none_matches.get_or_init(|| none)))
     }
 
-    /// What descriptors say about each column; `None` if some have still to be fetched.
-    fn facts(
+    /// The descriptors of the nodes of each column; `None` if some have still to be fetched.
+    fn descriptors(
         &self,
-        mut read: impl FnMut(&FilterColumn) -> Result<Option<Vec<Option<FieldDescriptor>>>>,
-        rows: u64,
-        is_shard: bool,
-    ) -> Result<Option<Vec<Facts>>> {
-        let mut complete = true;
-        let mut all = Vec::with_capacity(self.bound.columns.len());
-        for (i, column) in self.bound.columns.iter().enumerate() {
-            // All are asked for before any is missed, so that one round fetches all.
-            match read(column)? {
-                Some(descriptors) => {
-                    let mut facts = facts(column, &descriptors, rows, is_shard);
-                    if let (Some(Some(leaf)), false) = (descriptors.last(), is_shard) {
-                        let leaves = self.bound.leaves.iter();
-                        let mut tests = leaves.filter(|l| l.column == i).map(|l| &l.test);
-                        facts.absent = absent(column, leaf, &mut tests);
-                    }
-                    all.push(facts);
-                }
-                None => complete = false,
-            }
-        }
-        Ok(complete.then_some(all))
+        read: impl FnMut(&FilterColumn) -> Result<Option<Descriptors>>,
+    ) -> Result<Option<Vec<Descriptors>>> {
+        // All are asked for before any is missed, so that one round fetches all.
+        let found: Result<Vec<_>> = self.bound.columns.iter().map(read).collect();
+        Ok(found?.into_iter().collect())
     }
 
-    /// The truth values that the leaves may have.
-    fn truths(&self, facts: &[Facts]) -> Result<Vec<Truth>> {
-        let leaves = self.bound.leaves.iter();
-        leaves
-            .map(|leaf| facts[leaf.column].truth(&leaf.test))
+    /// What descriptors say about each column.
+    fn facts(&self, descriptors: &[Descriptors], rows: u64, is_shard: bool) -> Vec<Facts> {
+        let columns = self.bound.columns.iter().zip(descriptors);
+        columns
+            .map(|(column, descriptors)| facts(column, descriptors, rows, is_shard))
             .collect()
+    }
+
+    /// By ordinal of the leaf: which of its values no row holds.
+    fn absent(&self, descriptors: &[Descriptors]) -> Vec<Option<BooleanBuffer>> {
+        let of = |leaf: &Leaf| {
+            let descriptor = descriptors[leaf.column].last()?.as_ref()?;
+            absent(&self.bound.columns[leaf.column], descriptor, &leaf.test)
+        };
+        self.bound.leaves.iter().map(of).collect()
+    }
+
+    /// The truth values that the leaves may have; `absent` is empty or has an entry for each.
+    fn truths(&self, facts: &[Facts], absent: &[Option<BooleanBuffer>]) -> Result<Vec<Truth>> {
+        let leaves = self.bound.leaves.iter().enumerate();
+        let truth = |(i, leaf): (usize, &Leaf)| {
+            let absent = absent.get(i).and_then(Option::as_ref);
+            facts[leaf.column].truth(&leaf.test, absent)
+        };
+        leaves.map(truth).collect()
     }
 
     /// The range indexes of the columns that they may narrow, by ordinal.
@@ -370,7 +375,9 @@ impl Filter {
         let mut groups: Vec<Conjunct> = Vec::new();
         for node in nodes {
             let columns = self.columns_of([&node]);
-            match groups.iter_mut().find(|group| group.columns == columns) {
+            let calls = node.calls();
+            let same = |group: &&mut Conjunct| !calls && !group.calls && group.columns == columns;
+            match groups.iter_mut().find(same) {
                 Some(group) => {
                     let all = std::mem::replace(&mut group.node, Node::And(Vec::new()));
                     group.node = match all {
@@ -392,6 +399,7 @@ impl Filter {
                         node,
                         columns,
                         cost,
+                        calls,
                     });
                 }
             }

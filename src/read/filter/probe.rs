@@ -10,9 +10,10 @@ use super::super::source::ReadState;
 use super::metrics::count;
 use super::output::Part;
 use super::plan::{Conjunct, Filter, Outcome, StripePlan};
+use super::runs::{RunValues, tests_values};
 use crate::buffer::{Physical, Selection, Storage};
 use crate::error::{Error, ErrorKind, Result, Within};
-use arrow_array::ArrayRef;
+use arrow_array::{Array, ArrayRef, BooleanArray};
 use arrow_buffer::BooleanBuffer;
 use arrow_schema::DataType;
 use std::sync::Arc;
@@ -114,7 +115,7 @@ impl Probe {
             for chunk in &mut *chunks {
                 let before = chunk.matches() as u64;
                 if before > 0 {
-                    self.narrow(format, filter, plan, conjunct, chunk)
+                    self.narrow(format, filter, plan, conjunct, chunk, dense(conjunct))
                         .within(|| format.shard.inner.artifacts.name().to_owned())?;
                     self.passed[i].0 += before;
                     self.passed[i].1 += chunk.matches() as u64;
@@ -124,10 +125,14 @@ impl Probe {
         Ok(())
     }
 
-    /// The conjuncts that rule out most at the least cost come first.
+    /// The conjuncts that rule out most at the least cost come first, those that call functions
+    /// last and as they were given.
     #[expect(clippy::cast_precision_loss, reason = "an estimate")]
     fn order(&self, conjuncts: &[Conjunct]) -> Vec<usize> {
         let rank = |i: usize| {
+            if conjuncts[i].calls {
+                return f64::INFINITY;
+            }
             let (tested, passed) = self.passed[i];
             // One in four passes, until more is known.
             let share = (passed + 64) as f64 / (tested + 256) as f64;
@@ -150,7 +155,7 @@ impl Probe {
         }
         let mut rows = Selection::default();
         for chunk in chunks.iter().filter(|chunk| chunk.matches() > 0) {
-            for range in chunk.selection(DENSE).ranges() {
+            for range in chunk.selection(dense(conjunct)).ranges() {
                 rows.push(range.clone());
             }
         }
@@ -175,7 +180,8 @@ impl Probe {
         })
     }
 
-    /// Rules out the rows of a chunk for which a conjunct is not true.
+    /// Rules out the rows of a chunk for which a conjunct is not true; all are read if at least one
+    /// in `dense` is in question.
     fn narrow(
         &mut self,
         format: &RowFormat,
@@ -183,16 +189,29 @@ impl Probe {
         plan: &StripePlan,
         conjunct: &Conjunct,
         chunk: &mut Part,
+        dense: usize,
     ) -> Result<()> {
-        let rows = chunk.selection(DENSE);
+        let rows = chunk.selection(dense);
         let is_whole = rows.as_range().as_ref() == Some(chunk.rows());
+        if is_whole && let Some(matches) = self.test_runs(format, filter, plan, conjunct, &rows)? {
+            chunk.keep_if(&matches)?;
+            let is_kept = |(from, _): &(usize, usize)| conjunct.columns.contains(from);
+            // What has been fetched is not to be fetched again with the columns of the scan.
+            if chunk.matches() > 0 && !plan.fields.are_resident() && self.same.iter().any(is_kept) {
+                let columns = self.read(format, filter, plan, conjunct, &rows)?;
+                self.keep_values(format, conjunct, &columns, chunk);
+            }
+            return Ok(());
+        }
         let columns = match self.read(format, filter, plan, conjunct, &rows) {
             // Fewer values may fit where all do not.
             Err(e) if e.kind() == ErrorKind::OffsetOverflow && chunk.len() > 1 => {
                 let (mut first, mut second) = chunk.halves();
+                // No other rows have been fetched.
+                let dense = if is_whole { usize::MAX } else { 0 };
                 for half in [&mut first, &mut second] {
                     if half.matches() > 0 {
-                        self.narrow(format, filter, plan, conjunct, half)?;
+                        self.narrow(format, filter, plan, conjunct, half, dense)?;
                     }
                 }
                 chunk.join(&first, &second);
@@ -201,18 +220,7 @@ impl Probe {
             read => read?,
         };
         let len = crate::error::to_usize(rows.len())?;
-        count(&filter.counters.values_tested, rows.len());
-        let truths = filter.bound.evaluate(
-            &conjunct.node,
-            &Rows {
-                len,
-                columns: &columns,
-                entries: &plan.entries,
-            },
-        );
-        let first = rows.ranges().first().map_or(0, |range| range.start);
-        let truths =
-            truths.within(|| format!("rows of stripe {} from {first} on", plan.fields.stripe))?;
+        let truths = evaluate(filter, plan, conjunct, &rows, len, &columns)?;
         let (values, known) = truths.into_parts();
         let matches: BooleanBuffer = match known {
             Some(known) => &values & known.inner(),
@@ -220,15 +228,75 @@ impl Probe {
         };
         if is_whole {
             chunk.keep_if(&matches)?;
-            for &(from, to) in &self.same {
-                if let (true, Some(array)) = (conjunct.columns.contains(&from), &columns[from]) {
-                    chunk.keep_values(to, format.columns.len(), array);
-                }
-            }
+            self.keep_values(format, conjunct, &columns, chunk);
         } else {
             chunk.keep_selected(&matches)?;
         }
         Ok(())
+    }
+
+    /// The rows for which a conjunct is true; `None` where values have to be tested one by one.
+    fn test_runs(
+        &mut self,
+        format: &RowFormat,
+        filter: &Filter,
+        plan: &StripePlan,
+        conjunct: &Conjunct,
+        rows: &Selection,
+    ) -> Result<Option<BooleanBuffer>> {
+        let (&[ordinal], Some(range)) = (conjunct.columns.as_slice(), rows.as_range()) else {
+            return Ok(None);
+        };
+        let column = plan.columns[ordinal].as_ref();
+        let Some(column) = column
+            .filter(|_| filter.bound.columns[ordinal].depth == 0 && tests_values(&conjunct.node))
+        else {
+            return Ok(None);
+        };
+        let runs = self.with_reader(format, plan, rows, |reader| {
+            RunValues::read(reader, column, &range)
+        })?;
+        let Some(runs) = runs else {
+            return Ok(None);
+        };
+        let mut columns = vec![None; plan.columns.len()];
+        columns[ordinal] = Some(runs.values.clone());
+        let truths = evaluate(filter, plan, conjunct, rows, runs.values.len(), &columns)?;
+        Ok(Some(runs.matches(&truths)))
+    }
+
+    /// Keeps what the columns of a conjunct hold at all rows of a chunk for those of the scan.
+    fn keep_values(
+        &self,
+        format: &RowFormat,
+        conjunct: &Conjunct,
+        columns: &[Option<ArrayRef>],
+        chunk: &mut Part,
+    ) {
+        for &(from, to) in &self.same {
+            if let (true, Some(array)) = (conjunct.columns.contains(&from), &columns[from]) {
+                chunk.keep_values(to, format.columns.len(), array);
+            }
+        }
+    }
+
+    fn with_reader<T>(
+        &mut self,
+        format: &RowFormat,
+        plan: &StripePlan,
+        rows: &Selection,
+        read: impl FnOnce(&mut StripeReader<'_>) -> Result<T>,
+    ) -> Result<T> {
+        let inner: &Arc<_> = &format.shard.inner;
+        let bench = Bench::new(&inner.artifacts, &self.fetched);
+        let span = rows.end() - rows.ranges().first().map_or(0, |range| range.start);
+        read(&mut StripeReader {
+            metadata: inner,
+            bench: &bench,
+            fields: &plan.fields,
+            state: &mut self.state,
+            sequential: rows.len().saturating_mul(BLOCKWISE) >= span,
+        })
     }
 
     /// The columns of a conjunct, by ordinal, at some rows.
@@ -240,25 +308,51 @@ impl Probe {
         conjunct: &Conjunct,
         rows: &Selection,
     ) -> Result<Vec<Option<ArrayRef>>> {
-        let inner: &Arc<_> = &format.shard.inner;
-        let bench = Bench::new(&inner.artifacts, &self.fetched);
-        let span = rows.end() - rows.ranges().first().map_or(0, |range| range.start);
-        let mut reader = StripeReader {
-            metadata: inner,
-            bench: &bench,
-            fields: &plan.fields,
-            state: &mut self.state,
-            sequential: rows.len().saturating_mul(BLOCKWISE) >= span,
-        };
-        let mut columns = vec![None; plan.columns.len()];
-        for &ordinal in &conjunct.columns {
-            let column = plan.columns[ordinal].as_ref();
-            let column = column.ok_or_else(|| Error::corrupt("a column is not open"))?;
-            let read = reader.read(std::slice::from_ref(column), rows)?;
-            let depth = filter.bound.columns[ordinal].depth;
-            let values = read.first().map(|array| member(array, depth));
-            columns[ordinal] = values.transpose()?;
-        }
-        Ok(columns)
+        self.with_reader(format, plan, rows, |reader| {
+            let mut columns = vec![None; plan.columns.len()];
+            for &ordinal in &conjunct.columns {
+                let column = plan.columns[ordinal].as_ref();
+                let column = column.ok_or_else(|| Error::corrupt("a column is not open"))?;
+                let tested = &filter.bound.columns[ordinal];
+                columns[ordinal] = Some(match tested.is_presence() {
+                    true => reader.presence(tested.nodes(), rows)?,
+                    false => {
+                        let read = reader.read(std::slice::from_ref(column), rows)?;
+                        member(&read[0], tested.depth)?
+                    }
+                });
+            }
+            Ok(columns)
+        })
+    }
+}
+
+/// The truth of a conjunct for `len` values of its columns, which are those of the rows.
+fn evaluate(
+    filter: &Filter,
+    plan: &StripePlan,
+    conjunct: &Conjunct,
+    rows: &Selection,
+    len: usize,
+    columns: &[Option<ArrayRef>],
+) -> Result<BooleanArray> {
+    count(&filter.counters.values_tested, len as u64);
+    let entries = &plan.entries;
+    let values = Rows {
+        len,
+        columns,
+        entries,
+    };
+    let first = rows.ranges().first().map_or(0, |range| range.start);
+    let truths = filter.bound.evaluate(&conjunct.node, &values);
+    truths.within(|| format!("rows of stripe {} from {first} on", plan.fields.stripe))
+}
+
+/// Of so many neighbours one must be in question for all to be read for a conjunct; 0 if no others
+/// may be.
+fn dense(conjunct: &Conjunct) -> usize {
+    match conjunct.calls {
+        true => 0,
+        false => DENSE,
     }
 }

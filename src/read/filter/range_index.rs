@@ -2,27 +2,20 @@
 
 use super::super::constant::leaf_array;
 use super::super::predicate::{Bound, Comparison, FilterColumn, Node, Test, Truth};
-use super::super::prune::{Facts, is_nan};
+use super::super::prune::{Facts, is_nan, truths};
+use super::statistics::outer_zeros;
 use crate::buffer::{RangeIndex, Selection};
 use crate::column::{Chunk, Values};
 use crate::error::Result;
-use arrow_array::cast::AsArray;
-use arrow_array::types::{Float32Type, Float64Type};
 use arrow_array::{Array, ArrayRef};
 use arrow_buffer::{BooleanBuffer, Buffer, NullBuffer};
-use arrow_schema::DataType;
 use std::sync::Arc;
 
 /// Members of a set from which on only their range is looked for.
 const MANY_MEMBERS: usize = 16;
 
 /// The truth values that a predicate may have in each of the blocks of a stripe.
-#[derive(Debug, Clone)]
-struct Truths {
-    t: BooleanBuffer,
-    f: BooleanBuffer,
-    unknown: BooleanBuffer,
-}
+type Truths = Truth<BooleanBuffer>;
 
 /// The blocks of the range indexes of a stripe, which are cut alike.
 #[derive(Debug)]
@@ -64,7 +57,7 @@ impl IndexedStripe {
                 None => None,
             };
             is_narrowed |= narrowed.is_some();
-            leaves.push(narrowed.unwrap_or_else(|| Truths::all(*truth, blocks)));
+            leaves.push(narrowed.unwrap_or_else(|| in_all(*truth, blocks)));
         }
         Ok(is_narrowed.then_some(Self {
             rows,
@@ -77,8 +70,10 @@ impl IndexedStripe {
     /// The rows for which all of the predicates may be true.
     pub(super) fn rows(&self, conjuncts: &[Node]) -> Result<Selection> {
         let mut may = BooleanBuffer::new_set(self.blocks);
+        let leaf = |leaf: usize| self.leaves[leaf].clone();
         for node in conjuncts {
-            may = &may & &self.truths(node).t;
+            let truths = truths(node, &leaf, &|truth| in_all(truth, self.blocks));
+            may = &may & &truths.may_be_true;
         }
         let slices = may.set_slices();
         let rows = |block: usize| {
@@ -88,56 +83,18 @@ impl IndexedStripe {
         };
         Ok(slices.map(|(from, to)| rows(from)..rows(to)).collect())
     }
-
-    fn truths(&self, node: &Node) -> Truths {
-        match node {
-            Node::Known(truth) => Truths::all(*truth, self.blocks),
-            Node::Leaf(leaf) => self.leaves[*leaf].clone(),
-            Node::Function(_) => Truths::all(Truth::ANY, self.blocks),
-            Node::And(parts) => {
-                let all = Truths::all(Truth::always(true), self.blocks);
-                parts.iter().fold(all, |a, b| a.and(&self.truths(b)))
-            }
-            // De Morgan holds in three-valued logic as well.
-            Node::Or(parts) => {
-                let none = Truths::all(Truth::always(true), self.blocks);
-                let parts = parts.iter();
-                parts.fold(none, |a, b| a.and(&self.truths(b).not())).not()
-            }
-            Node::Not(part) => self.truths(part).not(),
-        }
-    }
 }
 
-impl Truths {
-    fn all(truth: Truth, blocks: usize) -> Self {
-        let bits = |set| match set {
-            true => BooleanBuffer::new_set(blocks),
-            false => BooleanBuffer::new_unset(blocks),
-        };
-        Self {
-            t: bits(truth.may_be_true),
-            f: bits(truth.may_be_false),
-            unknown: bits(truth.may_be_unknown),
-        }
-    }
-
-    fn and(self, other: &Self) -> Self {
-        let unfalse = |truths: &Self| &truths.t | &truths.unknown;
-        let unknown = &(&self.unknown & &unfalse(other)) | &(&other.unknown & &unfalse(&self));
-        Self {
-            t: &self.t & &other.t,
-            f: &self.f | &other.f,
-            unknown,
-        }
-    }
-
-    fn not(self) -> Self {
-        Self {
-            t: self.f,
-            f: self.t,
-            unknown: self.unknown,
-        }
+/// The same truth in all blocks.
+fn in_all(truth: Truth, blocks: usize) -> Truths {
+    let bits = |set| match set {
+        true => BooleanBuffer::new_set(blocks),
+        false => BooleanBuffer::new_unset(blocks),
+    };
+    Truths {
+        may_be_true: bits(truth.may_be_true),
+        may_be_false: bits(truth.may_be_false),
+        may_be_unknown: bits(truth.may_be_unknown),
     }
 }
 
@@ -191,9 +148,9 @@ impl Bounds {
         let (t, f) = match test {
             Test::IsNull => {
                 return Ok(Some(Truths {
-                    t: self.nulls.clone(),
-                    f: self.present.clone(),
-                    unknown: BooleanBuffer::new_unset(self.nulls.len()),
+                    may_be_true: self.nulls.clone(),
+                    may_be_false: self.present.clone(),
+                    may_be_unknown: BooleanBuffer::new_unset(self.nulls.len()),
                 }));
             }
             Test::Compare(comparison, value) => {
@@ -227,9 +184,9 @@ impl Bounds {
             _ => return Ok(None),
         };
         Ok(Some(Truths {
-            t: &t & &self.present,
-            f: &f & &self.present,
-            unknown: self.nulls.clone(),
+            may_be_true: &t & &self.present,
+            may_be_false: &f & &self.present,
+            may_be_unknown: self.nulls.clone(),
         }))
     }
 
@@ -252,33 +209,10 @@ impl Bounds {
         let above = self.orders(Comparison::GtEq, &self.high, first)?;
         let below = self.orders(Comparison::LtEq, &self.low, last)?;
         let within = &above & &below;
-        Ok(match is_nan(first) || is_nan(last) {
+        Ok(match is_nan(first, 0) || is_nan(last, 0) {
             true => &within | &self.nan,
             false => within,
         })
-    }
-}
-
-/// The index does not tell the zeros apart: a bound that is one becomes the outer one.
-fn outer_zeros(bounds: ArrayRef, zero: f32) -> ArrayRef {
-    match bounds.data_type() {
-        DataType::Float32 => {
-            let outer = |v: f32| if v == 0.0 { zero } else { v };
-            Arc::new(
-                bounds
-                    .as_primitive::<Float32Type>()
-                    .unary::<_, Float32Type>(outer),
-            )
-        }
-        DataType::Float64 => {
-            let outer = |v: f64| if v == 0.0 { f64::from(zero) } else { v };
-            Arc::new(
-                bounds
-                    .as_primitive::<Float64Type>()
-                    .unary::<_, Float64Type>(outer),
-            )
-        }
-        _ => bounds,
     }
 }
 

@@ -4,7 +4,7 @@ use super::super::fetch::{Fetched, drive};
 use super::super::metadata::{WINDOW, ready};
 use super::super::plan::{stripe_of, window_rows};
 use super::super::rows::RowFormat;
-use super::metrics::{Level, count};
+use super::metrics::{Counters, Level, count};
 use super::output::{Output, Part, Pending, defeats_filter};
 use super::plan::{Filter, Outcome, StripePlan};
 use super::probe::Probe;
@@ -53,6 +53,42 @@ struct OpenStripe {
     window_rows: u64,
 }
 
+impl OpenStripe {
+    /// Fetches what is needed for the rows that wait, and for those of a part.
+    fn fetch(&mut self, part: Option<&Part>, format: &RowFormat) -> Result<()> {
+        self.output.fetch(format, &self.pending, part, &self.parts)
+    }
+
+    /// A batch of rows that lie apart.
+    fn flush(&mut self, format: &RowFormat, counters: &Counters) -> Result<RecordBatch> {
+        self.output.join(&mut self.pending);
+        self.fetch(None, format)?;
+        self.output.flush(format, &mut self.pending, counters)
+    }
+
+    /// Reads a part of which few rows match.
+    fn read_part(&mut self, part: &Part, format: &RowFormat, counters: &Counters) -> Result<()> {
+        self.fetch(Some(part), format)?;
+        let pending = &mut self.pending;
+        self.output.read_part(format, part, pending, counters)
+    }
+
+    /// A batch of the rows of a part that match.
+    fn emit(
+        &mut self,
+        mut part: Part,
+        format: &RowFormat,
+        counters: &Counters,
+    ) -> Result<RecordBatch> {
+        self.fetch(Some(&part), format)?;
+        let batch = self.output.emit(format, &mut part, counters)?;
+        if part.matches() > 0 {
+            self.parts.push_front(part);
+        }
+        Ok(batch)
+    }
+}
+
 impl FilteredReader {
     pub(in crate::read) fn new(
         format: RowFormat,
@@ -91,81 +127,35 @@ impl FilteredReader {
                 self.open_stripe()?;
                 continue;
             };
+            let counters = &self.filter.counters;
             match stripe.parts.pop_front() {
                 Some(part) if part.is_dense() => {
                     if !stripe.pending.is_empty() {
                         stripe.parts.push_front(part);
-                        return self.flush().map(Some);
+                        return stripe.flush(&self.format, counters).map(Some);
                     }
-                    return self.emit(part).map(Some);
+                    return stripe.emit(part, &self.format, counters).map(Some);
                 }
                 Some(part) => {
                     let reads_now = self.joins && stripe.pending.reads_now(&part);
-                    if !stripe.pending.fits(&part, reads_now, batch_size) {
+                    let most = stripe.output.most_rows(batch_size);
+                    if !stripe.pending.fits(&part, reads_now, most) {
                         stripe.parts.push_front(part);
-                        return self.flush().map(Some);
+                        return stripe.flush(&self.format, counters).map(Some);
                     }
                     if reads_now {
-                        self.read_part(&part)?;
+                        stripe.read_part(&part, &self.format, counters)?;
                     } else {
                         stripe.pending.push(&part)?;
                     }
                 }
                 None if !stripe.rows.is_empty() => self.test_rows()?,
-                None if !stripe.pending.is_empty() => return self.flush().map(Some),
+                None if !stripe.pending.is_empty() => {
+                    return stripe.flush(&self.format, counters).map(Some);
+                }
                 None => self.stripe = None,
             }
         }
-    }
-
-    /// A batch of rows that lie apart.
-    fn flush(&mut self) -> Result<RecordBatch> {
-        let Some(stripe) = &mut self.stripe else {
-            return Err(Error::corrupt("no stripe is open"));
-        };
-        let OpenStripe {
-            output,
-            pending,
-            parts,
-            ..
-        } = stripe;
-        pending.join();
-        output.fetch(&self.format, pending, None, parts)?;
-        output.flush(&self.format, pending, &self.filter.counters)
-    }
-
-    /// Reads a part of which few rows match.
-    fn read_part(&mut self, part: &Part) -> Result<()> {
-        let Some(stripe) = &mut self.stripe else {
-            return Err(Error::corrupt("no stripe is open"));
-        };
-        let OpenStripe {
-            output,
-            pending,
-            parts,
-            ..
-        } = stripe;
-        output.fetch(&self.format, pending, Some(part), parts)?;
-        output.read_part(&self.format, part, pending, &self.filter.counters)
-    }
-
-    /// A batch of the rows of a part that match.
-    fn emit(&mut self, mut part: Part) -> Result<RecordBatch> {
-        let Some(stripe) = &mut self.stripe else {
-            return Err(Error::corrupt("no stripe is open"));
-        };
-        let OpenStripe {
-            output,
-            pending,
-            parts,
-            ..
-        } = stripe;
-        output.fetch(&self.format, pending, Some(&part), parts)?;
-        let batch = output.emit(&self.format, &mut part, &self.filter.counters)?;
-        if part.matches() > 0 {
-            parts.push_front(part);
-        }
-        Ok(batch)
     }
 
     /// Opens the next stripe, unless it is known to have no row that matches.

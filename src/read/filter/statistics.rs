@@ -1,6 +1,6 @@
 //! Spec: Chapter 6, "(Shard) Field Descriptor": what descriptors say about the values of a column.
 
-use super::super::constant::constant_array;
+use super::super::constant::{bound_value, constant_array};
 use super::super::predicate::{Comparison, FilterColumn, Test};
 use super::super::prune::{Bound, Facts, is_nan};
 use crate::column::{Chunk, Values, may_exceed_arrow, shred};
@@ -8,7 +8,8 @@ use crate::format::{AnyValue, FieldDescriptor, RangeStats, TypeStats};
 use crate::stats::{BloomFilter, is_hashed};
 use arrow_array::cast::AsArray;
 use arrow_array::types::{Float16Type, Float32Type, Float64Type};
-use arrow_array::{Array, ArrayRef, PrimitiveArray};
+use arrow_array::{Array, ArrayRef};
+use arrow_buffer::BooleanBuffer;
 use arrow_schema::{DataType, Field};
 use half::f16;
 use std::sync::Arc;
@@ -62,12 +63,13 @@ pub(super) fn facts(
             max_value,
             max_inclusive,
         } = range;
-        let bound = |stored: &Option<AnyValue>, inclusive: bool, zero: f64| {
-            let value = value(stored.as_ref()?).filter(|value| !is_nan(value))?;
+        let bound = |stored: &Option<AnyValue>, inclusive: bool, zero: f32| {
+            let stored = bound_value(stored.as_ref()?, column.leaf())?;
+            let value = value(&stored).filter(|value| !is_nan(value, 0))?;
             // Where a bound is rounded to the type, values may be equal to what it becomes.
             let exact = column.value_type.is_string() || column.value_type.is_binary();
             Some(Bound {
-                value: with_zero(value, zero),
+                value: outer_zeros(value, zero),
                 inclusive: inclusive || !exact,
             })
         };
@@ -77,73 +79,55 @@ pub(super) fn facts(
     facts
 }
 
-/// Those of the values that tests of a column ask for that no row of a stripe holds, by its
-/// membership filter.
+/// Which of the values that a test of a column asks for no row of a stripe holds, by its
+/// membership filter: a bit for each of them. `None` if that is not known of any.
 pub(super) fn absent(
     column: &FilterColumn,
     descriptor: &FieldDescriptor,
-    tests: &mut dyn Iterator<Item = &Test>,
-) -> Vec<ArrayRef> {
-    let filter = descriptor.membership_filter.as_ref();
+    test: &Test,
+) -> Option<BooleanBuffer> {
+    let values = match test {
+        Test::Compare(Comparison::Eq | Comparison::NotEq, value) => value,
+        Test::In { values, .. } => values,
+        _ => return None,
+    };
     // Native values of Amudai may be finer than what Arrow makes of them.
-    let is_exact = !may_exceed_arrow(column.leaf()) && is_hashed(column.leaf());
-    let Some(filter) = filter.and_then(BloomFilter::new).filter(|_| is_exact) else {
-        return Vec::new();
-    };
-    let is_absent = |value: &ArrayRef| {
-        let stored = stored_bytes(value, column);
-        stored.is_some_and(|stored| !filter.contains_value(&stored))
-    };
-    let mut absent = Vec::new();
-    for test in tests {
-        match test {
-            Test::Compare(Comparison::Eq | Comparison::NotEq, value) => absent.push(value.clone()),
-            Test::In { values, .. } => {
-                absent.extend((0..values.len()).map(|i| values.slice(i, 1)));
-            }
-            _ => {}
-        }
+    if may_exceed_arrow(column.leaf()) || !is_hashed(column.leaf()) {
+        return None;
     }
-    absent.retain(is_absent);
-    absent
-}
-
-/// The bytes that a leaf stores for an array of one value.
-fn stored_bytes(value: &ArrayRef, column: &FilterColumn) -> Option<Vec<u8>> {
+    let filter = BloomFilter::new(descriptor.membership_filter.as_ref()?)?;
     let field = Field::new("", column.value_type.clone(), true);
-    let mut bytes = None;
+    let mut absent = None;
     let mut emit = |_: u32, chunk: Chunk<Values>| {
-        bytes = match chunk.values {
-            Values::Fixed { data, .. } => Some(data.to_vec()),
-            Values::Bytes(values) => Some(values.value(0).to_vec()),
+        absent = match &chunk.values {
+            Values::Fixed { width, data } if *width > 0 => {
+                let values = data.chunks_exact(*width);
+                Some(values.map(|v| !filter.contains_value(v)).collect())
+            }
+            Values::Bytes(values) => Some(BooleanBuffer::collect_bool(chunk.len, |i| {
+                !filter.contains_value(values.value(i))
+            })),
             _ => None,
         };
         Ok(())
     };
-    // A value that the leaf cannot store is left to the tests of rows.
-    shred(&field, value, column.leaf(), &mut emit).ok()?;
-    bytes
+    // Values that the leaf cannot store are left to the tests of rows.
+    shred(&field, values, column.leaf(), &mut emit).ok()?;
+    absent.filter(|absent: &BooleanBuffer| absent.len() == values.len() && absent.has_true())
 }
 
-/// Statistics do not tell the zeros apart: a bound that is one becomes the outer one.
-fn with_zero(value: ArrayRef, zero: f64) -> ArrayRef {
-    macro_rules! zero {
-        ($ty:ty, $native:expr) => {
-            if value.as_primitive::<$ty>().value(0) == <$ty as Primitive>::Native::default() {
-                return Arc::new(PrimitiveArray::<$ty>::from_value($native, 1));
-            }
-        };
+/// Statistics and indexes do not tell the zeros apart: bounds that are one become the outer one.
+pub(super) fn outer_zeros(bounds: ArrayRef, zero: f32) -> ArrayRef {
+    macro_rules! outer {
+        ($ty:ty, $zero:expr, $outer:expr) => {{
+            let outer = |v| if v == $zero { $outer } else { v };
+            Arc::new(bounds.as_primitive::<$ty>().unary::<_, $ty>(outer))
+        }};
     }
-    use arrow_array::ArrowPrimitiveType as Primitive;
-    #[expect(
-        clippy::cast_possible_truncation,
-        reason = "zero is zero in every type"
-    )]
-    match value.data_type() {
-        DataType::Float16 => zero!(Float16Type, f16::from_f64(zero)),
-        DataType::Float32 => zero!(Float32Type, zero as f32),
-        DataType::Float64 => zero!(Float64Type, zero),
-        _ => {}
+    match bounds.data_type() {
+        DataType::Float16 => outer!(Float16Type, f16::ZERO, f16::from_f32(zero)),
+        DataType::Float32 => outer!(Float32Type, 0.0, zero),
+        DataType::Float64 => outer!(Float64Type, 0.0, f64::from(zero)),
+        _ => bounds,
     }
-    value
 }

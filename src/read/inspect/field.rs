@@ -2,7 +2,9 @@
 
 use super::blocks::{Elements, Part, block_groups};
 use super::statistics::contradictions;
-use super::{BlockInfo, BlocksInfo, BufferInfo, EncodingCount, FieldInfo, InspectOptions};
+use super::{
+    BlockInfo, BlocksInfo, BufferInfo, EncodingCount, FieldInfo, InspectOptions, RangeIndexInfo,
+};
 use crate::buffer::{BlockMap, BlockRange, Physical, Place};
 use crate::encoding::presence::PresenceKind;
 use crate::encoding::{EncodingTree, bytes, envelope, number, presence};
@@ -110,7 +112,12 @@ impl Inspector<'_> {
                     for buffer in &native.buffers {
                         let part = part_of(native, buffer);
                         let elements = Elements::of(node, physical, part);
-                        let described = self.buffer(artifact, ordinal, buffer, elements)?;
+                        let mut described = self.buffer(artifact, ordinal, buffer, elements)?;
+                        if let Some(info) = &mut described
+                            && info.kind == BufferKind::RangeIndex
+                        {
+                            self.range_index(node, info);
+                        }
                         info.buffers.extend(described);
                     }
                 }
@@ -147,6 +154,7 @@ impl Inspector<'_> {
             embedded_presence: buffer.embedded_presence,
             embedded_offsets: buffer.embedded_offsets,
             blocks: None,
+            range_index: None,
             problem: None,
         };
         if let Some(map) = &buffer.block_map {
@@ -160,6 +168,18 @@ impl Inspector<'_> {
             info.blocks = Some(blocks);
         }
         Ok(Some(info))
+    }
+
+    fn range_index(&self, node: &DataType, info: &mut BufferInfo) {
+        match self.shard.range_index(self.stripe, node) {
+            Ok(index) => {
+                info.range_index = index.map(|index| RangeIndexInfo {
+                    entries: index.len() as u64,
+                    block_positions: index.block_positions(),
+                });
+            }
+            Err(error) => info.problem = Some(error.to_string()),
+        }
     }
 
     fn blocks(

@@ -182,6 +182,8 @@ pub struct BufferInfo {
     pub embedded_offsets: bool,
     /// Its blocks; `None` if it is not made of blocks.
     pub blocks: Option<BlocksInfo>,
+    /// Its entries, if it is a range index.
+    pub range_index: Option<RangeIndexInfo>,
     /// What kept a part of the buffer from being looked at.
     pub problem: Option<String>,
 }
@@ -206,6 +208,16 @@ pub struct BlocksInfo {
     pub encodings: Vec<EncodingCount>,
     /// Every block, if [`InspectOptions::blocks`] asks for them.
     pub trees: Vec<BlockInfo>,
+}
+
+/// The entries of a range index.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct RangeIndexInfo {
+    /// Number of entries.
+    pub entries: u64,
+    /// Positions that an entry is about; the last may have fewer.
+    pub block_positions: u64,
 }
 
 /// How often an encoding occurs.

@@ -1,15 +1,15 @@
 //! Predicates on the columns of a shard: paths resolved, literals in the columns' types.
 
 use super::evaluate::Truth;
-use super::place::{Place, place};
-use super::{Comparison, Expr, Function, Literal, Predicate};
+use super::place::{Place, place, text};
+use super::{Comparison, Expr, Function, Literal, MAX_DEPTH, Predicate};
 use crate::error::{Error, ErrorKind, Result, Within};
-use crate::format::DataType as Stored;
+use crate::format::{BasicType, DataType as Stored};
 use crate::read::columns::Column;
 use crate::read::fetch::Bench;
 use crate::read::metadata::{Metadata, ready};
 use crate::read::projection::Projection;
-use arrow_array::{Array, ArrayRef};
+use arrow_array::{Array, ArrayRef, FixedSizeBinaryArray};
 use arrow_ord::ord::make_comparator;
 use arrow_schema::{DataType, Field, FieldRef, Schema, SchemaRef, SortOptions};
 use arrow_select::concat::concat;
@@ -55,6 +55,13 @@ impl FilterColumn {
         std::iter::successors(first, |node| node.children.first()).take(self.depth + 1)
     }
 
+    /// Whether only the presence of the member is looked at, which is read without its children:
+    /// there is no other test of nested values. Unions have no presence of their own.
+    pub(in crate::read) fn is_presence(&self) -> bool {
+        let is_union = matches!(self.value_type, DataType::Union(..));
+        self.is_tested && self.value_type.is_nested() && !is_union
+    }
+
     /// The column with another type of the member's values.
     pub(in crate::read) fn with_value_type(&self, value_type: &DataType) -> Column {
         Column {
@@ -62,6 +69,14 @@ impl FilterColumn {
             node: self.column.node.clone(),
         }
     }
+}
+
+/// The node below `depth` structs of one member each.
+fn leaf_mut(node: &mut Stored, depth: usize) -> &mut Stored {
+    if depth == 0 || node.children.is_empty() {
+        return node;
+    }
+    leaf_mut(&mut node.children[0], depth - 1)
 }
 
 fn with_leaf(field: &Field, depth: usize, value_type: &DataType) -> Field {
@@ -124,6 +139,18 @@ pub(in crate::read) enum Node {
     Not(Box<Node>),
 }
 
+impl Node {
+    /// Whether there is a function in it.
+    pub(in crate::read) fn calls(&self) -> bool {
+        match self {
+            Self::Known(_) | Self::Leaf(_) => false,
+            Self::Function(_) => true,
+            Self::And(parts) | Self::Or(parts) => parts.iter().any(Self::calls),
+            Self::Not(part) => part.calls(),
+        }
+    }
+}
+
 impl Bound {
     /// Looks up the columns of a predicate, and brings its literals into their types.
     pub(in crate::read) fn load(
@@ -136,7 +163,7 @@ impl Bound {
             bench,
             bound: Self::default(),
         };
-        let root = binder.node(&predicate.0);
+        let root = binder.node(&predicate.expr);
         let root = ready!(root.within(|| format!("filter `{predicate}`")));
         let mut bound = binder.bound;
         bound.conjuncts = match root {
@@ -162,18 +189,20 @@ impl Binder<'_> {
                 return Ok(self.node(part)?.map(|part| Node::Not(Box::new(part))));
             }
             Expr::Function(function) => return self.function(function),
+            Expr::TooDeep => {
+                return Err(Error::invalid(format!(
+                    "predicates nest more than {MAX_DEPTH} levels deep"
+                )));
+            }
             Expr::IsNull(path) => (path, Ok(Test::IsNull)),
             Expr::Compare(path, comparison, literal) => {
                 let column = ready!(self.column(path, true));
-                let value_type = &self.bound.columns[column].value_type;
-                (path, compare(*comparison, literal, value_type))
+                let column = &self.bound.columns[column];
+                (path, compare(*comparison, literal, column))
             }
             Expr::In(path, literals) => {
                 let column = ready!(self.column(path, true));
-                (
-                    path,
-                    is_in(literals, &self.bound.columns[column].value_type),
-                )
+                (path, is_in(literals, &self.bound.columns[column]))
             }
             Expr::StartsWith(path, prefix) => {
                 let column = ready!(self.column(path, true));
@@ -228,15 +257,10 @@ impl Binder<'_> {
         // The names that follow that of the column in the path.
         let below = path.get(column.field.name().len()..).unwrap_or_default();
         let depth = below.matches('.').count();
-        let value_type = member_type(&column.field, depth).ok_or_else(|| {
+        let value_type = member_type(&column.field, depth).map_err(|why| {
             Error::new(
                 ErrorKind::SchemaMismatch,
-                format!(
-                    "`{path}` has no single value per row: it leads through a list, map or union \
-                     in column `{}` of type {}",
-                    column.field.name(),
-                    column.field.data_type()
-                ),
+                format!("`{path}` has no single value per row: {why}"),
             )
         })?;
         if depth > 0 && matches!(plain(value_type), DataType::Union(..)) {
@@ -257,20 +281,30 @@ impl Binder<'_> {
             is_tested,
         };
         column.column = column.with_value_type(&column.value_type);
+        if column.is_presence() {
+            leaf_mut(&mut column.column.node, depth).children.clear();
+        }
         self.bound.columns.push(column);
         Ok(Some(self.bound.columns.len() - 1))
     }
 }
 
-/// The type of a member below `depth` structs of one member each.
-fn member_type(field: &Field, depth: usize) -> Option<&DataType> {
+/// The type of a member below `depth` structs of one member each, or why there is none.
+fn member_type(field: &Field, depth: usize) -> std::result::Result<&DataType, String> {
     match (field.data_type(), depth) {
-        (data_type, 0) => Some(data_type),
+        (data_type, 0) => Ok(data_type),
         (DataType::Struct(members), _) => match members.as_ref() {
             [member] => member_type(member, depth - 1),
-            _ => None,
+            _ => Err(format!(
+                "`{}` has {} members of that name",
+                field.name(),
+                members.len()
+            )),
         },
-        _ => None,
+        (data_type, _) => Err(format!(
+            "it leads through a list, map or union in `{}` of type {data_type}",
+            field.name()
+        )),
     }
 }
 
@@ -297,7 +331,37 @@ fn check_comparable(data_type: &DataType) -> Result<()> {
     Ok(())
 }
 
-fn compare(comparison: Comparison, literal: &Literal, data_type: &DataType) -> Result<Test> {
+/// The place of a literal that is not null among the values of a column.
+fn place_in(literal: &Literal, column: &FilterColumn) -> Result<Place> {
+    let is_uuid = column.leaf().basic_type == BasicType::Guid
+        && column.value_type == DataType::FixedSizeBinary(16);
+    match text(literal.array()).filter(|_| is_uuid) {
+        Some(text) => {
+            let uuid = uuid(&text).ok_or_else(|| {
+                let message = format!("`{text}` cannot be read as a value of type arrow.uuid");
+                Error::new(ErrorKind::SchemaMismatch, message)
+            })?;
+            let uuid = FixedSizeBinaryArray::try_from_iter([uuid].iter())?;
+            Ok(Place::At(Arc::new(uuid)))
+        }
+        None => place(literal.array(), &column.value_type),
+    }
+}
+
+/// The bytes of a UUID in hexadecimal digits, with hyphens or without.
+fn uuid(text: &str) -> Option<[u8; 16]> {
+    let is_hyphen = |i: &usize| text.as_bytes()[*i] == b'-';
+    let digits = match text.len() {
+        36 if [8, 13, 18, 23].iter().all(is_hyphen) => text.replace('-', ""),
+        _ => text.to_owned(),
+    };
+    let is_uuid = digits.len() == 32 && digits.bytes().all(|digit| digit.is_ascii_hexdigit());
+    let number = u128::from_str_radix(&digits, 16).ok();
+    Some(number.filter(|_| is_uuid)?.to_be_bytes())
+}
+
+fn compare(comparison: Comparison, literal: &Literal, column: &FilterColumn) -> Result<Test> {
+    let data_type = &column.value_type;
     check_comparable(data_type)?;
     if literal.is_null() || data_type.is_null() {
         return Ok(Test::Unknown);
@@ -305,7 +369,7 @@ fn compare(comparison: Comparison, literal: &Literal, data_type: &DataType) -> R
     use Comparison::{Eq, Gt, GtEq, Lt, LtEq, NotEq};
     let above = matches!(comparison, NotEq | Gt | GtEq);
     let below = matches!(comparison, NotEq | Lt | LtEq);
-    Ok(match (place(literal.array(), data_type)?, comparison) {
+    Ok(match (place_in(literal, column)?, comparison) {
         (Place::At(value), comparison) => Test::Compare(comparison, value),
         (Place::After(_), Eq) => Test::Present(false),
         (Place::After(_), NotEq) => Test::Present(true),
@@ -316,7 +380,8 @@ fn compare(comparison: Comparison, literal: &Literal, data_type: &DataType) -> R
     })
 }
 
-fn is_in(literals: &[Literal], data_type: &DataType) -> Result<Test> {
+fn is_in(literals: &[Literal], column: &FilterColumn) -> Result<Test> {
+    let data_type = &column.value_type;
     check_comparable(data_type)?;
     if data_type.is_null() {
         return Ok(Test::Unknown);
@@ -326,7 +391,7 @@ fn is_in(literals: &[Literal], data_type: &DataType) -> Result<Test> {
     for literal in literals {
         if literal.is_null() {
             has_null = true;
-        } else if let Place::At(value) = place(literal.array(), data_type)? {
+        } else if let Place::At(value) = place_in(literal, column)? {
             values.push(value);
         }
     }

@@ -6,23 +6,49 @@ use crate::error::{Error, ErrorKind, Result, Within};
 use arrow_arith::boolean::{and_kleene, not, or_kleene};
 use arrow_array::cast::AsArray;
 use arrow_array::types::UInt32Type;
-use arrow_array::{
-    Array, ArrayRef, BooleanArray, RecordBatch, RecordBatchOptions, Scalar, UInt64Array,
-};
+use arrow_array::{Array, ArrayRef, BooleanArray, RecordBatch, RecordBatchOptions, Scalar};
 use arrow_buffer::{BooleanBuffer, NullBuffer};
 use arrow_ord::cmp;
 use arrow_ord::ord::make_comparator;
 use arrow_schema::{DataType, SortOptions};
-use arrow_select::take::take;
+use arrow_select::nullif::nullif;
 use std::cmp::Ordering;
+use std::ops::{BitAnd, BitOr};
 use std::sync::Arc;
 
-/// Which truth values a predicate may have, over some rows.
+/// Which truth values a predicate may have, over some rows, or with a bitmap for `B`, over each of
+/// several blocks of rows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(in crate::read) struct Truth {
-    pub(in crate::read) may_be_true: bool,
-    pub(in crate::read) may_be_false: bool,
-    pub(in crate::read) may_be_unknown: bool,
+pub(in crate::read) struct Truth<B = bool> {
+    pub(in crate::read) may_be_true: B,
+    pub(in crate::read) may_be_false: B,
+    pub(in crate::read) may_be_unknown: B,
+}
+
+impl<B> Truth<B>
+where
+    for<'a> &'a B: BitAnd<&'a B, Output = B> + BitOr<&'a B, Output = B>,
+{
+    /// The values that the conjunction of two predicates may have.
+    pub(in crate::read) fn and(&self, other: &Self) -> Self {
+        let unfalse = |truth: &Self| &truth.may_be_true | &truth.may_be_unknown;
+        let first = &self.may_be_unknown & &unfalse(other);
+        let second = &other.may_be_unknown & &unfalse(self);
+        Self {
+            may_be_true: &self.may_be_true & &other.may_be_true,
+            may_be_false: &self.may_be_false | &other.may_be_false,
+            may_be_unknown: &first | &second,
+        }
+    }
+
+    /// The values that the negation of a predicate may have.
+    pub(in crate::read) fn not(self) -> Self {
+        Self {
+            may_be_true: self.may_be_false,
+            may_be_false: self.may_be_true,
+            may_be_unknown: self.may_be_unknown,
+        }
+    }
 }
 
 impl Truth {
@@ -313,10 +339,9 @@ pub(in crate::read) fn member(array: &ArrayRef, depth: usize) -> Result<ArrayRef
     let Some(nulls) = nulls.filter(|nulls| nulls.null_count() > 0) else {
         return Ok(member.clone());
     };
-    if member.data_type().is_null() {
+    // Runs have no nulls but those of their values, and what a null struct hides is stored as null.
+    if member.data_type().is_null() || matches!(member.data_type(), DataType::RunEndEncoded(..)) {
         return Ok(member.clone());
     }
-    let places: Vec<u64> = (0..member.len() as u64).collect();
-    let places = UInt64Array::new(places.into(), Some(nulls));
-    Ok(take(member, &places, None)?)
+    Ok(nullif(member, &BooleanArray::new(!nulls.inner(), None))?)
 }

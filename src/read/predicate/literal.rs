@@ -17,7 +17,7 @@ use std::sync::Arc;
 
 /// A value to compare a column with; made by [`lit`] and [`Literal::try_new`]. It keeps its type,
 /// and is compared by what it is: `Int8 < 1000` is true, `Int32 = 1.5` false, and a text that is
-/// compared with a time, date or decimal is read as one.
+/// compared with a time, date, decimal or UUID is read as one.
 #[derive(Debug, Clone)]
 pub struct Literal {
     /// One value, not of a dictionary or of runs.
@@ -72,9 +72,44 @@ impl fmt::Display for Literal {
             return f.write_str("NULL");
         }
         let text = array_value_to_string(&self.value, 0).map_err(|_| fmt::Error)?;
-        f.write_str(&text)
+        match self.value.data_type().is_string() {
+            true => f.write_str(&quoted(&text)),
+            false => f.write_str(&text),
+        }
     }
 }
+
+/// Text as SQL writes it.
+pub(super) fn quoted(text: &str) -> String {
+    format!("'{}'", text.replace('\'', "''"))
+}
+
+macro_rules! by_reference {
+    ($($owned:ty),*) => {
+        $(impl From<&$owned> for Literal {
+            fn from(value: &$owned) -> Self {
+                value.clone().into()
+            }
+        })*
+    };
+}
+
+by_reference!(
+    i8,
+    i16,
+    i32,
+    i64,
+    u8,
+    u16,
+    u32,
+    u64,
+    f32,
+    f64,
+    bool,
+    &str,
+    String,
+    Vec<u8>
+);
 
 macro_rules! primitives {
     ($($native:ty => $ty:ty),*) => {

@@ -25,7 +25,7 @@ use std::sync::Arc;
 /// ```
 /// use arrow_shard::read::{col, lit};
 /// let filter = col("a.b").gt(5).and(col("c").is_in(["x", "y"])).or(col("d").is_null());
-/// assert_eq!(filter.to_string(), "a.b > 5 AND c IN (x, y) OR d IS NULL");
+/// assert_eq!(filter.to_string(), "a.b > 5 AND c IN ('x', 'y') OR d IS NULL");
 /// ```
 pub fn col(path: impl Into<String>) -> ColumnRef {
     ColumnRef { path: path.into() }
@@ -50,7 +50,7 @@ pub(super) enum Comparison {
 
 impl ColumnRef {
     fn compare(self, comparison: Comparison, literal: impl Into<Literal>) -> Predicate {
-        Predicate(Expr::Compare(self.path, comparison, literal.into()))
+        Predicate::leaf(Expr::Compare(self.path, comparison, literal.into()))
     }
 
     /// Rows whose value equals the literal.
@@ -99,13 +99,13 @@ impl ColumnRef {
     #[must_use]
     pub fn is_in(self, literals: impl IntoIterator<Item = impl Into<Literal>>) -> Predicate {
         let literals = literals.into_iter().map(Into::into).collect();
-        Predicate(Expr::In(self.path, literals))
+        Predicate::leaf(Expr::In(self.path, literals))
     }
 
     /// Rows whose value is null.
     #[must_use]
     pub fn is_null(self) -> Predicate {
-        Predicate(Expr::IsNull(self.path))
+        Predicate::leaf(Expr::IsNull(self.path))
     }
 
     /// Rows whose value is not null.
@@ -117,7 +117,7 @@ impl ColumnRef {
     /// Rows whose text, or whose bytes, begin with the prefix.
     #[must_use]
     pub fn starts_with(self, prefix: impl AsRef<[u8]>) -> Predicate {
-        Predicate(Expr::StartsWith(self.path, prefix.as_ref().to_vec()))
+        Predicate::leaf(Expr::StartsWith(self.path, prefix.as_ref().to_vec()))
     }
 }
 
@@ -128,8 +128,18 @@ impl ColumnRef {
 /// the predicate is true. Values are compared in the types of [`Shard::schema`](crate::Shard::schema),
 /// whatever schema is asked for, as the kernels of `arrow-ord` do: floats in total order, in which
 /// NaN is above infinity and `-0.0` below `0.0`; text and bytes by their bytes.
+///
+/// Parts that are joined alike lie side by side, however many they are; beyond 256 levels of other
+/// nesting, a predicate is refused when a scan is built.
 #[derive(Debug, Clone)]
-pub struct Predicate(Expr);
+pub struct Predicate {
+    expr: Expr,
+    /// Levels of the expression.
+    depth: usize,
+}
+
+/// Levels that a predicate may have: walking them takes room on the stack.
+const MAX_DEPTH: usize = 256;
 
 #[derive(Debug, Clone)]
 enum Expr {
@@ -141,6 +151,8 @@ enum Expr {
     And(Vec<Expr>),
     Or(Vec<Expr>),
     Not(Box<Expr>),
+    /// What had more levels than [`MAX_DEPTH`].
+    TooDeep,
 }
 
 type BatchFn = dyn Fn(&RecordBatch) -> Result<BooleanArray, ArrowError> + Send + Sync;
@@ -160,42 +172,86 @@ impl fmt::Debug for Function {
 
 impl Predicate {
     /// A function of the columns with these paths. It is given batches of rows with one column per
-    /// path, named by it, and tells for every row whether it matches; null is unknown. It is not
-    /// asked about rows that another part of a conjunction has ruled out.
+    /// path, named by it, and tells for every row whether it matches; null is unknown.
+    ///
+    /// Of a conjunction, the parts that call functions come last, in the order in which they were
+    /// added, and a function is asked about no rows but those that all parts before it leave. Nor
+    /// is it asked about rows that a row range or selection leaves out. Within a part, all is
+    /// evaluated for the same rows: in `(d <> 0 AND f) OR e`, `f` sees zeros as well.
     pub fn from_fn<F>(paths: impl IntoIterator<Item = impl Into<String>>, function: F) -> Self
     where
         F: Fn(&RecordBatch) -> Result<BooleanArray, ArrowError> + Send + Sync + 'static,
     {
         let paths = paths.into_iter().map(Into::into).collect();
         let function = Arc::new(function);
-        Self(Expr::Function(Function { paths, function }))
+        Self::leaf(Expr::Function(Function { paths, function }))
+    }
+
+    fn leaf(expr: Expr) -> Self {
+        Self { expr, depth: 1 }
+    }
+
+    fn of(expr: Expr, depth: usize) -> Self {
+        match depth > MAX_DEPTH {
+            true => Self::leaf(Expr::TooDeep),
+            false => Self { expr, depth },
+        }
     }
 
     /// Rows that match both.
     #[must_use]
     pub fn and(self, other: Self) -> Self {
-        let parts = [self.0, other.0].into_iter().flat_map(|part| match part {
-            Expr::And(parts) => parts,
-            part => vec![part],
-        });
-        Self(Expr::And(parts.collect()))
+        let parts = |expr| match expr {
+            Expr::And(parts) => Ok(parts),
+            part => Err(part),
+        };
+        self.joined(other, parts, Expr::And)
     }
 
     /// Rows that match either.
     #[must_use]
     pub fn or(self, other: Self) -> Self {
-        let parts = [self.0, other.0].into_iter().flat_map(|part| match part {
-            Expr::Or(parts) => parts,
-            part => vec![part],
-        });
-        Self(Expr::Or(parts.collect()))
+        let parts = |expr| match expr {
+            Expr::Or(parts) => Ok(parts),
+            part => Err(part),
+        };
+        self.joined(other, parts, Expr::Or)
+    }
+
+    /// Both as parts of one expression, made by `join`; `parts` gives those of one that is made so.
+    fn joined(
+        self,
+        other: Self,
+        parts: fn(Expr) -> Result<Vec<Expr>, Expr>,
+        join: fn(Vec<Expr>) -> Expr,
+    ) -> Self {
+        let (a, b) = (self.depth, other.depth);
+        let (all, depth) = match (parts(self.expr), parts(other.expr)) {
+            (Ok(mut first), Ok(second)) => {
+                first.extend(second);
+                (first, a.max(b))
+            }
+            (Ok(mut first), Err(second)) => {
+                first.push(second);
+                (first, a.max(b + 1))
+            }
+            (Err(first), Ok(mut second)) => {
+                second.insert(0, first);
+                (second, b.max(a + 1))
+            }
+            (Err(first), Err(second)) => (vec![first, second], a.max(b) + 1),
+        };
+        Self::of(join(all), depth)
     }
 
     /// Rows for which the predicate is false, not unknown.
     #[must_use]
     #[expect(clippy::should_implement_trait, reason = "it does, as `!` as well")]
     pub fn not(self) -> Self {
-        Self(Expr::Not(Box::new(self.0)))
+        match self.expr {
+            Expr::Not(part) => Self::of(*part, self.depth - 1),
+            expr => Self::of(Expr::Not(Box::new(expr)), self.depth + 1),
+        }
     }
 }
 
@@ -238,7 +294,7 @@ impl fmt::Display for Comparison {
 
 impl fmt::Display for Predicate {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.fmt(f)
+        self.expr.fmt(f)
     }
 }
 
@@ -254,7 +310,8 @@ impl fmt::Display for Expr {
             }
             Self::IsNull(path) => write!(f, "{path} IS NULL"),
             Self::StartsWith(path, prefix) => {
-                write!(f, "{path} LIKE {}%", String::from_utf8_lossy(prefix))
+                let prefix = String::from_utf8_lossy(prefix);
+                write!(f, "{path} LIKE {}", literal::quoted(&format!("{prefix}%")))
             }
             Self::Function(function) => write!(f, "function({})", function.paths.join(", ")),
             Self::And(parts) => join(f, parts, " AND ", |part| matches!(part, Self::Or(_))),
@@ -263,6 +320,7 @@ impl fmt::Display for Expr {
                 Self::IsNull(path) => write!(f, "{path} IS NOT NULL"),
                 part => write!(f, "NOT ({part})"),
             },
+            Self::TooDeep => f.write_str("..."),
         }
     }
 }

@@ -114,8 +114,11 @@ impl Exact {
 /// [`SchemaMismatch`](ErrorKind::SchemaMismatch) if values of the types cannot be compared.
 pub(super) fn place(literal: &ArrayRef, data_type: &DataType) -> Result<Place> {
     let incompatible = || {
-        let advice = match (literal.data_type().is_floating(), data_type.is_decimal()) {
-            (true, true) => "; compare decimals with integers, decimals or text",
+        let advice = match data_type {
+            decimal if decimal.is_decimal() && literal.data_type().is_floating() => {
+                "; compare decimals with integers, decimals or text"
+            }
+            DataType::FixedSizeBinary(_) => "; compare it with bytes",
             _ => "",
         };
         Error::new(
@@ -132,7 +135,9 @@ pub(super) fn place(literal: &ArrayRef, data_type: &DataType) -> Result<Place> {
         return binary(text.as_bytes(), data_type).map(Place::At);
     }
     if let DataType::FixedSizeBinary(size) = data_type {
-        let bytes = bytes(literal).ok_or_else(incompatible)?;
+        // Text of any length would be compared with what it is not.
+        let bytes = bytes(literal).filter(|_| text.is_none());
+        let bytes = bytes.ok_or_else(incompatible)?;
         return among_fixed(&bytes, *size);
     }
     if data_type.is_binary() {
@@ -163,7 +168,13 @@ pub(super) fn place(literal: &ArrayRef, data_type: &DataType) -> Result<Place> {
         data_type.is_decimal() || !matches!(grid.family, Family::Number | Family::Duration);
     let exact = match text.filter(|_| is_read) {
         Some(text) => parse(&text, literal, data_type, grid).ok_or_else(|| {
-            let message = format!("`{text}` cannot be read as a value of type {data_type}");
+            let advice = match data_type {
+                DataType::Timestamp(_, Some(_)) => {
+                    "; text with an offset, such as a `Z` at its end, needs no zone"
+                }
+                _ => "",
+            };
+            let message = format!("`{text}` cannot be read as a value of type {data_type}{advice}");
             Error::new(ErrorKind::SchemaMismatch, message)
         })?,
         None => Exact::of(literal).ok_or_else(incompatible)?,
@@ -349,7 +360,7 @@ fn among_floats(
 }
 
 /// The text of a literal.
-fn text(literal: &ArrayRef) -> Option<String> {
+pub(super) fn text(literal: &ArrayRef) -> Option<String> {
     let text = match literal.data_type() {
         DataType::Utf8 => literal.as_string::<i32>().value(0),
         DataType::LargeUtf8 => literal.as_string::<i64>().value(0),
@@ -435,7 +446,9 @@ fn parse(text: &str, literal: &ArrayRef, data_type: &DataType, grid: Grid) -> Op
         Family::Instant { .. } => {
             let zone = match data_type {
                 // Names of other zones take a database to read.
-                DataType::Timestamp(_, Some(zone)) if is_utc(zone) => Some("+00:00".into()),
+                DataType::Timestamp(_, Some(zone)) if is_utc(zone) || has_offset(text) => {
+                    Some("+00:00".into())
+                }
                 DataType::Timestamp(_, zone) => zone.clone(),
                 _ => None,
             };
@@ -448,4 +461,10 @@ fn parse(text: &str, literal: &ArrayRef, data_type: &DataType, grid: Grid) -> Op
 
 fn is_utc(zone: &str) -> bool {
     matches!(zone, "UTC" | "Z" | "Etc/UTC")
+}
+
+/// Whether the text of a time says how far it is from UTC.
+fn has_offset(text: &str) -> bool {
+    let time = text.get("2000-01-01".len()..).unwrap_or_default();
+    time.ends_with(['Z', 'z']) || time.contains(['+', '-'])
 }

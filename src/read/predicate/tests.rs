@@ -1,11 +1,13 @@
 //! Literals among the values of every type: exact, whatever type they are of.
 
+use super::member;
 use super::place::{Place, place};
 use crate::error::ErrorKind;
 use arrow_array::types::{Float16Type, Float32Type, Float64Type, Int8Type, Int64Type, UInt8Type};
 use arrow_array::*;
+use arrow_buffer::NullBuffer;
 use arrow_ord::ord::make_comparator;
-use arrow_schema::{DataType, SortOptions, TimeUnit};
+use arrow_schema::{DataType, Field, SortOptions, TimeUnit};
 use half::f16;
 use std::cmp::Ordering;
 use std::sync::Arc;
@@ -190,6 +192,23 @@ fn times_compare_across_units_and_with_text() {
     assert_eq!(error.kind(), ErrorKind::SchemaMismatch);
     assert!(place(&text("1995-09-01T00:00:00Z"), &zoned).is_ok());
     assert!(place(&text("tomorrow"), &zoned).is_err());
+    // Text with an offset of its own needs no database of zones.
+    let named = DataType::Timestamp(TimeUnit::Second, Some("Europe/Berlin".into()));
+    for at in [
+        "1995-09-01T00:00:00Z",
+        "1995-09-01 02:00:00+02:00",
+        "1995-08-31T19:00:00-05:00",
+    ] {
+        let found = place(&text(at), &named).unwrap();
+        let expected =
+            TimestampSecondArray::from_value(809_913_600, 1).with_timezone("Europe/Berlin");
+        assert!(
+            matches!(found, Place::At(v) if v.as_ref() == &expected as &dyn Array),
+            "{at}"
+        );
+    }
+    let error = place(&text("tomorrow"), &named).unwrap_err();
+    assert!(error.message().contains("offset"), "{error}");
 }
 
 #[test]
@@ -240,4 +259,25 @@ fn what_cannot_be_compared_is_an_error_that_names_both_types() {
         );
         assert!(message.contains(&data_type.to_string()), "{message}");
     }
+}
+
+#[test]
+fn members_are_null_where_a_struct_is_and_share_their_values() {
+    let values: ArrayRef = Arc::new(Int64Array::from(vec![Some(1), None, Some(3), Some(4)]));
+    let field = Arc::new(Field::new("m", DataType::Int64, true));
+    let nulls = NullBuffer::from(vec![true, true, false, true]);
+    let array: ArrayRef = Arc::new(StructArray::new(
+        vec![field].into(),
+        vec![values.clone()],
+        Some(nulls),
+    ));
+    let expected = Int64Array::from(vec![Some(1), None, None, Some(4)]);
+    let found = member(&array, 1).unwrap();
+    assert_eq!(found.as_ref(), &expected as &dyn Array);
+    let start = |array: &ArrayRef| array.to_data().buffers()[0].as_ptr();
+    assert_eq!(start(&found), start(&values));
+    let sliced = member(&array.slice(1, 3), 1).unwrap();
+    assert_eq!(sliced.as_ref(), &expected.slice(1, 3) as &dyn Array);
+    assert_eq!(&member(&array, 0).unwrap(), &array);
+    assert!(member(&array, 2).is_err());
 }

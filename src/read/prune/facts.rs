@@ -2,7 +2,8 @@
 
 use super::super::predicate::{Comparison, Test, Truth, bytes_of};
 use crate::error::Result;
-use arrow_array::ArrayRef;
+use arrow_array::{Array, ArrayRef};
+use arrow_buffer::BooleanBuffer;
 use arrow_ord::ord::make_comparator;
 use arrow_schema::SortOptions;
 use std::cmp::Ordering;
@@ -22,8 +23,6 @@ pub(in crate::read) struct Facts {
     pub(in crate::read) high: Option<Bound>,
     /// Whether a value may be NaN.
     pub(in crate::read) may_be_nan: bool,
-    /// Values, of those that a test asks for, that no row holds: arrays of one.
-    pub(in crate::read) absent: Vec<ArrayRef>,
 }
 
 /// An end of a range of values.
@@ -44,14 +43,18 @@ impl Facts {
         low: None,
         high: None,
         may_be_nan: true,
-        absent: Vec::new(),
     };
 
-    /// The truth values that a test may have over the rows.
+    /// The truth values that a test may have over the rows. Of the values that it asks for, those
+    /// whose bit is set in `absent` are held by no row.
     ///
     /// # Errors
     /// Those of comparing values that are not of one type.
-    pub(in crate::read) fn truth(&self, test: &Test) -> Result<Truth> {
+    pub(in crate::read) fn truth(
+        &self,
+        test: &Test,
+        absent: Option<&BooleanBuffer>,
+    ) -> Result<Truth> {
         match test {
             Test::IsNull => return Ok(Truth::new(self.may_be_null, self.may_be_present, false)),
             Test::Unknown => return Ok(Truth::UNKNOWN),
@@ -62,21 +65,23 @@ impl Facts {
             truth = truth.either(Truth::UNKNOWN);
         }
         if self.may_be_present {
-            truth = truth.either(self.of_present(test)?);
+            truth = truth.either(self.of_present(test, absent)?);
         }
         Ok(truth)
     }
 
-    fn of_present(&self, test: &Test) -> Result<Truth> {
+    fn of_present(&self, test: &Test, absent: Option<&BooleanBuffer>) -> Result<Truth> {
         if let Some(constant) = &self.constant {
             return Ok(Truth::of(&test.of(constant)?));
         }
         match test {
-            Test::Compare(comparison, value) => Ok(comparison.truth(self.position(value)?)),
+            Test::Compare(comparison, value) => {
+                let mut positions = self.positions(value, absent)?;
+                Ok(positions.next().map_or(Truth::ANY, |p| comparison.truth(p)))
+            }
             Test::In { values, has_null } => {
                 let mut truth = Truth::always(false);
-                for i in 0..values.len() {
-                    let one = self.position(&values.slice(i, 1))?;
+                for one in self.positions(values, absent)? {
                     truth.may_be_true |= one.equal;
                     truth.may_be_false &= one.less || one.greater;
                 }
@@ -91,36 +96,44 @@ impl Facts {
         }
     }
 
-    /// How values may compare with one value.
-    fn position(&self, value: &ArrayRef) -> Result<Position> {
-        // No number is a NaN, but NaNs lie on both sides of the numbers.
-        if self.may_be_nan && is_nan(value) {
-            return Ok(Position {
+    /// How values may compare with each of some others, of which some may be known to be absent.
+    fn positions<'a>(
+        &'a self,
+        values: &'a ArrayRef,
+        absent: Option<&'a BooleanBuffer>,
+    ) -> Result<impl Iterator<Item = Position> + 'a> {
+        let comparator = |bound: &'a Option<Bound>| -> Result<Option<_>> {
+            let Some(Bound { value, inclusive }) = bound else {
+                return Ok(None);
+            };
+            let compare = make_comparator(value, values, SortOptions::default())?;
+            Ok(Some((compare, *inclusive)))
+        };
+        let (low, high) = (comparator(&self.low)?, comparator(&self.high)?);
+        Ok((0..values.len()).map(move |i| {
+            let mut position = Position {
                 less: true,
                 equal: true,
                 greater: true,
-            });
-        }
-        let mut position = Position {
-            less: true,
-            equal: true,
-            greater: true,
-        };
-        for absent in &self.absent {
-            position.equal &= compare(absent, value)? != Ordering::Equal;
-        }
-        if let Some(low) = &self.low {
-            let order = compare(&low.value, value)?;
-            position.less = self.may_be_nan || order == Ordering::Less;
-            position.equal &= order == Ordering::Less || order == Ordering::Equal && low.inclusive;
-        }
-        if let Some(high) = &self.high {
-            let order = compare(&high.value, value)?;
-            position.greater = self.may_be_nan || order == Ordering::Greater;
-            position.equal &=
-                order == Ordering::Greater || order == Ordering::Equal && high.inclusive;
-        }
-        Ok(position)
+            };
+            // No number is a NaN, but NaNs lie on both sides of the numbers.
+            if self.may_be_nan && is_nan(values, i) {
+                return position;
+            }
+            position.equal = absent.is_none_or(|absent| !absent.value(i));
+            if let Some((compare, inclusive)) = &low {
+                let order = compare(0, i);
+                position.less = self.may_be_nan || order == Ordering::Less;
+                position.equal &= order == Ordering::Less || order == Ordering::Equal && *inclusive;
+            }
+            if let Some((compare, inclusive)) = &high {
+                let order = compare(0, i);
+                position.greater = self.may_be_nan || order == Ordering::Greater;
+                position.equal &=
+                    order == Ordering::Greater || order == Ordering::Equal && *inclusive;
+            }
+            position
+        }))
     }
 
     fn starts_with(&self, prefix: &[u8]) -> Truth {
@@ -162,19 +175,15 @@ impl Comparison {
     }
 }
 
-fn compare(a: &ArrayRef, b: &ArrayRef) -> Result<Ordering> {
-    Ok(make_comparator(a, b, SortOptions::default())?(0, 0))
-}
-
-/// Whether an array of one value holds a NaN.
-pub(in crate::read) fn is_nan(value: &ArrayRef) -> bool {
+/// Whether value `i` of an array is a NaN.
+pub(in crate::read) fn is_nan(values: &ArrayRef, i: usize) -> bool {
     use arrow_array::cast::AsArray;
     use arrow_array::types::{Float16Type, Float32Type, Float64Type};
     use arrow_schema::DataType;
-    match value.data_type() {
-        DataType::Float16 => value.as_primitive::<Float16Type>().value(0).is_nan(),
-        DataType::Float32 => value.as_primitive::<Float32Type>().value(0).is_nan(),
-        DataType::Float64 => value.as_primitive::<Float64Type>().value(0).is_nan(),
+    match values.data_type() {
+        DataType::Float16 => values.as_primitive::<Float16Type>().value(i).is_nan(),
+        DataType::Float32 => values.as_primitive::<Float32Type>().value(i).is_nan(),
+        DataType::Float64 => values.as_primitive::<Float64Type>().value(i).is_nan(),
         _ => false,
     }
 }
@@ -208,7 +217,7 @@ mod tests {
             let array = arrow_select::take::take(values, &indices, None).unwrap();
             for test in tests {
                 let truths: BooleanArray = test.of(&array).unwrap();
-                let (may, is) = (facts.truth(test).unwrap(), Truth::of(&truths));
+                let (may, is) = (facts.truth(test, None).unwrap(), Truth::of(&truths));
                 assert_eq!(may.either(is), may, "{test:?} of {array:?} with {facts:?}");
             }
         }
@@ -241,7 +250,11 @@ mod tests {
         };
         check(&values, &tests, facts);
         let facts = facts(&[1, 3]);
-        let truth = |c, i| facts.truth(&Test::Compare(c, one(&values, i))).unwrap();
+        let truth = |c, i| {
+            facts
+                .truth(&Test::Compare(c, one(&values, i)), None)
+                .unwrap()
+        };
         assert!(truth(Comparison::Eq, 0).is_none());
         assert!(truth(Comparison::Gt, 3).is_none());
         assert!(truth(Comparison::GtEq, 1).is_all());
@@ -270,9 +283,12 @@ mod tests {
         check(&values, &tests, facts);
         let facts = facts(&[1, 2, 4]);
         let above = Test::Compare(Comparison::Gt, one(&values, 3));
-        assert!(facts.truth(&above).unwrap().may_be_true, "NaN is above");
+        assert!(
+            facts.truth(&above, None).unwrap().may_be_true,
+            "NaN is above"
+        );
         let equal = Test::Compare(Comparison::Eq, one(&values, 3));
-        assert!(facts.truth(&equal).unwrap().is_none());
+        assert!(facts.truth(&equal, None).unwrap().is_none());
     }
 
     #[test]
@@ -288,7 +304,7 @@ mod tests {
             ..Facts::NONE
         };
         check(&values, &tests, facts);
-        let truth = |chosen: &[usize], i: usize| facts(chosen).truth(&tests[i]).unwrap();
+        let truth = |chosen: &[usize], i: usize| facts(chosen).truth(&tests[i], None).unwrap();
         assert!(truth(&[4, 5], 1).is_none());
         assert!(truth(&[0, 1], 4).is_none());
         assert!(truth(&[2, 3], 1).is_all());
@@ -311,9 +327,39 @@ mod tests {
             may_be_nan: false,
             ..Facts::NONE
         };
-        let d = |c| facts.truth(&Test::Compare(c, one(&values, 1))).unwrap();
+        let d = |c| {
+            facts
+                .truth(&Test::Compare(c, one(&values, 1)), None)
+                .unwrap()
+        };
         assert!(d(Comparison::Eq).is_none());
         assert!(d(Comparison::Lt).is_all());
         assert!(d(Comparison::GtEq).is_none());
+    }
+
+    #[test]
+    fn absent_values_are_told_one_by_one() {
+        let values = Int32Array::from(vec![1, 2, 3]);
+        let in_list = |has_null| Test::In {
+            values: Arc::new(values.clone()),
+            has_null,
+        };
+        let facts = Facts {
+            may_be_null: false,
+            low: bound(&values, 0),
+            may_be_nan: false,
+            ..Facts::NONE
+        };
+        let absent = |bits: [bool; 3]| BooleanBuffer::from_iter(bits);
+        let truth = |test: &Test, bits| facts.truth(test, Some(&absent(bits))).unwrap();
+        assert!(truth(&in_list(false), [true; 3]).is_none());
+        let none_but_null = Truth::new(false, false, true);
+        assert_eq!(truth(&in_list(true), [true; 3]), none_but_null);
+        let some = Truth::new(true, true, false);
+        assert_eq!(truth(&in_list(false), [true, false, true]), some);
+        let equal = Test::Compare(Comparison::Eq, one(&values, 1));
+        assert!(truth(&equal, [true, false, false]).is_none());
+        let differs = Test::Compare(Comparison::NotEq, one(&values, 1));
+        assert!(truth(&differs, [true, false, false]).is_all());
     }
 }

@@ -8,48 +8,38 @@ mod facts;
 pub(super) use facts::{Bound, Facts, is_nan};
 
 use super::predicate::{Node, Truth};
+use std::ops::{BitAnd, BitOr};
 
 /// The truth values that a predicate may have, given those of its leaves.
 pub(super) fn truth(node: &Node, leaf: &dyn Fn(usize) -> Truth) -> Truth {
+    truths(node, leaf, &|truth| truth)
+}
+
+/// As [`truth`], over each of several blocks of rows; `all` is the same truth in all of them.
+pub(super) fn truths<B>(
+    node: &Node,
+    leaf: &dyn Fn(usize) -> Truth<B>,
+    all: &dyn Fn(Truth) -> Truth<B>,
+) -> Truth<B>
+where
+    for<'a> &'a B: BitAnd<&'a B, Output = B> + BitOr<&'a B, Output = B>,
+{
+    let part = |node: &Node| truths(node, leaf, all);
+    let start = || all(Truth::always(true));
     match node {
-        Node::Known(known) => *known,
+        Node::Known(known) => all(*known),
         Node::Leaf(ordinal) => leaf(*ordinal),
-        Node::Function(_) => Truth::ANY,
-        Node::Not(part) => {
-            let part = truth(part, leaf);
-            Truth::new(part.may_be_false, part.may_be_true, part.may_be_unknown)
-        }
-        Node::And(parts) => {
-            let all = Truth::always(true);
-            parts
-                .iter()
-                .fold(all, |all, part| and(all, truth(part, leaf)))
-        }
-        Node::Or(parts) => {
-            let none = Truth::always(false);
-            parts
-                .iter()
-                .fold(none, |any, part| or(any, truth(part, leaf)))
+        Node::Function(_) => all(Truth::ANY),
+        Node::Not(node) => part(node).not(),
+        Node::And(nodes) => nodes
+            .iter()
+            .fold(start(), |both, node| both.and(&part(node))),
+        // De Morgan holds in three-valued logic as well.
+        Node::Or(nodes) => {
+            let neither = |both: Truth<B>, node| both.and(&part(node).not());
+            nodes.iter().fold(start(), neither).not()
         }
     }
-}
-
-fn and(a: Truth, b: Truth) -> Truth {
-    let unfalse = |truth: Truth| truth.may_be_true || truth.may_be_unknown;
-    Truth::new(
-        a.may_be_true && b.may_be_true,
-        a.may_be_false || b.may_be_false,
-        (a.may_be_unknown && unfalse(b)) || (b.may_be_unknown && unfalse(a)),
-    )
-}
-
-fn or(a: Truth, b: Truth) -> Truth {
-    let untrue = |truth: Truth| truth.may_be_false || truth.may_be_unknown;
-    Truth::new(
-        a.may_be_true || b.may_be_true,
-        a.may_be_false && b.may_be_false,
-        (a.may_be_unknown && untrue(b)) || (b.may_be_unknown && untrue(a)),
-    )
 }
 
 /// The predicate that is left where the truth of some leaves is known.

@@ -4,7 +4,8 @@ use super::super::constant::{constant_bool, constant_bytes};
 use super::super::metadata::WINDOW;
 use super::{Source, number_kind, pad_nulls, required};
 use crate::buffer::{
-    Physical, Selection, Storage, Strings, offset_width, read_bits, read_fixed, read_strings, words,
+    Physical, Runs, Selection, Storage, Strings, offset_width, read_bits, read_fixed, read_runs,
+    read_strings, words,
 };
 use crate::column::{
     ArraySlot, ByteLayout, ByteValues, Chunk, DecodedBytes, DecodedDictionary, Window,
@@ -143,6 +144,46 @@ impl Source<'_> {
             nulls,
             values: values.data,
         })
+    }
+
+    /// The values of a leaf of numbers as runs of equal ones, and which rows are present; `None`
+    /// where they have to be decoded one by one.
+    pub(in crate::read) fn runs(
+        &mut self,
+        node: &DataType,
+        rows: &Range<u64>,
+    ) -> Result<Option<(Runs, Option<NullBuffer>)>> {
+        let layout = self.fields.layout(node.schema_id);
+        let has_runs = layout.is_some_and(|layout| match (&layout.storage, layout.physical) {
+            (Storage::Buffers(buffers), Physical::Number(_)) => {
+                buffers.dictionary.is_none() && rows.end <= layout.positions
+            }
+            _ => false,
+        });
+        if !has_runs {
+            return Ok(None);
+        }
+        let selection = Selection::range(rows.clone());
+        let mut field = self.open(node, &selection)?;
+        let (Storage::Buffers(buffers), Some(width)) =
+            (&field.layout.storage, field.layout.physical.width())
+        else {
+            return Ok(None);
+        };
+        let data = required(buffers.data.as_ref(), "DATA")?;
+        let (cx, cache) = (&mut field.cx, &mut field.state.runs);
+        let (kind, elements) = (number_kind(node), rows.clone());
+        let runs = match width {
+            1 => read_runs::<u8>(data, kind, elements, cx, cache),
+            2 => read_runs::<u16>(data, kind, elements, cx, cache),
+            4 => read_runs::<u32>(data, kind, elements, cx, cache),
+            _ => read_runs::<u64>(data, kind, elements, cx, cache),
+        };
+        match runs.within(|| "DATA buffer".to_owned())? {
+            // Blocks that hold nulls themselves are no runs.
+            Some(runs) => Ok(Some((runs, field.leaf_nulls(buffers, None, &selection)?))),
+            None => Ok(None),
+        }
     }
 
     pub(super) fn read_bytes(

@@ -6,8 +6,8 @@ mod nested;
 use super::fetch::Bench;
 use super::metadata::Metadata;
 use crate::buffer::{
-    BlockCache, FieldBuffers, FieldLayout, Numbers, ReadContext, Selection, Storage, StoredBuffer,
-    StringCache, read_bits, read_numbers, read_offsets, string_bytes,
+    BlockCache, FieldBuffers, FieldLayout, Numbers, ReadContext, Runs, Selection, Storage,
+    StoredBuffer, StringCache, read_bits, read_numbers, read_offsets, string_bytes,
 };
 use crate::column::{
     ByteLayout, Chunk, DecodedBytes, DecodedDictionary, DecodedLists, DecodedUnions, NodeSource,
@@ -88,6 +88,7 @@ impl StripeFields {
 pub(super) struct FieldState {
     data: BlockCache<Numbers>,
     strings: StringCache,
+    runs: BlockCache<Runs>,
     presence: BlockCache<Numbers>,
     offsets: BlockCache<Numbers>,
 }

@@ -9,7 +9,7 @@ use crate::buffer::{
 };
 use crate::encoding::bytes::BytesLayout;
 use crate::encoding::{Context, NumberKind};
-use crate::error::{Error, Result, to_usize};
+use crate::error::{Error, ErrorKind, Result, to_usize};
 use crate::format::{
     BufferKind, DataEncoding, DataType, EncodedBuffer, RangeStats, SplitBlockBloomFilter,
     StripeFieldDescriptor,
@@ -82,7 +82,11 @@ impl<F: FnMut(VerifyProgress<'_>)> Verifier<'_, F> {
         if let Some(index) = &buffers.range_index {
             let file = inner.artifacts.name_of(index.place.artifact);
             let range = descriptor.field.range_stats.as_ref();
-            let checked = self.range_index(index, node, layout.positions, range);
+            let checked = match self.range_index(index, node, layout.positions, range) {
+                // What readers do without is no fault.
+                Err(e) if e.kind() == ErrorKind::Unsupported => Ok(()),
+                checked => checked,
+            };
             self.note(at.buffer(BufferKind::RangeIndex, file), checked);
         }
         Checked {
@@ -198,7 +202,7 @@ impl<F: FnMut(VerifyProgress<'_>)> Verifier<'_, F> {
         let limit = self.shard.inner.artifacts.limits().max_dictionary_bytes();
         if place.range.len() > limit {
             return Err(Error::new(
-                crate::ErrorKind::LimitExceeded,
+                ErrorKind::LimitExceeded,
                 format!(
                     "{} bytes exceed Limits::max_dictionary_bytes ({limit})",
                     place.range.len()
@@ -265,7 +269,9 @@ fn check_filter(filter: &SplitBlockBloomFilter, dictionary: &ValueDictionary) ->
     }
 }
 
-fn native_buffers(descriptor: &StripeFieldDescriptor) -> impl Iterator<Item = &EncodedBuffer> {
+pub(super) fn native_buffers(
+    descriptor: &StripeFieldDescriptor,
+) -> impl Iterator<Item = &EncodedBuffer> {
     descriptor
         .encodings
         .iter()

@@ -2,7 +2,7 @@
 
 use super::VerifyReport;
 use crate::error::{Error, ErrorKind};
-use crate::format::BufferKind;
+use crate::format::{BufferKind, Wire};
 use crate::io::MemoryFolder;
 use crate::read::{InspectOptions, Shard, ShardOptions};
 use crate::write::{Layout, PresenceLayout, Profile, ShardWriter, WriterOptions};
@@ -250,4 +250,39 @@ fn golden_shards_are_sound() {
         unsound.extend(severe.map(ToString::to_string));
     }
     assert_eq!(unsound, Vec::<String>::new());
+}
+
+#[test]
+fn half_precision_numbers_have_no_range_index_that_none_can_read() {
+    let values = (1u16..=1000).map(half::f16::from_bits);
+    let values = arrow_array::Float16Array::from_iter_values(values);
+    let batch = RecordBatch::try_from_iter([("half", Arc::new(values) as ArrayRef)]).unwrap();
+    for wire in [Wire::Spec, Wire::Reference] {
+        let options = WriterOptions::default().with_wire(wire);
+        let shard = Shard::from_bytes(written(&batch, options).into()).unwrap();
+        assert_eq!(shard.verify(|_| {}).unwrap().problems, []);
+        let node = &shard.shard_schema().unwrap().fields[0].data_type;
+        assert_eq!(shard.range_index(0, node).unwrap(), None);
+    }
+}
+
+#[test]
+fn a_range_index_of_another_version_is_no_fault() {
+    // On this wire the header of the index has no checksum.
+    let options = WriterOptions::default().with_wire(Wire::Reference);
+    let values = Int64Array::from_iter_values(0..1000);
+    let batch = RecordBatch::try_from_iter([("id", Arc::new(values) as ArrayRef)]).unwrap();
+    let mut file = written(&batch, options);
+    let shard = Shard::from_bytes(file.clone().into()).unwrap();
+    let node = &shard.shard_schema().unwrap().fields[0].data_type;
+    let field = shard.stripe_field_descriptor(0, node.schema_id);
+    let field = field.unwrap().unwrap();
+    let mut buffers = super::data::native_buffers(&field);
+    let index = buffers.find(|buffer| buffer.kind == BufferKind::RangeIndex);
+    let range = index.unwrap().buffer.as_ref().unwrap().range;
+    file[usize::try_from(range.start()).unwrap()] += 1;
+    let shard = Shard::from_bytes(file.into()).unwrap();
+    let error = shard.range_index(0, node).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Unsupported);
+    assert_eq!(shard.verify(|_| {}).unwrap().problems, []);
 }

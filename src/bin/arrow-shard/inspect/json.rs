@@ -103,6 +103,10 @@ fn buffer(info: &BufferInfo) -> Value {
         "embedded_offsets": info.embedded_offsets,
         "problem": info.problem,
         "blocks": info.blocks.as_ref().map(blocks),
+        "range_index": info.range_index.as_ref().map(|index| json!({
+            "entries": index.entries,
+            "block_positions": index.block_positions,
+        })),
     })
 }
 

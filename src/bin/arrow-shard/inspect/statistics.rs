@@ -7,12 +7,11 @@ use arrow_shard::format::{
 use arrow_shard::read::FieldInfo;
 use serde_json::{Value, json};
 
-/// A line per statistic that the field has, beside its range.
+/// A line per statistic that the field has, beside its range and its filter.
 pub(super) fn lines(field: &FieldInfo) -> Vec<String> {
     let stats = field.type_specific.as_ref().map(type_line);
     let cardinality = field.cardinality.as_ref().map(cardinality_line);
-    let filter = field.membership_filter.as_ref().map(filter_line);
-    [stats, cardinality, filter].into_iter().flatten().collect()
+    stats.into_iter().chain(cardinality).collect()
 }
 
 fn type_line(stats: &TypeStats) -> String {
@@ -77,11 +76,13 @@ fn cardinality_line(cardinality: &CardinalityInfo) -> String {
     }
 }
 
-fn filter_line(filter: &SplitBlockBloomFilter) -> String {
+/// The membership filter, and how full it is.
+pub(super) fn filter_line(filter: &SplitBlockBloomFilter) -> String {
     format!(
-        "SBBF: {} ({}), {} at a false positive rate of {}, {} of {} bits set, {} with seed {:#x}",
-        text::count(filter.num_blocks, "block"),
+        "Bloom filter (SBBF): {}, {}, {} at a false positive rate of {}, {} of {} bits set, {} with \
+         seed {:#x}",
         text::bytes(filter.data.len() as u64),
+        text::count(filter.num_blocks, "block"),
         text::count(filter.num_values, "value"),
         filter.target_fpp,
         filter.bits_set(),

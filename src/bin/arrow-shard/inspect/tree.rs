@@ -4,7 +4,7 @@ use super::statistics;
 use crate::schema::{node_label, node_type};
 use crate::text;
 use arrow_shard::format::RangeStats;
-use arrow_shard::read::{BlocksInfo, BufferInfo, FieldInfo, ShardInfo};
+use arrow_shard::read::{BlocksInfo, BufferInfo, FieldInfo, RangeIndexInfo, ShardInfo};
 use std::io::{self, Write};
 
 /// Prints the tree, with statistics if it is to be `verbose`.
@@ -98,6 +98,9 @@ fn fields(out: &mut impl Write, indent: &str, all: &[FieldInfo], verbose: bool) 
         for buffer in &field.buffers {
             print_buffer(out, &indent, buffer)?;
         }
+        if let Some(filter) = &field.membership_filter {
+            writeln!(out, "{indent}· {}", statistics::filter_line(filter))?;
+        }
         fields(out, &indent, &field.children, verbose)?;
     }
     Ok(())
@@ -151,9 +154,10 @@ fn range_text(range: &RangeStats) -> String {
 fn print_buffer(out: &mut impl Write, indent: &str, buffer: &BufferInfo) -> io::Result<()> {
     let kind = format!("{:?}", buffer.kind);
     let size = text::bytes(buffer.range.len());
-    let body = match &buffer.blocks {
-        Some(blocks) => blocks_text(blocks),
-        None => "not in blocks".to_owned(),
+    let body = match (&buffer.blocks, &buffer.range_index) {
+        (Some(blocks), _) => blocks_text(blocks),
+        (None, Some(index)) => index_text(index),
+        (None, None) => "not in blocks".to_owned(),
     };
     let mut flags = String::new();
     if buffer.embedded_presence {
@@ -185,6 +189,15 @@ fn print_buffer(out: &mut impl Write, indent: &str, buffer: &BufferInfo) -> io::
         )?;
     }
     Ok(())
+}
+
+fn index_text(index: &RangeIndexInfo) -> String {
+    let entries = match index.entries {
+        1 => "1 entry".to_owned(),
+        entries => format!("{entries} entries"),
+    };
+    let positions = text::count(index.block_positions, "position");
+    format!("{entries}, one for {positions}")
 }
 
 fn blocks_text(blocks: &BlocksInfo) -> String {

@@ -1,0 +1,121 @@
+//! Spec: Chapter 7, "RunLength" and "SingleValue": numbers of block streams as runs of equal ones,
+//! without decoding each of them.
+
+use super::Selection;
+use super::stored::{Body, StoredBuffer};
+use super::stream::{BlockCache, ReadContext, block_bytes, block_parts};
+use crate::encoding::number::{self, View};
+use crate::encoding::{NumberKind, Word, envelope};
+use crate::error::{Error, Result, Within};
+use std::ops::Range;
+
+/// Average length from which on runs are handled faster than values.
+const SHORTEST: usize = 16;
+
+/// Numbers as runs of equal ones; neighbouring runs may be equal.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Runs {
+    /// The value of each run, little-endian.
+    pub values: Vec<u8>,
+    /// Where each run ends, counted from the first element; ascending.
+    pub ends: Vec<usize>,
+}
+
+impl Runs {
+    fn of<W: Word>(view: View<W>, len: usize) -> Option<Self> {
+        let (values, ends) = match view {
+            View::Constant(value) => (vec![value], vec![len]),
+            View::Runs { values, ends } => {
+                (values, ends.into_iter().map(|end| end as usize).collect())
+            }
+            View::Codes { .. } | View::None => return None,
+        };
+        let mut bytes = Vec::with_capacity(values.len() * W::BYTES);
+        for value in values {
+            bytes.extend_from_slice(value.to_le().as_ref());
+        }
+        Some(Self {
+            values: bytes,
+            ends,
+        })
+    }
+
+    /// Appends the runs of a range of elements of `other`, whose values have `width` bytes.
+    fn push(&mut self, other: &Self, range: &Range<usize>, width: usize) {
+        let base = self.ends.last().copied().unwrap_or(0);
+        let first = other.ends.partition_point(|end| *end <= range.start);
+        let last = other.ends.partition_point(|end| *end < range.end);
+        let (Some(ends), Some(values)) = (
+            other.ends.get(first..=last),
+            other.values.get(first * width..(last + 1) * width),
+        ) else {
+            return;
+        };
+        let end = |end: &usize| base + (*end).min(range.end) - range.start;
+        self.ends.extend(ends.iter().map(end));
+        self.values.extend_from_slice(values);
+    }
+}
+
+/// The given elements of a buffer of numbers as runs; `None` where a block is not made of runs, or
+/// of short ones, or has nulls.
+///
+/// # Errors
+/// Those of damaged bytes, with the block named.
+pub fn read_runs<W: Word>(
+    buffer: &StoredBuffer,
+    kind: NumberKind,
+    elements: Range<u64>,
+    cx: &mut ReadContext<'_>,
+    cache: &mut BlockCache<Runs>,
+) -> Result<Option<Runs>> {
+    let Body::Blocks(blocks) = &buffer.body else {
+        return Ok(None);
+    };
+    let map = blocks.loaded_map()?;
+    let mut all = Runs::default();
+    for part in block_parts(buffer, map, &Selection::range(elements), cx.limits)? {
+        let place = || format!("block {}", part.block.ordinal);
+        let bytes = block_bytes(buffer, blocks, &part.block, cx).within(place)?;
+        let block = envelope::open(&bytes).within(place)?;
+        let count = number::run_count(block.values, part.len).within(place)?;
+        let is_long = count.is_some_and(|count| count.saturating_mul(SHORTEST) <= part.len);
+        if !is_long || !block.presence.is_empty() {
+            return Ok(None);
+        }
+        let runs = cache.get_or_decode(part.block.ordinal, || {
+            let view = number::view::<W>(block.values, kind, part.len, &mut cx.decoding())?;
+            Runs::of(view, part.len).ok_or_else(|| Error::corrupt("the block has no runs"))
+        });
+        let runs = runs.within(place)?;
+        for range in &part.ranges {
+            all.push(runs, range, W::BYTES);
+        }
+    }
+    Ok(Some(all))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_range_of_runs_is_cut_at_both_ends() {
+        let runs = Runs {
+            values: vec![1, 2, 3],
+            ends: vec![10, 11, 30],
+        };
+        let cut = |range: Range<usize>| {
+            let mut cut = Runs {
+                values: vec![9],
+                ends: vec![100],
+            };
+            cut.push(&runs, &range, 1);
+            (cut.values, cut.ends)
+        };
+        assert_eq!(cut(0..30), (vec![9, 1, 2, 3], vec![100, 110, 111, 130]));
+        assert_eq!(cut(5..11), (vec![9, 1, 2], vec![100, 105, 106]));
+        assert_eq!(cut(10..12), (vec![9, 2, 3], vec![100, 101, 102]));
+        assert_eq!(cut(12..13), (vec![9, 3], vec![100, 101]));
+    }
+}

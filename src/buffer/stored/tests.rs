@@ -1,0 +1,83 @@
+//! Descriptors that say a thing more than once.
+
+use super::*;
+use crate::ErrorKind;
+use crate::buffer::CHECKSUMS_PROPERTY;
+use crate::format::{FieldDescriptor, NameValuePair};
+use std::time::{Duration, Instant};
+
+/// A buffer of 16 bytes.
+fn buffer(kind: BufferKind, start: u64) -> EncodedBuffer {
+    EncodedBuffer::new(kind, DataRef::this(ByteRange::with_len(start, 16).unwrap()))
+}
+
+fn native(buffers: Vec<EncodedBuffer>) -> DataEncoding {
+    DataEncoding::Native(NativeDataEncoding {
+        buffers,
+        packed_group: false,
+    })
+}
+
+/// The layout of an Int32 field of four positions.
+fn layout(encodings: Vec<DataEncoding>, checksums: Option<Vec<u8>>) -> Result<FieldLayout> {
+    let checksums = checksums.map(|bytes| NameValuePair::new(CHECKSUMS_PROPERTY, bytes));
+    let descriptor = StripeFieldDescriptor {
+        field: FieldDescriptor {
+            position_count: 4,
+            null_count: Some(0),
+            custom_properties: checksums.into_iter().collect(),
+            ..FieldDescriptor::default()
+        },
+        encodings,
+    };
+    FieldLayout::try_new(
+        &DataType::new(BasicType::Int32, "a"),
+        &descriptor,
+        &mut |_| Ok(0),
+    )
+}
+
+#[test]
+fn the_first_of_several_range_indexes_is_used() {
+    let buffers = [
+        (BufferKind::Data, 0),
+        (BufferKind::RangeIndex, 64),
+        (BufferKind::RangeIndex, 128),
+    ];
+    let buffers = buffers.map(|(kind, start)| buffer(kind, start)).to_vec();
+    let layout = layout(vec![native(buffers)], None).unwrap();
+    let Storage::Buffers(buffers) = layout.storage else {
+        panic!("buffers")
+    };
+    assert_eq!(buffers.range_index.unwrap().place.range.start(), 64);
+}
+
+#[test]
+fn two_dictionaries_are_an_error() {
+    let dictionary = |start| buffer(BufferKind::ValueDictionary, start);
+    let buffers = vec![buffer(BufferKind::Data, 0), dictionary(64), dictionary(128)];
+    let error = layout(vec![native(buffers)], None).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Corrupt);
+    assert!(error.message().contains("two ValueDictionary buffers"));
+}
+
+#[test]
+fn many_encodings_beside_many_checksums_are_refused_in_time() {
+    const MANY: u16 = 60_000;
+    // Entries without a checksum, of buffers that do not exist.
+    let entry = |ordinal: u16| {
+        let fields = [u16::MAX, ordinal, 1, 0, 1, 0, 0, 0];
+        fields.map(u16::to_le_bytes).concat()
+    };
+    let checksums = (0..MANY).flat_map(entry).collect();
+    let unsupported = vec![
+        buffer(BufferKind::Data, 0),
+        buffer(BufferKind::OpaqueDictionary, 64),
+    ];
+    let encodings = vec![native(unsupported); MANY.into()];
+    let start = Instant::now();
+    let error = layout(encodings, Some(checksums)).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Unsupported);
+    let took = start.elapsed();
+    assert!(took < Duration::from_secs(2), "{took:?}");
+}

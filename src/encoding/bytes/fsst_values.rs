@@ -1,0 +1,307 @@
+//! Spec: docs/format.md, "FsstValues": FSST that gives back single values.
+//!
+//! ```text
+//! u16 code = 0x8001 | u8 symbols Y | u8 g | u32 values_size | u32 ends_size | pad to 16
+//!                   | Y symbols, u64 | Y lengths, u8 | compressed values | pad to 8
+//!                   | ends, encoded u32 | pad to 8 | lengths, encoded u32 (variable size only)
+//! ```
+//! As FSST, but for groups of 2^g values: each of them is compressed as one string, and `ends` says
+//! where its codes end.
+
+use super::super::fields::{Fields, pad, set_size, size32, split_padded};
+use super::fsst::{self, Learned, split_compressed, symbol_count, write_symbols};
+use super::input::Clean;
+use super::number;
+use super::spans::Spans;
+use super::stats::Stats;
+use super::{
+    BytesBuilder, Codec, Context, EncodingCode, EncodingTree, Estimate, NullsOut, Request,
+};
+use crate::encoding::NumberKind;
+use crate::error::{Error, Result, Within, to_usize};
+use crate::kernels::{FsstEncoder, Symbols};
+use arrow_buffer::MutableBuffer;
+use std::ops::Range;
+
+pub(super) struct FsstValues;
+
+/// Bytes that the values of a group should have: less costs size, more costs those who read single
+/// values.
+const GROUP_BYTES: usize = 180;
+/// Largest binary logarithm of the values that the writer puts into a group.
+const MAX_WRITTEN: u8 = 4;
+/// Largest binary logarithm of a group.
+const MAX_GROUP: u8 = 31;
+
+/// Groups of a block that must be wanted for decoding the block as a whole, of [`WHOLE_OF`].
+const WHOLE: usize = 3;
+const WHOLE_OF: usize = 4;
+
+struct Parts<'a> {
+    symbols: Symbols,
+    /// Values per group.
+    group: usize,
+    compressed: &'a [u8],
+    ends: &'a [u8],
+    lengths: &'a [u8],
+}
+
+fn parse(values: &[u8]) -> Result<Parts<'_>> {
+    let (mut fields, payload) = Fields::split(values, 10)?;
+    let count = usize::from(fields.u8()?);
+    let group = fields.u8()?;
+    let (size, ends_size) = (fields.size()?, fields.size()?);
+    if group > MAX_GROUP {
+        return Err(Error::corrupt(format!(
+            "expected groups of up to 2^{MAX_GROUP} values, found 2^{group}"
+        )));
+    }
+    let (symbols, compressed, rest) = split_compressed(payload, count, size)?;
+    let (ends, lengths) = split_padded(rest, ends_size, "ends")?;
+    Ok(Parts {
+        symbols,
+        group: 1 << group,
+        compressed,
+        ends,
+        lengths,
+    })
+}
+
+impl Codec for FsstValues {
+    fn select(
+        request: Request<'_>,
+        cx: &mut Context<'_>,
+        out: &mut BytesBuilder,
+        _nulls: &mut NullsOut<'_>,
+    ) -> Result<()> {
+        let parts = parse(request.values)?;
+        if request.fixed.is_some() && !parts.lengths.is_empty() {
+            return Err(Error::corrupt("values of fixed size have lengths"));
+        }
+        let groups = request.n.div_ceil(parts.group);
+        let stretches = touched(request.ranges, parts.group);
+        let wanted: usize = stretches.iter().map(Range::len).sum();
+        if wanted * WHOLE_OF >= groups * WHOLE {
+            return parts.decode(request, cx, out);
+        }
+        cx.with_words(groups, |cx, ends: &mut [u32]| {
+            number::decode(parts.ends, NumberKind::Unsigned, cx, ends)
+                .within(|| "ends".to_owned())?;
+            let last = ends.last().map(|end| *end as usize);
+            if !ends.is_sorted() || last != Some(parts.compressed.len()) {
+                return Err(Error::corrupt(format!(
+                    "the ends of groups do not ascend to {}, the size of the values",
+                    parts.compressed.len()
+                )));
+            }
+            parts.pick(&stretches, ends, request, cx, out)
+        })
+    }
+
+    fn children(
+        request: Request<'_>,
+        cx: &mut Context<'_>,
+    ) -> Result<Vec<(&'static str, EncodingTree)>> {
+        let parts = parse(request.values)?;
+        let groups = request.n.div_ceil(parts.group);
+        let tree = |name, bytes, n, cx: &mut Context<'_>| {
+            number::part_tree::<u32>(name, bytes, true, NumberKind::Unsigned, n, cx)
+        };
+        let mut children = tree("ends", parts.ends, groups, cx)?;
+        if request.fixed.is_none() {
+            children.extend(tree("lengths", parts.lengths, request.n, cx)?);
+        }
+        Ok(children)
+    }
+}
+
+/// The groups that the ascending ranges touch, as ascending ranges with gaps between them.
+fn touched(ranges: &[Range<usize>], group: usize) -> Vec<Range<usize>> {
+    let mut stretches: Vec<Range<usize>> = Vec::new();
+    for range in ranges.iter().filter(|range| !range.is_empty()) {
+        let next = range.start / group..range.end.div_ceil(group);
+        match stretches.last_mut() {
+            Some(last) if next.start <= last.end => last.end = last.end.max(next.end),
+            _ => stretches.push(next),
+        }
+    }
+    stretches
+}
+
+impl Parts<'_> {
+    /// Decodes the whole block, and appends what is wanted of it.
+    fn decode(
+        &self,
+        request: Request<'_>,
+        cx: &mut Context<'_>,
+        out: &mut BytesBuilder,
+    ) -> Result<()> {
+        let Request {
+            n, fixed, ranges, ..
+        } = request;
+        let mut push = |spans: Spans<'_>, total: u64, cx: &mut Context<'_>| {
+            cx.check_bytes(total)?;
+            let total = to_usize(total)?;
+            let fill = |_: &mut Context<'_>, buffer: &mut MutableBuffer| {
+                self.symbols.decompress(self.compressed, total, buffer)
+            };
+            out.push_decoded(spans, total, n, ranges, cx, fill)
+        };
+        if let Some(width) = fixed {
+            let total = (n as u64).saturating_mul(width as u64);
+            return push(Spans::Fixed(width), total, cx);
+        }
+        cx.with_words(n, |cx, lengths: &mut [u32]| {
+            number::decode(self.lengths, NumberKind::Unsigned, cx, lengths)
+                .within(|| "lengths".to_owned())?;
+            cx.with_words(n + 1, |cx, offsets: &mut [u64]| {
+                let total = sum_up(lengths, offsets);
+                push(Spans::Offsets(offsets), total, cx)
+            })
+        })
+    }
+
+    /// Decompresses stretches of groups, which contain all wanted values, and appends these.
+    fn pick(
+        &self,
+        stretches: &[Range<usize>],
+        ends: &[u32],
+        request: Request<'_>,
+        cx: &mut Context<'_>,
+        out: &mut BytesBuilder,
+    ) -> Result<()> {
+        let Request { n, fixed, .. } = request;
+        // The values of the groups, as they stand in the block, and where the wanted ones of them
+        // will stand behind each other.
+        let values_of =
+            |stretch: &Range<usize>| stretch.start * self.group..(stretch.end * self.group).min(n);
+        let values: Vec<Range<usize>> = stretches.iter().map(values_of).collect();
+        let mut wanted = request.ranges.iter().filter(|r| !r.is_empty()).peekable();
+        let (mut ranges, mut count) = (Vec::with_capacity(request.ranges.len()), 0);
+        for values in &values {
+            while let Some(range) = wanted.next_if(|range| range.end <= values.end) {
+                let shift = |i: usize| i - values.start + count;
+                ranges.push(shift(range.start)..shift(range.end));
+            }
+            count += values.len();
+        }
+        let mut offsets = vec![0; count + 1];
+        match fixed {
+            Some(width) => {
+                for (i, offset) in offsets.iter_mut().enumerate() {
+                    *offset = (i as u64).saturating_mul(width as u64);
+                }
+            }
+            None => cx.with_words(count, |cx, lengths: &mut [u32]| {
+                let unsigned = NumberKind::Unsigned;
+                number::decode_selected(self.lengths, unsigned, n, &values, cx, lengths)
+                    .within(|| "lengths".to_owned())?;
+                sum_up(lengths, &mut offsets);
+                Ok(())
+            })?,
+        }
+        cx.check_bytes(offsets.last().copied().unwrap_or_default())?;
+        let offset = |i: usize| offsets.get(i).copied().unwrap_or_default();
+        let end = |group: usize| ends.get(group).map_or(0, |end| *end as usize);
+        cx.with_buffer(|_, buffer| {
+            let mut first = 0;
+            for (stretch, values) in stretches.iter().zip(&values) {
+                let start = stretch.start.checked_sub(1).map_or(0, end);
+                let codes = self.compressed.get(start..end(stretch.end - 1));
+                let len = to_usize(offset(first + values.len()) - offset(first))?;
+                self.symbols
+                    .decompress(codes.unwrap_or_default(), len, buffer)?;
+                first += values.len();
+            }
+            let spans = fixed.map_or(Spans::Offsets(&offsets), Spans::Fixed);
+            out.push_slices(spans, &ranges, buffer)
+        })
+    }
+}
+
+/// Fills in offsets from lengths, of which there is one less, and gives the last.
+fn sum_up(lengths: &[u32], offsets: &mut [u64]) -> u64 {
+    let mut end = 0;
+    for (offset, length) in offsets.iter_mut().zip(std::iter::once(&0).chain(lengths)) {
+        end += u64::from(*length);
+        *offset = end;
+    }
+    end
+}
+
+/// Binary logarithm of the values of a group, for `n` values of `bytes` bytes together.
+fn group_of(n: usize, bytes: usize) -> u8 {
+    let fits = |g: &u8| bytes << g >= GROUP_BYTES * n;
+    (0..MAX_WRITTEN).find(fits).unwrap_or(MAX_WRITTEN)
+}
+
+/// Nanoseconds to sum up a length.
+const SUMMING: f32 = 0.3;
+
+/// The ends of groups differ by their sizes, which vary less.
+fn ends_plan() -> number::Plan {
+    number::Plan::Delta {
+        differences: Box::new(number::Plan::Ffor),
+    }
+}
+
+pub(super) fn encode(
+    input: &Clean<'_>,
+    encoder: &FsstEncoder,
+    lengths_plan: &number::Plan,
+    out: &mut Vec<u8>,
+) -> Result<()> {
+    let start = out.len();
+    let group = group_of(input.len, input.values.len());
+    out.extend_from_slice(&EncodingCode::FsstValues.to_u16().to_le_bytes());
+    out.extend([symbol_count(encoder)?, group]);
+    out.extend_from_slice(&[0; 8]);
+    pad(out, start);
+    write_symbols(encoder, out);
+    let codes = out.len();
+    let pieces: Vec<usize> = (0..input.len)
+        .step_by(1 << group)
+        .map(|first| input.end_of(input.len.min(first + (1 << group)) - 1))
+        .collect();
+    let ends = encoder.compress(&input.values, &pieces, out);
+    let ends = ends.into_iter().map(size32).collect::<Result<Vec<u32>>>()?;
+    let size = out.len() - codes;
+    set_size(out, start + 4, size)?;
+    pad(out, start);
+    let before = out.len();
+    number::encode(&ends, NumberKind::Unsigned, &ends_plan(), out)?;
+    let size = out.len() - before;
+    set_size(out, start + 8, size)?;
+    if input.fixed.is_some() {
+        return Ok(());
+    }
+    pad(out, start);
+    let lengths = input
+        .offsets
+        .windows(2)
+        .map(|w| w.iter().rev().copied().reduce(|end, start| end - start))
+        .map(|length| size32(to_usize(length.unwrap_or_default())?))
+        .collect::<Result<Vec<u32>>>()?;
+    number::encode(&lengths, NumberKind::Unsigned, lengths_plan, out)
+}
+
+/// As FSST, and a byte or so for the size of each group.
+pub(super) fn estimate(
+    stats: &Stats,
+    symbols: &Learned,
+    lengths: &number::Plan,
+) -> Option<Estimate> {
+    let (codes, decode_cost) = fsst::estimate_codes(stats, symbols);
+    let ends = stats.n >> group_of(stats.n, stats.total_bytes);
+    let lengths = match stats.fixed {
+        Some(_) => Estimate {
+            bytes: 0,
+            decode_cost: 0.0,
+        },
+        None => lengths.estimate(&stats.lengths())?,
+    };
+    Some(Estimate {
+        bytes: 16 + codes + ends + lengths.bytes,
+        decode_cost: decode_cost + lengths.decode_cost + SUMMING,
+    })
+}

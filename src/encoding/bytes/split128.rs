@@ -1,0 +1,144 @@
+//! Spec: docs/format.md, "Split128" (extension of Chapter 7).
+//!
+//! ```text
+//! u16 code = 0x8004 | u32 high_size | pad to 8 | high, i64, encoded | pad to 8 | low, i64, encoded
+//! ```
+//! Values are integers of 16 bytes: `high * 2^64 + low`, modulo 2^128. As both halves are signed,
+//! `high` is 0 for every value of 64 bits, whatever its sign.
+
+use super::super::fields::{Fields, pad, set_size, split_padded};
+use super::input::Clean;
+use super::stats::Stats;
+use super::{
+    BytesBuilder, Codec, Context, EncodingCode, EncodingTree, Estimate, Input, NullsOut, Request,
+    number,
+};
+use crate::encoding::NumberKind;
+use crate::error::Result;
+use crate::kernels::join_halves;
+
+/// Bytes of a value.
+pub(super) const WIDTH: usize = 16;
+
+pub(super) struct Split128;
+
+/// The encoded high halves and the encoded low ones.
+fn parse<'a>(request: Request<'a>) -> Result<(&'a [u8], &'a [u8])> {
+    let (mut fields, payload) = Fields::split(request.values, 4)?;
+    let size = fields.size()?;
+    split_padded(payload, size, "high halves")
+}
+
+impl Codec for Split128 {
+    fn select(
+        request: Request<'_>,
+        cx: &mut Context<'_>,
+        out: &mut BytesBuilder,
+        _nulls: &mut NullsOut<'_>,
+    ) -> Result<()> {
+        let (high, low) = parse(request)?;
+        let Request {
+            n, ranges, count, ..
+        } = request;
+        cx.check_bytes(count.saturating_mul(WIDTH) as u64)?;
+        let signed = NumberKind::Signed;
+        cx.with_words(count, |cx, highs: &mut [u64]| {
+            number::decode_selected(high, signed, n, ranges, cx, highs)?;
+            cx.with_words(count, |cx, lows: &mut [u64]| {
+                number::decode_selected(low, signed, n, ranges, cx, lows)?;
+                out.push_fixed(WIDTH, count, |dst| join_halves(highs, lows, dst))
+            })
+        })
+    }
+
+    fn children(
+        request: Request<'_>,
+        cx: &mut Context<'_>,
+    ) -> Result<Vec<(&'static str, EncodingTree)>> {
+        let (high, low) = parse(request)?;
+        let mut tree = |half| number::tree::<u64>(half, NumberKind::Signed, request.n, cx);
+        Ok(vec![("high", tree(high)?), ("low", tree(low)?)])
+    }
+}
+
+/// Integers of 16 bytes, cut in two.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Halves {
+    /// What is above the low halves, in two's complement.
+    pub high: Vec<u64>,
+    /// The low 64 bits, in two's complement.
+    pub low: Vec<u64>,
+}
+
+impl Halves {
+    /// The halves of values of 16 bytes each; `None` if they are of another size. A null takes the
+    /// value before it.
+    ///
+    /// # Errors
+    /// [`InvalidArgument`](crate::ErrorKind::InvalidArgument) if the parts of `input` contradict
+    /// each other.
+    pub fn of(input: &Input<'_>) -> Result<Option<Self>> {
+        Ok(Self::of_clean(&input.clean()?))
+    }
+
+    fn of_clean(input: &Clean<'_>) -> Option<Self> {
+        let value = |i| input.is_present(i).then(|| input.value(i));
+        (input.fixed == Some(WIDTH)).then(|| Self::of_values((0..input.len).map(value)))
+    }
+
+    fn of_values<'a>(values: impl Iterator<Item = Option<&'a [u8]>>) -> Self {
+        let mut halves = Self::default();
+        let (mut high, mut low) = (0, 0);
+        for value in values {
+            if let Some([first, second]) = value.map(|value| value.as_chunks::<8>().0) {
+                low = u64::from_le_bytes(*first);
+                // The sign of the low half counts -1 above it.
+                high = u64::from_le_bytes(*second).wrapping_add(low >> 63);
+            }
+            halves.high.push(high);
+            halves.low.push(low);
+        }
+        halves
+    }
+}
+
+/// Appends the values; false if they are of another size.
+pub(super) fn encode(
+    input: &Clean<'_>,
+    high: &number::Plan,
+    low: &number::Plan,
+    out: &mut Vec<u8>,
+) -> Result<bool> {
+    let Some(halves) = Halves::of_clean(input) else {
+        return Ok(false);
+    };
+    let start = out.len();
+    out.extend_from_slice(&EncodingCode::Split128.to_u16().to_le_bytes());
+    out.extend_from_slice(&[0; 4]);
+    pad(out, start);
+    let at = out.len();
+    number::encode(&halves.high, NumberKind::Signed, high, out)?;
+    let size = out.len() - at;
+    set_size(out, start + 2, size)?;
+    pad(out, start);
+    number::encode(&halves.low, NumberKind::Signed, low, out)?;
+    Ok(true)
+}
+
+/// Nanoseconds to join two halves.
+const JOINING: f32 = 0.6;
+
+pub(super) fn estimate(high: &number::Plan, low: &number::Plan, stats: &Stats) -> Option<Estimate> {
+    if stats.fixed != Some(WIDTH) {
+        return None;
+    }
+    let halves = Halves::of_values(stats.sample());
+    let of = |half, plan: &number::Plan| {
+        plan.estimate(&number::Stats::of_sample(half, NumberKind::Signed, stats.n))
+    };
+    let (high, low) = (of(halves.high, high)?, of(halves.low, low)?);
+    Some(Estimate {
+        bytes: 8 + high.bytes.next_multiple_of(8) + low.bytes,
+        decode_cost: super::PLACING + JOINING + high.decode_cost + low.decode_cost,
+    })
+}

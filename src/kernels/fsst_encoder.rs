@@ -1,0 +1,320 @@
+//! Compressing with a table of FSST symbols.
+
+use super::fsst::{ESCAPE, MAX_SYMBOL};
+use std::hint::select_unpredictable;
+use std::ops::Range;
+
+/// Symbols of three bytes or more are found by a hash of these: one for each slot.
+const SLOTS: usize = 1 << 11;
+const SHORTEST_HASHED: usize = 3;
+
+/// Strings that are compressed side by side. What a code stands for decides where the next one
+/// begins, so that one string alone leaves the processor waiting.
+const LANES: usize = 4;
+
+/// Bytes that a code takes at most: an escape and what it stands before.
+const WIDEST: usize = 2;
+
+/// Set in what is found for an escape.
+const ESCAPED: u16 = 1 << 8;
+/// Where the length begins in what is found. The code, or the escape, is in the low byte.
+const LENGTH_SHIFT: u32 = 12;
+
+/// Finds the symbols that bytes begin with.
+pub(crate) struct FsstEncoder {
+    symbols: Vec<[u8; MAX_SYMBOL]>,
+    lengths: Vec<u8>,
+    /// By the first two bytes: the longest symbol of one or two bytes, or an escape.
+    short: Box<[u16]>,
+    /// By the hash of three bytes: a longer symbol. What stands in an empty slot has another hash.
+    long: Box<[Slot; SLOTS]>,
+}
+
+#[derive(Clone, Copy)]
+struct Slot {
+    symbol: u64,
+    found: u16,
+    /// Bits of a word behind the symbol.
+    ignored: u8,
+}
+
+/// The slot of a word. Symbols are learned with the same hash, so that no two have the same slot.
+fn slot_of(word: u64) -> usize {
+    let prefix = word & 0xFF_FFFF;
+    let hash = prefix.wrapping_mul(2_971_215_073) ^ (prefix >> 15);
+    #[expect(clippy::cast_possible_truncation, reason = "low bits of a hash")]
+    let hash = hash as usize;
+    hash % SLOTS
+}
+
+/// What is found for a symbol of that many bytes.
+fn found(code: u8, length: u8) -> u16 {
+    u16::from(code) | u16::from(length) << LENGTH_SHIFT
+}
+
+/// A string on its way.
+#[derive(Clone, Copy)]
+struct Lane {
+    /// The next byte to compress, and the end of the piece that it belongs to.
+    at: usize,
+    end: usize,
+    /// Where the next code goes.
+    out: usize,
+    /// The pieces that are still to be compressed, the present one first.
+    piece: usize,
+    stop: usize,
+}
+
+impl FsstEncoder {
+    /// For symbols of 1 to 8 bytes with codes from 0 on, at most 255. None of them ends with a zero,
+    /// but for the zero alone.
+    pub(crate) fn new(symbols: Vec<[u8; MAX_SYMBOL]>, lengths: Vec<u8>) -> Self {
+        let escape = ESCAPED | found(ESCAPE, 1);
+        let mut short = vec![escape; 1 << 16].into_boxed_slice();
+        let empty = |slot: usize| Slot {
+            symbol: u64::from(slot == 0),
+            found: 0,
+            ignored: 0,
+        };
+        let mut long = Box::new(std::array::from_fn(empty));
+        let all = || (0..ESCAPE).zip(symbols.iter().zip(&lengths));
+        for (code, (symbol, &length)) in all().filter(|(_, (_, length))| **length == 1) {
+            for second in 0..=u8::MAX {
+                short[usize::from(u16::from_le_bytes([symbol[0], second]))] = found(code, length);
+            }
+        }
+        for (code, (symbol, &length)) in all() {
+            let word = u64::from_le_bytes(*symbol);
+            if length == 2 {
+                short[usize::from(u16::from_le_bytes([symbol[0], symbol[1]]))] =
+                    found(code, length);
+            } else if usize::from(length) >= SHORTEST_HASHED {
+                long[slot_of(word)] = Slot {
+                    symbol: word,
+                    found: found(code, length),
+                    ignored: 64 - 8 * length,
+                };
+            }
+        }
+        Self {
+            symbols,
+            lengths,
+            short,
+            long,
+        }
+    }
+
+    /// The symbols, filled up to 8 bytes.
+    pub(crate) fn symbols(&self) -> &[[u8; MAX_SYMBOL]] {
+        &self.symbols
+    }
+
+    /// The lengths of the symbols, in bytes.
+    pub(crate) fn lengths(&self) -> &[u8] {
+        &self.lengths
+    }
+
+    /// Appends the codes for the pieces that `ends`, which ascend to the length of `values`, divide
+    /// the values into. Gives where the codes of each piece end, counted from the first of them.
+    pub(crate) fn compress(&self, values: &[u8], ends: &[usize], out: &mut Vec<u8>) -> Vec<usize> {
+        let base = out.len();
+        out.resize(base + WIDEST * values.len(), 0);
+        let region = &mut out[base..];
+        let mut code_ends = vec![0; ends.len()];
+        let mut lanes = lanes(ends);
+        let starts = lanes.map(|lane| (lane.piece, lane.out));
+        'together: loop {
+            for lane in &mut lanes {
+                if !lane.settle(ends, &mut code_ends) {
+                    break 'together;
+                }
+                self.step(values, lane, region);
+            }
+        }
+        for lane in &mut lanes {
+            while lane.settle(ends, &mut code_ends) {
+                self.step(values, lane, region);
+            }
+        }
+        // The lanes left room between their codes.
+        let mut len = 0;
+        for (lane, (piece, start)) in lanes.iter().zip(starts) {
+            region.copy_within(start..lane.out, len);
+            for end in &mut code_ends[piece..lane.stop] {
+                *end = *end - start + len;
+            }
+            len += lane.out - start;
+        }
+        out.truncate(base + len);
+        code_ends
+    }
+
+    /// Number of codes and escaped bytes that stand for the values.
+    pub(crate) fn compressed_len(&self, values: &[u8]) -> usize {
+        let mut codes = Vec::new();
+        self.compress(values, &quarters(values.len()), &mut codes);
+        codes.len()
+    }
+
+    /// Stores the code for what begins at the lane's place.
+    #[inline(always)]
+    fn step(&self, values: &[u8], lane: &mut Lane, out: &mut [u8]) {
+        let word = match values.get(lane.at..lane.at + MAX_SYMBOL) {
+            Some(bytes) => bytes.try_into().map_or(0, u64::from_le_bytes),
+            None => last_word(&values[lane.at..]),
+        };
+        // Nothing is found across the end: zeros follow it, and no symbol ends with them.
+        let left = (lane.end - lane.at).min(MAX_SYMBOL);
+        let word = word & (u64::MAX >> (64 - 8 * left));
+        let slot = &self.long[slot_of(word)];
+        let [first, second, ..] = word.to_le_bytes();
+        let short = self.short[usize::from(u16::from_le_bytes([first, second]))];
+        let matches = (word ^ slot.symbol) << slot.ignored == 0;
+        let found = select_unpredictable(matches, slot.found, short);
+        // An escaped byte follows its escape; any other gets overwritten.
+        if let Some(place) = out.get_mut(lane.out..lane.out + WIDEST) {
+            place[0] = found.to_le_bytes()[0];
+            place[1] = first;
+        }
+        lane.out += 1 + usize::from(found & ESCAPED != 0);
+        lane.at += usize::from(found >> LENGTH_SHIFT);
+    }
+}
+
+impl Lane {
+    /// Moves on to the next piece where one ends; false if it was the last.
+    #[inline(always)]
+    fn settle(&mut self, ends: &[usize], code_ends: &mut [usize]) -> bool {
+        while self.at == self.end {
+            if self.piece == self.stop {
+                return false;
+            }
+            code_ends[self.piece] = self.out;
+            self.piece += 1;
+            if self.piece == self.stop {
+                return false;
+            }
+            self.end = ends[self.piece];
+        }
+        true
+    }
+}
+
+/// Divides the pieces among the lanes. Codes go where they fit whatever the others come to.
+fn lanes(ends: &[usize]) -> [Lane; LANES] {
+    let start_of = |piece: usize| piece.checked_sub(1).map_or(0, |before| ends[before]);
+    std::array::from_fn(|i| {
+        let pieces: Range<usize> = ends.len() * i / LANES..ends.len() * (i + 1) / LANES;
+        let at = start_of(pieces.start);
+        Lane {
+            at,
+            end: ends
+                .get(pieces.start)
+                .filter(|_| !pieces.is_empty())
+                .map_or(at, |end| *end),
+            out: WIDEST * at,
+            piece: pieces.start,
+            stop: pieces.end,
+        }
+    })
+}
+
+/// Ends of equal pieces for the lanes, of a string whose pieces do not matter.
+pub(crate) fn quarters(len: usize) -> [usize; LANES] {
+    std::array::from_fn(|i| len * (i + 1) / LANES)
+}
+
+/// Fewer than eight bytes and zeros.
+#[cold]
+fn last_word(bytes: &[u8]) -> u64 {
+    let mut word = [0; MAX_SYMBOL];
+    for (to, byte) in word.iter_mut().zip(bytes) {
+        *to = *byte;
+    }
+    u64::from_le_bytes(word)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::fsst::Symbols;
+    use super::*;
+    use arrow_buffer::MutableBuffer;
+
+    fn encoder(words: &[&[u8]]) -> FsstEncoder {
+        let symbol = |word: &&[u8]| {
+            let mut symbol = [0; MAX_SYMBOL];
+            symbol[..word.len()].copy_from_slice(word);
+            symbol
+        };
+        let lengths = words
+            .iter()
+            .map(|word| u8::try_from(word.len()).unwrap())
+            .collect();
+        FsstEncoder::new(words.iter().map(symbol).collect(), lengths)
+    }
+
+    /// Compresses pieces, and decompresses each of them alone.
+    fn round_trip(encoder: &FsstEncoder, pieces: &[&[u8]]) -> usize {
+        let mut out = b"before".to_vec();
+        let ends: Vec<usize> = pieces
+            .iter()
+            .scan(0, |end, piece| {
+                *end += piece.len();
+                Some(*end)
+            })
+            .collect();
+        let code_ends = encoder.compress(&pieces.concat(), &ends, &mut out);
+        let codes = out.strip_prefix(b"before").unwrap();
+        assert_eq!(code_ends.last().copied().unwrap_or(0), codes.len());
+        let table = Symbols::try_new(encoder.symbols(), encoder.lengths()).unwrap();
+        let mut start = 0;
+        for (piece, end) in pieces.iter().zip(code_ends) {
+            let mut bytes = MutableBuffer::new(0);
+            table
+                .decompress(&codes[start..end], piece.len(), &mut bytes)
+                .unwrap();
+            assert_eq!(bytes.as_slice(), *piece);
+            start = end;
+        }
+        codes.len()
+    }
+
+    #[test]
+    fn the_longest_symbols_are_taken() {
+        let encoder = encoder(&[b"a", b"ab", b"abcdefgh", b"\0", b"x\0y"]);
+        for (text, codes) in [
+            (&b"abcdefgh"[..], 1),
+            (b"abcdefg", 1 + 5 * 2),
+            (b"abab", 2),
+            (b"aa\0", 3),
+            (b"x\0y", 1),
+            (b"x\0", 3),
+            (b"", 0),
+        ] {
+            assert_eq!(round_trip(&encoder, &[text]), codes, "{text:?}");
+        }
+    }
+
+    #[test]
+    fn pieces_are_compressed_alone() {
+        let encoder = encoder(&[b"ab", b"abcd", b"0", b"\0", b"zzz\0zzz"]);
+        let mut seed = 7u64;
+        let mut random = |below: usize| {
+            seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            usize::try_from(seed >> 33).unwrap() % below
+        };
+        for case in 0..400 {
+            let pieces: Vec<Vec<u8>> = (0..case % 30)
+                .map(|_| {
+                    let len = random(20);
+                    (0..len).map(|_| b"abcd0\0zq"[random(8)]).collect()
+                })
+                .collect();
+            let pieces: Vec<&[u8]> = pieces.iter().map(Vec::as_slice).collect();
+            round_trip(&encoder, &pieces);
+        }
+        // A symbol that spans the border of two pieces is in neither.
+        assert_eq!(round_trip(&encoder, &[b"ab", b"cd"]), 1 + 4);
+        assert_eq!(round_trip(&encoder, &[b"abcd"]), 1);
+    }
+}

@@ -1,0 +1,148 @@
+//! Rows that match and lie apart, until they make a batch.
+
+use super::{LATITUDE, Part, SCATTERED, push_matches};
+use crate::buffer::Selection;
+use crate::error::{Result, to_usize};
+use arrow_array::{Array, ArrayRef, BooleanArray};
+use arrow_buffer::BooleanBuffer;
+use arrow_select::concat::concat;
+use arrow_select::filter::FilterBuilder;
+use std::ops::Range;
+
+/// Rows that match, of parts where few do, until there are enough of them for a batch.
+#[derive(Debug)]
+pub(in crate::read::filter) struct Pending {
+    /// Rows of a batch that did not fit, and then those of parts: which of their rows match.
+    rest: Selection,
+    parts: Vec<(Range<u64>, BooleanBuffer)>,
+    len: u64,
+    /// By column of the scan: its values at the rows, in pieces; `None` if they have to be read.
+    pub(super) values: Vec<Option<Vec<ArrayRef>>>,
+    /// Whether the parts were read, so that there are values of every column.
+    is_read: bool,
+}
+
+impl Pending {
+    pub(in crate::read::filter) fn new(columns: usize) -> Self {
+        Self {
+            rest: Selection::default(),
+            parts: Vec::new(),
+            len: 0,
+            values: vec![Some(Vec::new()); columns],
+            is_read: false,
+        }
+    }
+
+    pub(in crate::read::filter) fn len(&self) -> u64 {
+        self.len
+    }
+
+    pub(in crate::read::filter) fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
+    /// The rows.
+    pub(super) fn rows(&self) -> Selection {
+        let mut rows = self.rest.clone();
+        for (range, alive) in &self.parts {
+            push_matches(range, alive, &mut rows);
+        }
+        rows
+    }
+
+    /// Whether the values of all columns are there.
+    pub(super) fn is_complete(&self) -> bool {
+        self.values.iter().all(Option::is_some)
+    }
+
+    /// Whether the part can wait with the rows that are there.
+    pub(in crate::read::filter) fn fits(&self, part: &Part, is_read: bool, most: u64) -> bool {
+        self.is_empty() || self.is_read == is_read && self.len() + part.matches as u64 <= most
+    }
+
+    /// Whether to read the part at once: where most of its rows have to be looked at anyway. What
+    /// is done with the parts before is done as long as it is not much worse.
+    pub(in crate::read::filter) fn reads_now(&self, part: &Part) -> bool {
+        let (matches, len) = (part.matches.saturating_mul(SCATTERED), part.len());
+        match (self.is_empty(), self.is_read) {
+            (true, _) => matches >= len,
+            (false, true) => matches.saturating_mul(LATITUDE) >= len,
+            (false, false) => matches >= len.saturating_mul(LATITUDE),
+        }
+    }
+
+    /// Adds the rows of a part that match, to be read with the others.
+    pub(in crate::read::filter) fn push(&mut self, part: &Part) -> Result<()> {
+        self.push_rows(part);
+        self.is_read = false;
+        if part.values.is_empty() {
+            self.values.fill(None);
+            return Ok(());
+        }
+        let filter = FilterBuilder::new(&BooleanArray::new(part.alive.clone(), None)).build();
+        for (i, pieces) in self.values.iter_mut().enumerate() {
+            match (&mut *pieces, part.values.get(i)) {
+                (Some(pieces), Some(Some(values))) => pieces.push(filter.filter(values)?),
+                _ => *pieces = None,
+            }
+        }
+        Ok(())
+    }
+
+    /// Adds the rows of a part that match, with their values in all columns.
+    pub(super) fn push_read(&mut self, part: &Part, columns: Vec<ArrayRef>) {
+        self.push_rows(part);
+        self.is_read = true;
+        for (pieces, values) in self.values.iter_mut().zip(columns) {
+            if let Some(pieces) = pieces {
+                pieces.push(values);
+            }
+        }
+    }
+
+    fn push_rows(&mut self, part: &Part) {
+        self.parts.push((part.rows.clone(), part.alive.clone()));
+        self.len += part.matches as u64;
+    }
+
+    /// Joins the pieces of each column. Whether all could be: what does not fit one array has to
+    /// be read again.
+    pub(super) fn join(&mut self) -> bool {
+        let mut joined = true;
+        for values in &mut self.values {
+            if let Some(pieces) = values.as_mut().filter(|pieces| pieces.len() > 1) {
+                let all: Vec<&dyn Array> = pieces.iter().map(AsRef::as_ref).collect();
+                *values = concat(&all).ok().map(|joined| vec![joined]);
+                joined &= values.is_some();
+            }
+        }
+        joined
+    }
+
+    /// The values of each column, which have been joined.
+    pub(super) fn joined(&self) -> Vec<Option<ArrayRef>> {
+        let joined = |pieces: &Option<Vec<ArrayRef>>| pieces.as_ref()?.first().cloned();
+        self.values.iter().map(joined).collect()
+    }
+
+    pub(super) fn clear(&mut self) {
+        *self = Self::new(self.values.len());
+    }
+
+    /// Drops the first `len` of the rows, whose values have been joined.
+    pub(super) fn skip(&mut self, rows: &Selection, len: u64) -> Result<()> {
+        self.rest = rows.slice(len..rows.len());
+        self.len = self.rest.len();
+        self.parts.clear();
+        self.is_read = false;
+        if self.is_empty() {
+            self.clear();
+            return Ok(());
+        }
+        let from = to_usize(len)?;
+        for values in self.values.iter_mut().flatten().flatten() {
+            *values = values.slice(from, values.len() - from);
+        }
+        Ok(())
+    }
+}

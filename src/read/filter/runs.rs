@@ -1,0 +1,121 @@
+//! Tests of rows whose values are stored as runs of equal ones: each run is tested once.
+
+use super::super::columns::Column;
+use super::super::constant::leaf_array;
+use super::super::plan::StripeReader;
+use super::super::predicate::Node;
+use crate::column::{Chunk, Values};
+use crate::error::Result;
+use arrow_array::{Array, ArrayRef, BooleanArray};
+use arrow_buffer::{BooleanBuffer, BooleanBufferBuilder, Buffer, NullBuffer};
+use std::ops::Range;
+
+/// The values of a column at some rows.
+#[derive(Debug)]
+pub(super) struct RunValues {
+    /// The value of each run, and a null after them if some rows are null.
+    pub(super) values: ArrayRef,
+    /// Where each run ends; ascending.
+    ends: Vec<usize>,
+    /// Which rows are present; `None` if all are.
+    nulls: Option<NullBuffer>,
+}
+
+impl RunValues {
+    /// The runs of a column; `None` where its values have to be read one by one.
+    ///
+    /// # Errors
+    /// Those of damaged bytes.
+    pub(super) fn read(
+        reader: &mut StripeReader<'_>,
+        column: &Column,
+        rows: &Range<u64>,
+    ) -> Result<Option<Self>> {
+        let Some((runs, nulls)) = reader.runs(column, rows)? else {
+            return Ok(None);
+        };
+        let count = runs.ends.len();
+        let width = runs.values.len() / count.max(1);
+        let mut data = runs.values;
+        let mut present = None;
+        if nulls.is_some() {
+            data.resize(data.len() + width, 0);
+            let valid = BooleanBuffer::collect_bool(count + 1, |i| i < count);
+            present = Some(NullBuffer::new(valid));
+        }
+        let chunk = Chunk {
+            len: count + usize::from(nulls.is_some()),
+            nulls: present,
+            values: Values::Fixed {
+                width,
+                data: Buffer::from_vec(data),
+            },
+        };
+        // What stands under nulls need not be a value of the type.
+        let values = leaf_array(chunk, &column.node, column.field.data_type()).ok();
+        Ok(values.map(|values| Self {
+            values,
+            ends: runs.ends,
+            nulls,
+        }))
+    }
+
+    /// The rows for which a predicate is true, given its truth for the values.
+    pub(super) fn matches(&self, truths: &BooleanArray) -> BooleanBuffer {
+        let is_true = |i: usize| truths.is_valid(i) && truths.value(i);
+        let len = self.ends.last().copied().unwrap_or(0);
+        let mut bits = BooleanBufferBuilder::new(len);
+        let (mut start, mut last) = (0, false);
+        for (i, &end) in self.ends.iter().enumerate() {
+            if is_true(i) != last {
+                bits.append_n(start - bits.len(), last);
+                last = !last;
+            }
+            start = end;
+        }
+        bits.append_n(len - bits.len(), last);
+        let bits = bits.finish();
+        match &self.nulls {
+            None => bits,
+            Some(nulls) if is_true(self.ends.len()) => &bits | &!nulls.inner(),
+            Some(nulls) => &bits & nulls.inner(),
+        }
+    }
+}
+
+/// Whether a predicate is made of tests of values alone, so that equal values have equal truths.
+pub(super) fn tests_values(node: &Node) -> bool {
+    match node {
+        Node::Known(_) | Node::Leaf(_) => true,
+        Node::Function(_) => false,
+        Node::And(parts) | Node::Or(parts) => parts.iter().all(tests_values),
+        Node::Not(part) => tests_values(part),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use arrow_array::Int32Array;
+    use std::sync::Arc;
+
+    #[test]
+    fn truths_of_runs_and_of_null_become_those_of_rows() {
+        let valid = [true, false, true, true, false, true, true];
+        let mut runs = RunValues {
+            values: Arc::new(Int32Array::new_null(4)),
+            ends: vec![2, 3, 6, 7],
+            nulls: None,
+        };
+        let truths =
+            |of_null| BooleanArray::from(vec![Some(true), Some(false), None, Some(true), of_null]);
+        let bits = |matches: BooleanBuffer| matches.iter().map(u8::from).collect::<Vec<_>>();
+        assert_eq!(bits(runs.matches(&truths(None))), [1, 1, 0, 0, 0, 0, 1]);
+        runs.nulls = Some(NullBuffer::from(valid.to_vec()));
+        assert_eq!(bits(runs.matches(&truths(None))), [1, 0, 0, 0, 0, 0, 1]);
+        assert_eq!(
+            bits(runs.matches(&truths(Some(true)))),
+            [1, 1, 0, 0, 1, 0, 1]
+        );
+    }
+}

@@ -1,0 +1,252 @@
+//! Shards to damage, of as many kinds as there are places to damage.
+
+use super::Subject;
+use super::support::{NAME, shared};
+use arrow_array::builder::{
+    ListBuilder, MapBuilder, StringBuilder, StringDictionaryBuilder, StringRunBuilder,
+};
+use arrow_array::types::{Int8Type, Int32Type};
+use arrow_array::{
+    Array, ArrayRef, BinaryArray, BooleanArray, Decimal128Array, DictionaryArray,
+    DurationMillisecondArray, FixedSizeListArray, Float64Array, Int8Array, Int32Array, Int64Array,
+    LargeStringArray, RecordBatch, RecordBatchOptions, StringArray, StringViewArray, StructArray,
+    TimestampMicrosecondArray, UInt16Array, UnionArray,
+};
+use arrow_schema::{DataType, Field, Schema, UnionFields};
+use arrow_shard::format::Wire;
+use arrow_shard::io::MemoryFolder;
+use arrow_shard::write::{Layout, PresenceLayout, Profile, WriterOptions};
+use std::sync::Arc;
+
+fn batch<const N: usize>(columns: [(&str, ArrayRef); N]) -> RecordBatch {
+    RecordBatch::try_from_iter_with_nullable(columns.map(|(name, array)| (name, array, true)))
+        .unwrap()
+}
+
+fn options(profile: Profile) -> WriterOptions {
+    WriterOptions::default()
+        .with_profile(profile)
+        .with_creation_time(Some(638_000_000_000_000_000))
+}
+
+pub(crate) fn balanced() -> Subject {
+    let numbers: Int32Array = (0..40)
+        .map(|i| (i % 5 != 0).then_some(1000 + i * 3))
+        .collect();
+    let names: StringArray = (0..40)
+        .map(|i| (i % 7 != 0).then(|| format!("name {i}")))
+        .collect();
+    let flags: BooleanArray = (0..40)
+        .map(|i| (i % 3 != 0).then_some(i % 2 == 0))
+        .collect();
+    let batch = batch([
+        ("number", Arc::new(numbers) as ArrayRef),
+        ("name", Arc::new(names)),
+        ("flag", Arc::new(flags)),
+    ]);
+    Subject::new(&batch, options(Profile::Balanced))
+}
+
+pub(crate) fn plain() -> Subject {
+    let numbers: Int64Array = (0..20).map(|i| (i % 5 != 0).then_some(i * i)).collect();
+    let names: LargeStringArray = (0..20).map(|i| Some("x".repeat(i))).collect();
+    let mut lists = ListBuilder::new(arrow_array::builder::Int16Builder::new());
+    for i in 0..20 {
+        lists.append_value((0..i % 4).map(Some));
+    }
+    let batch = batch([
+        ("number", Arc::new(numbers) as ArrayRef),
+        ("name", Arc::new(names)),
+        ("list", Arc::new(lists.finish())),
+    ]);
+    Subject::new(&batch, options(Profile::Plain))
+}
+
+pub(crate) fn nested() -> Subject {
+    let mut maps = MapBuilder::new(
+        None,
+        StringBuilder::new(),
+        arrow_array::builder::Int8Builder::new(),
+    );
+    for i in 0..9 {
+        for key in 0..i % 3 {
+            maps.keys().append_value(format!("k{key}"));
+            maps.values().append_option((key == 0).then_some(3));
+        }
+        maps.append(i % 4 != 3).unwrap();
+    }
+    let variants = UnionFields::try_new(
+        [3, 5],
+        [
+            Field::new("a", DataType::Int8, true),
+            Field::new("b", DataType::Utf8, true),
+        ],
+    )
+    .unwrap();
+    let union = UnionArray::try_new(
+        variants,
+        vec![3, 5, 5, 3, 3, 5, 3, 3, 5].into(),
+        Some(vec![0, 0, 1, 1, 2, 2, 3, 4, 3].into()),
+        vec![
+            Arc::new(Int8Array::from_iter((0..5).map(|i| (i > 1).then_some(i)))),
+            Arc::new(StringArray::from(vec!["x", "yy", "zzz", ""])),
+        ],
+    )
+    .unwrap();
+    let item = Arc::new(Field::new("item", DataType::Int16, true));
+    let values: arrow_array::Int16Array = (0..18).map(|i| (i % 4 != 0).then_some(i)).collect();
+    let fixed = FixedSizeListArray::try_new(item, 2, Arc::new(values), None).unwrap();
+    let inner = StructArray::from(vec![
+        (
+            Arc::new(Field::new("fixed", fixed.data_type().clone(), true)),
+            Arc::new(fixed) as ArrayRef,
+        ),
+        (
+            Arc::new(Field::new("union", union.data_type().clone(), true)),
+            Arc::new(union),
+        ),
+    ]);
+    let batch = batch([
+        ("map", Arc::new(maps.finish()) as ArrayRef),
+        ("struct", Arc::new(inner)),
+    ]);
+    Subject::new(&batch, options(Profile::Balanced))
+}
+
+pub(crate) fn dictionaries() -> Subject {
+    let mut words = StringDictionaryBuilder::<Int32Type>::new();
+    let mut runs = StringRunBuilder::<Int32Type>::new();
+    for i in 0..30 {
+        match i % 4 {
+            0 => words.append_null(),
+            n => words.append_value(["", "one", "two", "three"][n]),
+        }
+        runs.append_value(["long", "run"][i / 15]);
+    }
+    let keys: Int8Array = (0..30).map(|i| (i % 9 != 0).then_some(i % 3)).collect();
+    let numbers = Arc::new(Int64Array::from(vec![1 << 40, -7, 12]));
+    let numbers = DictionaryArray::<Int8Type>::try_new(keys, numbers).unwrap();
+    let batch = batch([
+        ("words", Arc::new(words.finish()) as ArrayRef),
+        ("numbers", Arc::new(numbers)),
+        ("runs", Arc::new(runs.finish())),
+    ]);
+    Subject::new(&batch, options(Profile::Balanced))
+}
+
+pub(crate) fn two_stripes() -> Subject {
+    let views: StringViewArray = (0..50)
+        .map(|i| (i % 8 != 0).then(|| format!("a rather long text number {}", i % 6)))
+        .collect();
+    let numbers: UInt16Array = (0..50).map(|i| (i % 3 != 0).then_some(i % 4)).collect();
+    let batch = batch([
+        ("views", Arc::new(views) as ArrayRef),
+        ("numbers", Arc::new(numbers)),
+    ]);
+    let options = options(Profile::HighCompression)
+        .with_presence(PresenceLayout::Embedded)
+        .with_stripe_rows(30);
+    Subject::new(&batch, options)
+}
+
+pub(crate) fn two_files() -> Subject {
+    let bytes: BinaryArray = (0..25u8)
+        .map(|i| (i % 6 != 0).then(|| vec![i; 5]))
+        .collect();
+    let decimals: Decimal128Array = (0..25)
+        .map(|i| (i % 5 != 0).then_some(i * 1_000_000_007))
+        .collect();
+    let decimals = decimals.with_precision_and_scale(30, 2).unwrap();
+    let batch = batch([
+        ("bytes", Arc::new(bytes) as ArrayRef),
+        ("decimals", Arc::new(decimals)),
+    ]);
+    Subject::new(
+        &batch,
+        options(Profile::Balanced).with_layout(Layout::TwoLevel),
+    )
+}
+
+pub(crate) fn without_rows() -> Subject {
+    let item = Field::new("item", DataType::Utf8, false);
+    let schema = Schema::new(vec![
+        Field::new("a", DataType::Int32, false),
+        Field::new("l", DataType::List(Arc::new(item)), true),
+    ]);
+    Subject::new(
+        &RecordBatch::new_empty(Arc::new(schema)),
+        options(Profile::Balanced),
+    )
+}
+
+pub(crate) fn without_columns() -> Subject {
+    let rows = RecordBatchOptions::new().with_row_count(Some(70));
+    let batch =
+        RecordBatch::try_new_with_options(Arc::new(Schema::empty()), vec![], &rows).unwrap();
+    Subject::new(&batch, options(Profile::Balanced).with_stripe_rows(40))
+}
+
+pub(crate) fn wide() -> Subject {
+    let fields: Vec<Field> = (0..9)
+        .map(|i| Field::new(format!("c{i}"), DataType::Int8, i % 2 == 0))
+        .collect();
+    let columns = (0..9).map(|i| Arc::new(Int8Array::from(vec![i, i, i + i / 4])) as ArrayRef);
+    let batch = RecordBatch::try_new(Arc::new(Schema::new(fields)), columns.collect()).unwrap();
+    Subject::new(&batch, options(Profile::Balanced))
+}
+
+/// Runs, steps, few distinct values, decimals in doubles, repeated texts.
+pub(crate) fn encodings() -> Subject {
+    let runs: Int64Array = (0..400i64).map(|i| i / 80 * 0x1234_5678_9ABC).collect();
+    let steps: Int64Array = (0..400i64)
+        .map(|i| 1_700_000_000_000 + i * 1000 + i % 3)
+        .collect();
+    let few: Int64Array = (0..400i64)
+        .map(|i| [7, 1 << 50, -(1 << 60)][(i * i % 3) as usize])
+        .collect();
+    let doubles: Float64Array = (0..400).map(|i| f64::from(i * 7 % 100) / 100.0).collect();
+    let texts: StringArray = (0..400)
+        .map(|i| Some(["GET /", "POST /x"][i / 3 % 2]))
+        .collect();
+    let batch = batch([
+        ("runs", Arc::new(runs) as ArrayRef),
+        ("steps", Arc::new(steps)),
+        ("few", Arc::new(few)),
+        ("doubles", Arc::new(doubles)),
+        ("texts", Arc::new(texts)),
+    ]);
+    Subject::new(&batch, options(Profile::Balanced))
+}
+
+/// A shard of the reference implementation.
+/// Written for the reference implementation, in its own types.
+pub(crate) fn native_types() -> Subject {
+    let valid = |i: i64| i % 5 != 0;
+    let times: TimestampMicrosecondArray =
+        (0..30).map(|i| valid(i).then_some(i * 1_000_003)).collect();
+    let spans: DurationMillisecondArray = (0..30).map(|i| Some(i * i)).collect();
+    let decimals: Decimal128Array = (0..30i64)
+        .map(|i| valid(i + 1).then_some(i128::from(i - 9)))
+        .collect();
+    let decimals = decimals.with_precision_and_scale(12, 3).unwrap();
+    let texts: StringArray = (0..30)
+        .map(|i| valid(i).then(|| format!("{}", i % 3)))
+        .collect();
+    let batch = batch([
+        ("t", Arc::new(times) as ArrayRef),
+        ("s", Arc::new(spans)),
+        ("d", Arc::new(decimals)),
+        ("x", Arc::new(texts)),
+    ]);
+    Subject::new(
+        &batch,
+        options(Profile::Balanced).with_wire(Wire::Reference),
+    )
+}
+
+pub(crate) fn reference(name: &str) -> Option<Subject> {
+    let path = shared("golden/shards")?.join(format!("{name}.amudai.shard"));
+    let folder = MemoryFolder::new();
+    folder.insert(NAME, std::fs::read(path).unwrap());
+    Some(Subject::of_files(folder))
+}
