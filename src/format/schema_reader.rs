@@ -160,11 +160,11 @@ impl SchemaReader {
             return Ok(found);
         }
         let mut found = Vec::new();
-        for i in 0..self.len {
-            if self
-                .is_named(i, name)
-                .within(|| format!("Schema, field {i}"))?
-            {
+        // The list of fields is found once, not once for every field.
+        let fields = fields(&self.payload)?.tables().take(self.len);
+        for (i, field) in fields.enumerate() {
+            let is_named = field.and_then(|field| self.is_named(&field, name));
+            if is_named.within(|| format!("Schema, field {i}"))? {
                 found.push(i);
             }
         }
@@ -189,15 +189,15 @@ impl SchemaReader {
         let mut found = Vec::new();
         for entry in entries.get(start(bucket)?..start(bucket + 1)?)? {
             let field = usize::try_from(u32::from_le_bytes(*entry)).ok()?;
-            if field < self.len && self.is_named(field, name).ok()? {
+            if field < self.len && self.is_named(&self.field_table(field).ok()?, name).ok()? {
                 found.push(field);
             }
         }
         Some(found)
     }
 
-    fn is_named(&self, i: usize, name: &str) -> Result<bool> {
-        let data_type = required(self.field_table(i)?.table(0)?, "Field.data_type")?;
+    fn is_named(&self, field: &Table<'_>, name: &str) -> Result<bool> {
+        let data_type = required(field.table(0)?, "Field.data_type")?;
         let stored = data_type.byte_vector(2 + self.shift())?;
         Ok(required(stored, "DataType.field_name")? == name.as_bytes())
     }
