@@ -12,7 +12,11 @@ mod support;
 use arrow_array::builder::{Int32Builder, ListBuilder, MapBuilder, StringBuilder, StructBuilder};
 use arrow_array::cast::AsArray;
 use arrow_array::types::UInt64Type;
-use arrow_array::{Array, ArrayRef, RecordBatch, RecordBatchReader};
+use arrow_array::{
+    Array, ArrayRef, FixedSizeBinaryArray, RecordBatch, RecordBatchReader, StringArray,
+    StringViewArray,
+};
+use arrow_buffer::NullBuffer;
 use arrow_schema::{DataType, Field, FieldRef, Schema, SchemaRef};
 use arrow_shard::Shard;
 use arrow_shard::column::TypeMapping;
@@ -469,4 +473,52 @@ fn a_path_leads_through_lists_and_maps_to_the_member_it_names() {
         .unwrap_err();
     assert_eq!(error.kind(), arrow_shard::ErrorKind::UnknownColumn);
     assert_eq!(&read("map"), batch.column(1));
+}
+
+/// What arrays hold at their nulls is nobody's data, and not to be found in a file.
+#[test]
+fn what_stands_at_nulls_is_not_written() {
+    let secret = "what a null position holds";
+    let values: Vec<&str> = (0..3_000)
+        .map(|i| if i % 3 == 1 { secret } else { "shown" })
+        .collect();
+    let nulls = NullBuffer::from_iter((0..3_000).map(|i| i % 3 != 1));
+    let text = StringArray::from(values.clone());
+    let (offsets, bytes, _) = text.into_parts();
+    let views = StringViewArray::from(values.clone());
+    let (view_words, buffers, _) = views.into_parts();
+    let fixed = values.iter().map(|value| format!("{value:26.26}"));
+    let fixed = FixedSizeBinaryArray::try_from_iter(fixed).unwrap();
+    let (width, fixed, _) = fixed.into_parts();
+    let columns: [(&str, ArrayRef); 3] = [
+        (
+            "text",
+            Arc::new(StringArray::new(offsets, bytes, Some(nulls.clone()))),
+        ),
+        (
+            "views",
+            Arc::new(StringViewArray::new(
+                view_words,
+                buffers,
+                Some(nulls.clone()),
+            )),
+        ),
+        (
+            "fixed",
+            Arc::new(FixedSizeBinaryArray::new(width, fixed, Some(nulls))),
+        ),
+    ];
+    let batch = RecordBatch::try_from_iter(columns).unwrap();
+    for profile in [Profile::Plain, Profile::Fast, Profile::Balanced] {
+        let options = WriterOptions::default().with_profile(profile);
+        let bytes = written_bytes(std::slice::from_ref(&batch), options);
+        let found = |text: &str| {
+            bytes
+                .windows(text.len())
+                .any(|part| part == text.as_bytes())
+        };
+        assert!(found("shown") && !found("null position"), "{profile:?}");
+        let shard = Shard::from_bytes(bytes).unwrap();
+        assert_eq!(collect(shard.scan().build().unwrap()).unwrap(), batch);
+    }
 }

@@ -71,12 +71,23 @@ pub struct ChecksumTable {
 impl ChecksumTable {
     /// Adds the checksums of `bytes`.
     pub fn add(&mut self, encoding: u16, buffer: u16, part: Part, bytes: &[u8]) {
+        self.add_chunks(encoding, buffer, part, bytes.chunks(CHUNK_BYTES as usize));
+    }
+
+    /// As [`add`](Self::add), the bytes cut into chunks of [`CHUNK_BYTES`] already.
+    pub fn add_chunks<'a>(
+        &mut self,
+        encoding: u16,
+        buffer: u16,
+        part: Part,
+        chunks: impl Iterator<Item = &'a [u8]>,
+    ) {
         let entry = ChecksumEntry {
             encoding,
             buffer,
             part,
             chunk_bytes: CHUNK_BYTES,
-            checksums: chunks(bytes),
+            checksums: chunks.map(checksum).collect(),
         };
         let at = self.entries.partition_point(|e| e.place() <= entry.place());
         self.entries.insert(at, entry);
@@ -184,10 +195,6 @@ impl ChecksumTable {
             checksums: entry.checksums.clone(),
         }))
     }
-}
-
-fn chunks(bytes: &[u8]) -> Vec<u32> {
-    bytes.chunks(CHUNK_BYTES as usize).map(checksum).collect()
 }
 
 /// The checksums of a sequence of bytes, and which of them have been verified.

@@ -5,6 +5,7 @@ mod block_map;
 mod checksums;
 mod dictionary;
 mod offsets;
+mod pieces;
 mod range_index;
 mod runs;
 mod selection;
@@ -19,6 +20,7 @@ pub use checksums::{
 };
 pub use dictionary::{DictionaryInput, ValueDictionary};
 pub use offsets::{offset_width, read_offsets};
+pub use pieces::{PiecePool, Pieces};
 pub use range_index::{IndexedBlock, RANGE_INDEX_HEADER, RangeIndex, RangeIndexInput};
 pub use runs::{Runs, read_runs};
 pub use selection::Selection;

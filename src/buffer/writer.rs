@@ -2,6 +2,7 @@
 
 use super::BlockMap;
 use super::checksums::{ChecksumTable, Part};
+use super::pieces::Pieces;
 use super::range_index::RANGE_INDEX_HEADER;
 use crate::encoding::envelope;
 use crate::error::{Error, Result};
@@ -54,16 +55,13 @@ impl BlockStreamWriter {
         bytes.resize(bytes.len().next_multiple_of(DATA_ALIGNMENT), 0);
         let map_start = bytes.len();
         self.map.encode(&mut bytes)?;
-        Ok(FinishedBuffer {
-            kind,
+        let count = self.map.len() as u64;
+        let body = FinishedBody::Blocks {
             bytes,
-            body: FinishedBody::Blocks {
-                map_start,
-                count: self.map.len() as u64,
-            },
-            embedded_presence: false,
-            embedded_offsets: false,
-        })
+            map_start,
+            count,
+        };
+        Ok(FinishedBuffer::new(kind, body))
     }
 }
 
@@ -71,7 +69,6 @@ impl BlockStreamWriter {
 #[derive(Debug)]
 pub struct FinishedBuffer {
     kind: BufferKind,
-    bytes: Vec<u8>,
     body: FinishedBody,
     embedded_presence: bool,
     embedded_offsets: bool,
@@ -79,44 +76,39 @@ pub struct FinishedBuffer {
 
 #[derive(Debug)]
 enum FinishedBody {
-    Blocks { map_start: usize, count: u64 },
-    Raw,
-    Dictionary,
-    RangeIndex,
+    Blocks {
+        bytes: Vec<u8>,
+        map_start: usize,
+        count: u64,
+    },
+    Raw(Pieces),
+    Dictionary(Vec<u8>),
+    RangeIndex(Vec<u8>),
 }
 
 impl FinishedBuffer {
-    /// A raw buffer of plain little-endian values.
-    pub fn raw(kind: BufferKind, bytes: Vec<u8>) -> Self {
+    fn new(kind: BufferKind, body: FinishedBody) -> Self {
         Self {
             kind,
-            bytes,
-            body: FinishedBody::Raw,
+            body,
             embedded_presence: false,
             embedded_offsets: false,
         }
+    }
+
+    /// A raw buffer of plain little-endian values.
+    pub fn raw(kind: BufferKind, values: Pieces) -> Self {
+        Self::new(kind, FinishedBody::Raw(values))
     }
 
     /// A value dictionary.
     pub fn dictionary(bytes: Vec<u8>) -> Self {
-        Self {
-            kind: BufferKind::ValueDictionary,
-            bytes,
-            body: FinishedBody::Dictionary,
-            embedded_presence: false,
-            embedded_offsets: false,
-        }
+        Self::new(BufferKind::ValueDictionary, FinishedBody::Dictionary(bytes))
     }
 
     /// A range index.
     pub fn range_index(bytes: Vec<u8>) -> Self {
-        Self {
-            kind: BufferKind::RangeIndex,
-            bytes,
-            body: FinishedBody::RangeIndex,
-            embedded_presence: false,
-            embedded_offsets: false,
-        }
+        Self::new(BufferKind::RangeIndex, FinishedBody::RangeIndex(bytes))
     }
 
     /// Sets what the blocks hold beside their values.
@@ -127,9 +119,27 @@ impl FinishedBuffer {
         self
     }
 
-    /// The bytes to write, without the padding to the next multiple of 64.
-    pub fn bytes(&self) -> &[u8] {
-        &self.bytes
+    /// Number of bytes, without the padding to the next multiple of 64.
+    pub fn size(&self) -> usize {
+        match &self.body {
+            FinishedBody::Raw(pieces) => pieces.len(),
+            FinishedBody::Blocks { bytes, .. }
+            | FinishedBody::Dictionary(bytes)
+            | FinishedBody::RangeIndex(bytes) => bytes.len(),
+        }
+    }
+
+    /// Hands all bytes to `write`, in order.
+    ///
+    /// # Errors
+    /// Those of `write`.
+    pub fn write(&self, mut write: impl FnMut(&[u8]) -> Result<()>) -> Result<()> {
+        match &self.body {
+            FinishedBody::Raw(pieces) => pieces.iter().try_for_each(write),
+            FinishedBody::Blocks { bytes, .. }
+            | FinishedBody::Dictionary(bytes)
+            | FinishedBody::RangeIndex(bytes) => write(bytes),
+        }
     }
 
     /// Describes the buffer as placed at byte `start` of the file with that URL, and adds the
@@ -144,24 +154,30 @@ impl FinishedBuffer {
         ordinal: u16,
         checksums: &mut ChecksumTable,
     ) -> Result<EncodedBuffer> {
-        let range = ByteRange::with_len(start, self.bytes.len() as u64)?;
+        let range = ByteRange::with_len(start, self.size() as u64)?;
         let reference = |range| DataRef {
             url: url.to_owned(),
             range,
         };
         let mut buffer = EncodedBuffer::new(self.kind, reference(range));
-        match self.body {
-            FinishedBody::Blocks { map_start, count } => {
-                let map = range.slice(map_start as u64, range.len())?;
+        match &self.body {
+            FinishedBody::Blocks {
+                bytes,
+                map_start,
+                count,
+            } => {
+                let map = range.slice(*map_start as u64, range.len())?;
                 buffer.block_map = Some(reference(map));
-                buffer.block_count = Some(count);
+                buffer.block_count = Some(*count);
                 buffer.block_checksums = true;
-                checksums.add(0, ordinal, Part::BlockMap, &self.bytes[map_start..]);
+                checksums.add(0, ordinal, Part::BlockMap, &bytes[*map_start..]);
             }
-            FinishedBody::Raw => checksums.add(0, ordinal, Part::Raw, &self.bytes),
-            FinishedBody::Dictionary => {}
-            FinishedBody::RangeIndex => {
-                let header = &self.bytes[..RANGE_INDEX_HEADER.min(self.bytes.len())];
+            FinishedBody::Raw(pieces) => {
+                checksums.add_chunks(0, ordinal, Part::Raw, pieces.iter());
+            }
+            FinishedBody::Dictionary(_) => {}
+            FinishedBody::RangeIndex(bytes) => {
+                let header = &bytes[..RANGE_INDEX_HEADER.min(bytes.len())];
                 checksums.add(0, ordinal, Part::RangeIndexHeader, header);
             }
         }

@@ -1,11 +1,11 @@
-//! Views of byte strings that lie one after the other.
+//! Views of byte strings that lie one after the other, and back.
 
 use super::bytes::{INLINE, Offset, view};
 use arrow_array::types::{
     BinaryType, BinaryViewType, ByteArrayType, ByteViewType, StringViewType, Utf8Type,
 };
 use arrow_array::{Array, GenericByteArray, GenericByteViewArray};
-use arrow_buffer::{ArrowNativeType, ScalarBuffer};
+use arrow_buffer::{ArrowNativeType, BooleanBuffer, Buffer, ScalarBuffer};
 
 /// A type of byte strings, and the one that has views of the same values.
 pub(crate) trait Viewable: ByteArrayType<Offset: Offset> {
@@ -49,6 +49,78 @@ pub(crate) fn views_of<T: Viewable>(array: &GenericByteArray<T>) -> GenericByteV
     }
 }
 
+/// Bytes that a copy of a short value may write behind it.
+const SLACK: usize = 32;
+
+/// Appends the values of views one after the other, those of nulls empty, and the end of each.
+/// Stops when `limit` bytes have been appended or more; gives how many values were, at least one
+/// of any. Views that are not null must lie within the buffers.
+pub(crate) fn append_views(
+    views: &[u128],
+    buffers: &[Buffer],
+    nulls: Option<&BooleanBuffer>,
+    limit: usize,
+    values: &mut Vec<u8>,
+    ends: &mut Vec<u64>,
+) -> usize {
+    match nulls {
+        None => append(views, buffers, |_| true, limit, values, ends),
+        Some(nulls) => append(views, buffers, |i| nulls.value(i), limit, values, ends),
+    }
+}
+
+#[inline(always)]
+fn append(
+    views: &[u128],
+    buffers: &[Buffer],
+    is_valid: impl Fn(usize) -> bool,
+    limit: usize,
+    values: &mut Vec<u8>,
+    ends: &mut Vec<u64>,
+) -> usize {
+    let length = |i: usize| match is_valid(i) {
+        true => low(views[i]),
+        false => 0,
+    };
+    let mut taken = views.len();
+    let mut total: usize = (0..taken).map(length).sum();
+    if total > limit {
+        (taken, total) = (0, 0);
+        while taken < views.len() && (taken == 0 || total < limit) {
+            total += length(taken);
+            taken += 1;
+        }
+    }
+    let mut at = values.len();
+    values.resize(at + total + SLACK, 0);
+    ends.extend(views[..taken].iter().enumerate().map(|(i, &view)| {
+        let len = length(i);
+        // Stores of one size beat calls of memcpy; what they write too much is overwritten.
+        if len <= INLINE {
+            if let Some(place) = values[at..].first_chunk_mut() {
+                *place = (view >> 32).to_le_bytes();
+            }
+        } else {
+            let (data, start) = (&buffers[low(view >> 64)], low(view >> 96));
+            let wide = data.get(start..start + SLACK).filter(|_| len <= SLACK);
+            match wide {
+                Some(wide) => values[at..at + SLACK].copy_from_slice(wide),
+                None => values[at..at + len].copy_from_slice(&data[start..start + len]),
+            }
+        }
+        at += len;
+        at as u64
+    }));
+    values.truncate(at);
+    taken
+}
+
+/// The low 32 bits.
+#[expect(clippy::cast_possible_truncation, reason = "what is asked for")]
+fn low(view: u128) -> usize {
+    (view as u32).as_usize()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -78,5 +150,51 @@ mod tests {
         }
         let short = BinaryArray::from_iter_values([b"short"]);
         assert!(views_of(&short).data_buffers().is_empty());
+    }
+
+    #[test]
+    fn views_are_appended_up_to_the_limit() {
+        let texts = [
+            "",
+            "twelve bytes",
+            "thirteen byte",
+            "ä",
+            "above two and thirty bytes, so copied",
+        ];
+        let texts: Vec<_> = texts
+            .iter()
+            .map(Some)
+            .chain([None])
+            .cycle()
+            .take(50)
+            .collect();
+        let array: StringArray = texts.iter().collect();
+        let views = views_of(&array.slice(1, 49));
+        for limit in [0, 1, 100, usize::MAX] {
+            let (mut values, mut ends) = (b"before".to_vec(), vec![6]);
+            let (mut at, mut runs) = (0, 0);
+            while at < views.len() {
+                let nulls = views.nulls().unwrap().slice(at, views.len() - at);
+                let start = values.len();
+                let taken = append_views(
+                    &views.views()[at..],
+                    views.data_buffers(),
+                    Some(nulls.inner()),
+                    limit,
+                    &mut values,
+                    &mut ends,
+                );
+                let all = at + taken == views.len();
+                assert!(all || values.len() - start >= limit);
+                assert!(taken == 1 || ends[ends.len() - 2] - (start as u64) < limit as u64);
+                (at, runs) = (at + taken, runs + 1);
+            }
+            assert_eq!(runs == 1, limit == usize::MAX);
+            assert_eq!(ends.len(), 50);
+            for (i, text) in texts[1..].iter().enumerate() {
+                let value = &values[ends[i].as_usize()..ends[i + 1].as_usize()];
+                assert_eq!(value, text.copied().unwrap_or_default().as_bytes());
+            }
+        }
     }
 }

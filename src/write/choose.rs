@@ -5,8 +5,8 @@
 //! left to the encoders, which fall back on their own.
 
 use super::nesting::{takes_bytes, takes_numbers};
-use super::number::Settings;
 use super::options::Profile;
+use super::settings::Settings;
 use crate::encoding::bytes;
 use crate::encoding::number::{Plan, Stats};
 use crate::encoding::{Estimate, NumberKind, Word, number};
@@ -91,6 +91,18 @@ pub(super) struct Weighed<P> {
     pub(super) cost: f64,
 }
 
+impl<P> Weighed<P> {
+    /// Values that are stored as they are, of that size.
+    pub(super) fn plain(plan: P, bytes: f64) -> Self {
+        Self {
+            plan,
+            bytes,
+            nanoseconds: 0.0,
+            cost: bytes,
+        }
+    }
+}
+
 /// Weighs plans by estimates for numbers of values.
 #[derive(Clone, Copy)]
 struct Scales {
@@ -106,6 +118,16 @@ impl Scales {
             price: price_of_a_nanosecond(profile),
             most,
         }
+    }
+
+    /// What a value costs, of numbers of them that take at least so many bytes and nanoseconds each.
+    fn floor(self, floors: impl Iterator<Item = (usize, (f64, f64))>) -> f64 {
+        let (mut cost, mut values) = (0.0, 0.0);
+        for (n, (bytes, nanoseconds)) in floors {
+            cost += (bytes + self.price * nanoseconds) * n as f64;
+            values += n as f64;
+        }
+        cost / f64::max(values, 1.0)
     }
 
     /// `None` if the plan does not suit one of the blocks.
@@ -169,31 +191,30 @@ pub(super) fn weigh_numbers<W: Word>(
 ) -> Vec<Weighed<Plan>> {
     let profile = settings.profile;
     if profile == Profile::Plain {
-        return vec![Weighed {
-            plan: Plan::Plain,
-            bytes: W::BYTES as f64,
-            nanoseconds: 0.0,
-            cost: W::BYTES as f64,
-        }];
+        return vec![Weighed::plain(Plan::Plain, W::BYTES as f64)];
     }
     let blocks: Vec<Stats<W>> = sampled(values)
         .map(|block| Stats::collect(block, kind))
         .collect();
     let scales = Scales::new(profile, most_for_number(profile, W::BYTES as f64));
     let takes = |plan: &Plan| takes_numbers(plan, &settings.capabilities);
-    let mut weighed: Vec<Weighed<Plan>> = number_candidates(W::BYTES, kind, profile)
+    let mut weighed: Vec<Weighed<Plan>> = Vec::new();
+    let candidates = number_candidates(W::BYTES, kind, profile)
         .into_iter()
-        .filter(takes)
-        .filter_map(|plan| {
-            let estimates = blocks.iter().map(|stats| (stats.n, plan.estimate(stats)));
-            let estimates: Vec<_> = estimates.collect();
-            scales.weigh(plan, estimates.into_iter())
-        })
-        .collect();
+        .filter(takes);
     let least = |weighed: &[Weighed<Plan>]| {
         let costs = weighed.iter().map(|w| w.cost);
         costs.fold(f64::INFINITY, f64::min)
     };
+    for plan in candidates {
+        let floors = blocks.iter().map(|stats| (stats.n, plan.floor(stats)));
+        if least(&weighed) < scales.floor(floors) {
+            continue;
+        }
+        let estimates = blocks.iter().map(|stats| (stats.n, plan.estimate(stats)));
+        let estimates: Vec<_> = estimates.collect();
+        weighed.extend(scales.weigh(plan, estimates.into_iter()));
+    }
     let middle = values.len().saturating_sub(TRIED_VALUES) / 2;
     let tried = &values[middle..values.len().min(middle + TRIED_VALUES)];
     let mut out = Vec::new();
@@ -316,12 +337,7 @@ pub(super) fn weigh_bytes(
     let offsets = || Some(offsets_plan(settings));
     let average = input.average_length();
     if profile == Profile::Plain {
-        return Ok(vec![Weighed {
-            plan: bytes::Plan::Plain,
-            bytes: average,
-            nanoseconds: 0.0,
-            cost: average,
-        }]);
+        return Ok(vec![Weighed::plain(bytes::Plan::Plain, average)]);
     }
     let takes =
         |plan: &bytes::Plan| takes_bytes(plan, input.fixed.is_some(), &settings.capabilities);
@@ -409,7 +425,7 @@ mod tests {
             block_values: 8192,
             dictionaries: true,
             statistics: true,
-            filter: super::super::number::FilterChoice::Automatic,
+            filter: super::super::settings::FilterChoice::Automatic,
             filter_fpp: 0.01,
             wide_integers: false,
             capabilities: crate::format::Wire::Spec.capabilities(),

@@ -1,13 +1,15 @@
 //! Spec: Chapter 6, "Value Dictionary": codes of a stripe field, and the dictionary they refer to.
 
 use super::interner::Interner;
-use super::number::{NumberEncoder, Settings};
+use super::number::NumberEncoder;
+use super::settings::Settings;
 use crate::buffer::{DictionaryInput, FinishedBuffer};
 use crate::encoding::NumberKind;
 use crate::error::{Error, Result};
 use crate::format::{BasicType, BufferKind};
 use arrow_buffer::{ArrowNativeType, BooleanBuffer, NullBuffer};
 use std::cmp::Reverse;
+use std::sync::Arc;
 
 /// Stands for a position that is null.
 pub(super) const NULL: u32 = u32::MAX;
@@ -123,7 +125,7 @@ impl Codes {
             embedded_presence: false,
             ..settings
         };
-        let mut encoder = NumberEncoder::new(NumberKind::Unsigned, settings);
+        let mut encoder = NumberEncoder::new(NumberKind::Unsigned, settings, &Arc::default());
         if null_entry {
             for code in codes.iter_mut().filter(|code| **code == NULL) {
                 *code = count;

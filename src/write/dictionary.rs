@@ -1,7 +1,7 @@
 //! Dictionary arrays on their way into codes and a value dictionary.
 
 use super::codes::{Codes, Entries, EntryType, NULL};
-use super::number::Settings;
+use super::settings::Settings;
 use crate::buffer::FinishedBuffer;
 use crate::column::{Chunk, Values};
 use crate::error::{Error, Result};

@@ -1,9 +1,11 @@
 //! One stripe field: from chunks to encoded buffers and a descriptor.
 
+use super::bits::finish_bits;
 use super::dictionary::{DictionaryEncoder, expand};
 use super::explain::Candidate;
-use super::number::{NumberEncoder, finish_bits};
+use super::number::NumberEncoder;
 use super::plan::FieldPlan;
+use super::raw::RawOffsets;
 use super::strings::{BytesEncoder, offsets_encoder};
 use crate::buffer::{FinishedBuffer, Physical, words};
 use crate::column::{Chunk, Values};
@@ -61,13 +63,13 @@ pub(super) struct NumberField<W> {
 
 #[derive(Debug)]
 pub(super) enum ListEncoder {
-    Raw(Vec<u64>),
+    Raw(RawOffsets),
     Blocks(Box<NumberEncoder<u64>>, u64),
 }
 
 impl<W: Word> NumberField<W> {
     fn new(plan: &FieldPlan) -> Self {
-        let encoder = NumberEncoder::new(plan.domain.kind(), plan.settings);
+        let encoder = NumberEncoder::new(plan.domain.kind(), plan.settings, &plan.pool);
         Self {
             encoder: encoder
                 .with_trial(plan.tried_entry())
@@ -194,7 +196,7 @@ impl FieldEncoder {
             ValueEncoder::Number8(f) => f.encoder.memory_size(),
             ValueEncoder::Bytes(f) => f.memory_size(),
             ValueEncoder::Dictionary(f) => f.memory_size(),
-            ValueEncoder::Lists(ListEncoder::Raw(offsets), _) => offsets.capacity() * 8,
+            ValueEncoder::Lists(ListEncoder::Raw(offsets), _) => offsets.memory_size(),
             ValueEncoder::Lists(ListEncoder::Blocks(f, _), _) => f.memory_size(),
             ValueEncoder::Union(kinds, slots, _) => {
                 kinds.memory_size() + slots.as_ref().map_or(0, NumberEncoder::memory_size)
@@ -348,8 +350,7 @@ impl ListEncoder {
         let ends = offsets.get(1..).unwrap_or_default();
         match self {
             Self::Raw(all) => {
-                let base = all.last().copied().unwrap_or(0);
-                all.extend(ends.iter().map(|end| base + end));
+                all.extend(ends.len(), |i| ends[i]);
                 Ok(())
             }
             Self::Blocks(encoder, base) => {
@@ -388,23 +389,20 @@ impl ValueEncoder {
             Physical::Number(2) => Self::Number2(NumberField::new(plan)),
             Physical::Number(4) => Self::Number4(NumberField::new(plan)),
             Physical::Number(_) => Self::Number8(NumberField::new(plan)),
-            Physical::Fixed(_) | Physical::Bytes => {
-                let encoder = BytesEncoder::new(plan.settings, plan.physical.width())
-                    .with_stats(plan.decimal_stats(), plan.distinct());
-                Self::Bytes(encoder.with_trial(plan.tried_entry()))
-            }
+            Physical::Fixed(_) | Physical::Bytes => Self::Bytes(BytesEncoder::new(plan)),
             Physical::Lists if plan.settings.is_raw() => {
-                Self::Lists(ListEncoder::Raw(vec![0]), Lengths::default())
+                let offsets = RawOffsets::new(plan.wide_offsets, plan.pool.clone());
+                Self::Lists(ListEncoder::Raw(offsets), Lengths::default())
             }
             Physical::Lists => {
-                let mut encoder = offsets_encoder(plan.settings);
+                let mut encoder = offsets_encoder(plan);
                 encoder.push(&[0], None)?;
                 let encoder = ListEncoder::Blocks(Box::new(encoder), 0);
                 Self::Lists(encoder, Lengths::default())
             }
             Physical::Union => Self::Union(
-                NumberEncoder::new(NumberKind::Unsigned, plan.settings),
-                is_dense.then(|| offsets_encoder(plan.settings)),
+                NumberEncoder::new(NumberKind::Unsigned, plan.settings, &plan.pool),
+                is_dense.then(|| offsets_encoder(plan)),
                 Vec::new(),
             ),
         })

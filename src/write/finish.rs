@@ -1,13 +1,14 @@
 //! What a stripe field comes to: its buffers, and what its descriptor says of the values.
 
+use super::bits::finish_bits;
 use super::choose;
 use super::codes::Entries;
 use super::dictionary::DictionaryEncoder;
 use super::field::{ListEncoder, NumberField, ValueEncoder};
-use super::number::{FilterChoice, FinishedLeaf, finish_bits};
 use super::options::Profile;
 use super::plan::FieldPlan;
-use super::strings::{FinishedBytes, raw_offsets};
+use super::settings::FilterChoice;
+use super::strings::FinishedBytes;
 use crate::buffer::{FinishedBuffer, Physical, RangeIndexInput};
 use crate::encoding::{NumberKind, Word};
 use crate::error::Result;
@@ -41,6 +42,47 @@ pub(super) struct FinishedValues {
     distinct_count: Option<u64>,
     distinct: Option<DistinctStats>,
     index: Option<IndexedRanges>,
+}
+
+/// The buffers of the values of a leaf.
+#[derive(Debug)]
+pub(super) struct FinishedLeaf {
+    pub(super) buffers: Vec<FinishedBuffer>,
+    /// The entries, if there is a dictionary.
+    pub(super) entries: Option<Entries>,
+    pub(super) distinct: Option<DistinctStats>,
+    /// Number of distinct values, if it is known.
+    pub(super) distinct_count: Option<u64>,
+}
+
+impl FinishedLeaf {
+    /// Values that have no dictionary.
+    pub(super) fn plain(buffers: Vec<FinishedBuffer>) -> Self {
+        Self {
+            buffers,
+            entries: None,
+            distinct: None,
+            distinct_count: None,
+        }
+    }
+
+    /// Values that have a dictionary.
+    pub(super) fn with_entries(buffers: Vec<FinishedBuffer>, entries: Entries) -> Self {
+        Self {
+            distinct_count: entries.distinct(),
+            entries: Some(entries),
+            ..Self::plain(buffers)
+        }
+    }
+
+    /// Gives what is known of the distinct values, entries of the dictionary added.
+    pub(super) fn with_distinct(mut self, mut distinct: Option<DistinctStats>) -> Self {
+        if let (Some(entries), Some(distinct)) = (&self.entries, &mut distinct) {
+            entries.used().for_each(|(entry, _)| distinct.add(entry));
+        }
+        self.distinct = distinct;
+        self
+    }
 }
 
 impl FinishedValues {
@@ -117,7 +159,7 @@ impl FinishedValues {
         descriptor: &FieldDescriptor,
         buffers: &[FinishedBuffer],
     ) -> Option<SplitBlockBloomFilter> {
-        let stored: u64 = buffers.iter().map(|b| b.bytes().len() as u64).sum();
+        let stored: u64 = buffers.iter().map(|b| b.size() as u64).sum();
         let spec = plan.settings.capabilities.spec_statistics;
         // A constant answers for itself, though the reference has filters of constants too.
         if spec && descriptor.constant_value.is_some() {
@@ -192,12 +234,12 @@ impl ValueEncoder {
                 };
                 FinishedValues {
                     raw_data_size: Some(raw),
-                    ..finish_bytes(field.finish(plan.wide_offsets)?, plan)
+                    ..finish_bytes(field.finish()?, plan)
                 }
             }
             Self::Dictionary(field) => finish_dictionary(field, plan)?,
             Self::Lists(ListEncoder::Raw(offsets), lengths) => FinishedValues {
-                buffers: vec![raw_offsets(&offsets, plan.wide_offsets)],
+                buffers: vec![offsets.finish()],
                 type_stats: Some(TypeStats::List(lengths.finish())),
                 ..FinishedValues::default()
             },
@@ -302,7 +344,7 @@ fn finish_dictionary(field: DictionaryEncoder, plan: &FieldPlan) -> Result<Finis
         Physical::Number(4) => of_entries::<u32>(leaf, plan),
         Physical::Number(_) => of_entries::<u64>(leaf, plan),
         _ => {
-            let mut stats = ByteStats::new(plan.settings.statistics);
+            let mut stats = plan.byte_stats();
             let mut decimals = plan.decimal_stats();
             for (entry, times) in leaf.entries.iter().flat_map(Entries::used) {
                 stats.update_repeated(entry, times);

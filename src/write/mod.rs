@@ -1,5 +1,6 @@
 //! Writing shards.
 
+mod bits;
 mod choose;
 mod codes;
 mod dictionary;
@@ -13,7 +14,9 @@ mod number;
 mod options;
 mod output;
 mod plan;
+mod raw;
 mod schema;
+mod settings;
 mod shard;
 mod strings;
 mod stripe;

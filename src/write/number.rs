@@ -1,87 +1,131 @@
 //! Numbers on their way into blocks or a raw buffer.
 
-use super::choose;
-use super::codes::{Entries, EntryType, NULL};
+use super::bits::StagedPresence;
+use super::choose::{self, Weighed};
+use super::codes::{EntryType, NULL};
 use super::explain::Candidate;
-use super::options::Profile;
+use super::finish::FinishedLeaf;
+use super::raw::RawNumbers;
+use super::settings::{Settings, WINDOW};
 use super::trial::{NumberWindow, Trial};
-use crate::buffer::{BlockStreamWriter, FinishedBuffer};
+use crate::buffer::{BlockStreamWriter, FinishedBuffer, PiecePool};
 use crate::encoding::{NumberKind, Word};
 use crate::encoding::{number, presence};
 use crate::error::Result;
-use crate::format::{BufferKind, Capabilities};
+use crate::format::BufferKind;
 use crate::stats::DistinctStats;
-use arrow_buffer::{BooleanBuffer, BooleanBufferBuilder, NullBuffer};
-
-/// Positions after which blocks end, and encodings are chosen anew. Scans that are split by
-/// record range, and parallel tasks, meet at these borders.
-pub(super) const WINDOW: usize = 65_536;
-
-/// How the buffers of a column are written.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Settings {
-    pub(super) profile: Profile,
-    /// Whether presence goes into the blocks of the values.
-    pub(super) embedded_presence: bool,
-    pub(super) block_values: usize,
-    /// Whether values that come without a dictionary get one where that pays.
-    pub(super) dictionaries: bool,
-    /// Whether statistics are collected.
-    pub(super) statistics: bool,
-    pub(super) filter: FilterChoice,
-    /// Probability of a false positive of filters.
-    pub(super) filter_fpp: f64,
-    /// Whether values of 16 bytes are integers in two's complement.
-    pub(super) wide_integers: bool,
-    pub(super) capabilities: Capabilities,
-}
-
-/// Whether a column gets membership filters.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum FilterChoice {
-    Never,
-    /// Where it should pay.
-    Automatic,
-    Always,
-}
-
-impl Settings {
-    /// Whether buffers are raw.
-    pub(super) fn is_raw(&self) -> bool {
-        self.profile == Profile::Plain && self.capabilities.raw_buffers
-    }
-}
-
-/// Presence that is to go into the blocks of the staged values.
-#[derive(Debug, Default)]
-pub(super) struct StagedPresence(Option<BooleanBufferBuilder>);
-
-impl StagedPresence {
-    /// Appends the presence of `len` values to those of `staged` earlier ones.
-    pub(super) fn append(&mut self, staged: usize, len: usize, nulls: Option<&BooleanBuffer>) {
-        if nulls.is_none() && self.0.is_none() {
-            return;
-        }
-        let bits = self.0.get_or_insert_with(|| {
-            let mut bits = BooleanBufferBuilder::new(WINDOW);
-            bits.append_n(staged, true);
-            bits
-        });
-        match nulls {
-            Some(nulls) => bits.append_buffer(nulls),
-            None => bits.append_n(len, true),
-        }
-    }
-
-    /// Takes the presence of all staged values.
-    pub(super) fn take(&mut self) -> Option<BooleanBuffer> {
-        self.0.take().map(|mut bits| bits.finish())
-    }
-}
+use arrow_buffer::{BooleanBuffer, NullBuffer};
+use std::sync::Arc;
 
 /// Encodes the numbers of one stripe field.
 #[derive(Debug)]
-pub(super) struct NumberEncoder<W> {
+pub(super) enum NumberEncoder<W> {
+    /// As they are.
+    Raw(Box<RawNumbers<W>>),
+    /// In encoded blocks.
+    Blocks(Box<BlockNumbers<W>>),
+}
+
+impl<W: Word> NumberEncoder<W> {
+    pub(super) fn new(kind: NumberKind, settings: Settings, pool: &Arc<PiecePool>) -> Self {
+        match settings.is_raw() {
+            true => Self::Raw(Box::new(RawNumbers::new(pool.clone()))),
+            false => Self::Blocks(Box::new(BlockNumbers::new(kind, settings))),
+        }
+    }
+
+    /// Takes note of the distinct values.
+    pub(super) fn with_distinct(mut self, distinct: Option<DistinctStats>) -> Self {
+        match &mut self {
+            Self::Raw(encoder) => encoder.distinct = distinct,
+            Self::Blocks(encoder) => encoder.distinct = distinct,
+        }
+        self
+    }
+
+    /// Stores the values with a dictionary if that pays; raw values never have one.
+    pub(super) fn with_trial(mut self, entry: Option<EntryType>) -> Self {
+        if let Self::Blocks(encoder) = &mut self {
+            encoder.trial = entry.map(Trial::new);
+        }
+        self
+    }
+
+    /// Appends values. Null positions take the value before them, which encodes best and shows
+    /// nothing of what the array held there.
+    pub(super) fn push(&mut self, values: &[W], nulls: Option<&NullBuffer>) -> Result<()> {
+        match self {
+            Self::Raw(encoder) => {
+                encoder.push(values, nulls);
+                Ok(())
+            }
+            Self::Blocks(encoder) => encoder.push(values, nulls),
+        }
+    }
+
+    /// How the staged values might be encoded.
+    pub(super) fn into_candidates(self) -> Result<Vec<Candidate>> {
+        match self {
+            Self::Raw(_) => {
+                let plain = Weighed::plain(number::Plan::Plain, W::BYTES as f64);
+                Ok(vec![plain.into()])
+            }
+            Self::Blocks(encoder) => encoder.into_candidates(),
+        }
+    }
+
+    /// Bytes held in memory.
+    pub(super) fn memory_size(&self) -> usize {
+        match self {
+            Self::Raw(encoder) => encoder.memory_size(),
+            Self::Blocks(encoder) => encoder.memory_size(),
+        }
+    }
+
+    /// The finished buffer of values that have no dictionary.
+    pub(super) fn finish(self, buffer: BufferKind) -> Result<FinishedBuffer> {
+        match self {
+            Self::Raw(encoder) => Ok(encoder.finish(buffer)),
+            Self::Blocks(encoder) => encoder.finish(buffer),
+        }
+    }
+
+    /// The finished values, with a dictionary if that pays.
+    pub(super) fn finish_values(self) -> Result<FinishedLeaf> {
+        match self {
+            Self::Raw(encoder) => Ok(encoder.finish_values()),
+            Self::Blocks(encoder) => encoder.finish_values(),
+        }
+    }
+}
+
+/// Appends values. Null positions take the value before them: the last one of `to`, else `before`,
+/// else the first of `values`; zero if there is none either.
+pub(super) fn extend_filled<W: Word>(
+    to: &mut Vec<W>,
+    before: Option<W>,
+    values: &[W],
+    nulls: &BooleanBuffer,
+) {
+    let fill = |to: &[W], next: Option<usize>| {
+        let last = to.last().copied().or(before);
+        last.or_else(|| next.map(|next| values[next]))
+            .unwrap_or(W::ZERO)
+    };
+    let mut done = 0;
+    for (start, end) in nulls.set_slices() {
+        let blank = fill(to, Some(start));
+        to.extend(std::iter::repeat_n(blank, start - done));
+        to.extend_from_slice(&values[start..end]);
+        done = end;
+    }
+    let blank = fill(to, None);
+    to.extend(std::iter::repeat_n(blank, values.len() - done));
+}
+
+/// Encodes the numbers of one stripe field in blocks.
+#[derive(Debug)]
+pub(super) struct BlockNumbers<W> {
     kind: NumberKind,
     settings: Settings,
     /// The values of the current window; of the whole stripe if the buffer is raw.
@@ -90,7 +134,8 @@ pub(super) struct NumberEncoder<W> {
     /// The windows before, as long as a value dictionary pays.
     trial: Option<Trial>,
     blocks: BlockStreamWriter,
-    last: W,
+    /// The last value, or what stands at a null for it.
+    last: Option<W>,
     distinct: Option<DistinctStats>,
     /// Whether a value has come that is not null.
     seen: bool,
@@ -98,8 +143,8 @@ pub(super) struct NumberEncoder<W> {
     blank: usize,
 }
 
-impl<W: Word> NumberEncoder<W> {
-    pub(super) fn new(kind: NumberKind, settings: Settings) -> Self {
+impl<W: Word> BlockNumbers<W> {
+    fn new(kind: NumberKind, settings: Settings) -> Self {
         Self {
             kind,
             settings,
@@ -107,35 +152,17 @@ impl<W: Word> NumberEncoder<W> {
             presence: StagedPresence::default(),
             trial: None,
             blocks: BlockStreamWriter::default(),
-            last: W::ZERO,
+            last: None,
             distinct: None,
             seen: false,
             blank: 0,
         }
     }
 
-    /// Takes note of the distinct values.
-    pub(super) fn with_distinct(mut self, distinct: Option<DistinctStats>) -> Self {
-        self.distinct = distinct;
-        self
-    }
-
-    /// Stores the values with a dictionary if that pays.
-    pub(super) fn with_trial(mut self, entry: Option<EntryType>) -> Self {
-        self.trial = entry.map(Trial::new);
-        self
-    }
-
-    /// Appends values. Null positions take the value before them, which encodes best and shows
-    /// nothing of what the array held there.
-    pub(super) fn push(&mut self, values: &[W], nulls: Option<&NullBuffer>) -> Result<()> {
+    fn push(&mut self, values: &[W], nulls: Option<&NullBuffer>) -> Result<()> {
         let mut at = 0;
         while at < values.len() {
-            let room = if self.settings.is_raw() {
-                values.len() - at
-            } else {
-                (WINDOW - self.staged.len()).min(values.len() - at)
-            };
+            let room = (WINDOW - self.staged.len()).min(values.len() - at);
             let part = &values[at..at + room];
             let nulls = nulls.map(|n| n.inner().slice(at, room));
             if self.settings.embedded_presence {
@@ -147,34 +174,20 @@ impl<W: Word> NumberEncoder<W> {
                     self.see_first(self.staged.len());
                     self.staged.extend_from_slice(part);
                 }
-                Some(nulls) => self.extend_filled(part, nulls),
+                Some(nulls) => {
+                    if let Some(first) = nulls.set_indices().next() {
+                        self.see_first(self.staged.len() + first);
+                    }
+                    extend_filled(&mut self.staged, self.last, part, nulls);
+                }
             }
-            self.last = self.staged.last().copied().unwrap_or(self.last);
+            self.last = self.staged.last().copied();
             at += room;
-            if !self.settings.is_raw() && self.staged.len() == WINDOW {
+            if self.staged.len() == WINDOW {
                 self.flush()?;
             }
         }
         Ok(())
-    }
-
-    fn extend_filled(&mut self, values: &[W], nulls: &BooleanBuffer) {
-        let mut done = 0;
-        for (start, end) in nulls.set_slices() {
-            let is_first = done == 0 && self.staged.is_empty() && self.blocks.size() == 0;
-            let fill = if is_first && self.trial.as_ref().is_none_or(Trial::is_empty) {
-                values[start]
-            } else {
-                self.staged.last().copied().unwrap_or(self.last)
-            };
-            self.see_first(self.staged.len() + start - done);
-            self.staged.extend(std::iter::repeat_n(fill, start - done));
-            self.staged.extend_from_slice(&values[start..end]);
-            done = end;
-        }
-        let fill = self.staged.last().copied().unwrap_or(self.last);
-        self.staged
-            .extend(std::iter::repeat_n(fill, values.len() - done));
     }
 
     /// Notes that a value has come, `at` staged positions after the first.
@@ -203,16 +216,23 @@ impl<W: Word> NumberEncoder<W> {
 
     fn flush(&mut self) -> Result<()> {
         let present = self.presence.take();
-        let choice = choose::numbers(&self.staged, self.kind, &self.settings);
-        let leading = self.leading();
+        let settings = &self.settings;
+        let window = NumberWindow {
+            values: &self.staged,
+            present: present.as_ref(),
+            leading: self.leading(),
+        };
+        if let Some(trial) = &mut self.trial
+            && let Some(per_value) = trial.known_alternative(settings)
+            && trial.add_numbers(window, per_value, settings)?
+        {
+            self.clear_window();
+            return Ok(());
+        }
+        let choice = choose::numbers(&self.staged, self.kind, settings);
         if let Some(trial) = &mut self.trial {
-            let window = NumberWindow {
-                values: &self.staged,
-                present: present.as_ref(),
-                leading,
-            };
-            let cost = choice.cost * self.staged.len() as f64;
-            if trial.add_numbers(window, cost, &self.settings)? {
+            trial.note_alternative(choice.cost);
+            if trial.add_numbers(window, choice.cost, settings)? {
                 self.clear_window();
                 return Ok(());
             }
@@ -276,13 +296,12 @@ impl<W: Word> NumberEncoder<W> {
 
     /// Forgets the staged values, which are stored.
     fn clear_window(&mut self) {
-        self.last = self.staged.last().copied().unwrap_or(self.last);
         self.staged.clear();
         self.blank = 0;
     }
 
     /// How the staged values might be encoded.
-    pub(super) fn into_candidates(mut self) -> Result<Vec<Candidate>> {
+    fn into_candidates(mut self) -> Result<Vec<Candidate>> {
         let present = self.presence.take();
         let weighed = choose::weigh_numbers(&self.staged, self.kind, &self.settings);
         let mut candidates: Vec<Candidate> = weighed.into_iter().map(Candidate::from).collect();
@@ -301,7 +320,7 @@ impl<W: Word> NumberEncoder<W> {
     }
 
     /// Bytes held in memory.
-    pub(super) fn memory_size(&self) -> usize {
+    fn memory_size(&self) -> usize {
         let trial = self.trial.as_ref().map_or(0, Trial::memory_size);
         let distinct = self.distinct.as_ref().map_or(0, DistinctStats::memory_size);
         self.staged.capacity() * W::BYTES + self.blocks.size() + trial + distinct
@@ -309,10 +328,6 @@ impl<W: Word> NumberEncoder<W> {
 
     /// Encodes what is still staged, without a dictionary.
     fn complete(&mut self) -> Result<()> {
-        if self.settings.is_raw() {
-            self.note_distinct();
-            return Ok(());
-        }
         self.give_up()?;
         match self.staged.is_empty() {
             true => Ok(()),
@@ -321,21 +336,18 @@ impl<W: Word> NumberEncoder<W> {
     }
 
     /// The finished buffer of values that have no dictionary.
-    pub(super) fn finish(mut self, buffer: BufferKind) -> Result<FinishedBuffer> {
+    fn finish(mut self, buffer: BufferKind) -> Result<FinishedBuffer> {
         self.complete()?;
         self.into_buffer(buffer)
     }
 
     fn into_buffer(self, buffer: BufferKind) -> Result<FinishedBuffer> {
-        if self.settings.is_raw() {
-            return Ok(FinishedBuffer::raw(buffer, to_le_bytes(&self.staged)));
-        }
         let embedded = self.settings.embedded_presence;
         Ok(self.blocks.finish(buffer)?.with_embedded(embedded, false))
     }
 
     /// The finished values, with a dictionary if that pays.
-    pub(super) fn finish_values(mut self) -> Result<FinishedLeaf> {
+    fn finish_values(mut self) -> Result<FinishedLeaf> {
         if self.trial.is_some() && !self.staged.is_empty() {
             self.flush()?;
         }
@@ -357,80 +369,4 @@ impl<W: Word> NumberEncoder<W> {
             }
         }
     }
-}
-
-/// The buffers of the values of a leaf.
-#[derive(Debug)]
-pub(super) struct FinishedLeaf {
-    pub(super) buffers: Vec<FinishedBuffer>,
-    /// The entries, if there is a dictionary.
-    pub(super) entries: Option<Entries>,
-    pub(super) distinct: Option<DistinctStats>,
-    /// Number of distinct values, if it is known.
-    pub(super) distinct_count: Option<u64>,
-}
-
-impl FinishedLeaf {
-    /// Values that have no dictionary.
-    pub(super) fn plain(buffers: Vec<FinishedBuffer>) -> Self {
-        Self {
-            buffers,
-            entries: None,
-            distinct: None,
-            distinct_count: None,
-        }
-    }
-
-    /// Values that have a dictionary.
-    pub(super) fn with_entries(buffers: Vec<FinishedBuffer>, entries: Entries) -> Self {
-        Self {
-            distinct_count: entries.distinct(),
-            entries: Some(entries),
-            ..Self::plain(buffers)
-        }
-    }
-
-    /// Gives what is known of the distinct values, entries of the dictionary added.
-    pub(super) fn with_distinct(mut self, mut distinct: Option<DistinctStats>) -> Self {
-        if let (Some(entries), Some(distinct)) = (&self.entries, &mut distinct) {
-            entries.used().for_each(|(entry, _)| distinct.add(entry));
-        }
-        self.distinct = distinct;
-        self
-    }
-}
-
-/// The bytes of words, as they stand in a raw buffer.
-pub(super) fn to_le_bytes<W: Word>(words: &[W]) -> Vec<u8> {
-    let mut bytes = vec![0; words.len() * W::BYTES];
-    for (to, word) in W::chunks_mut(&mut bytes).iter_mut().zip(words) {
-        *to = word.to_le();
-    }
-    bytes
-}
-
-/// Encodes a bitmap: the values of a Boolean field, or presence.
-pub(super) fn finish_bits(
-    bits: &BooleanBuffer,
-    settings: Settings,
-    buffer: BufferKind,
-) -> Result<FinishedBuffer> {
-    let mut bytes = bits.sliced().as_slice()[..bits.len().div_ceil(8)].to_vec();
-    let spare = bytes.len() * 8 - bits.len();
-    if let Some(last) = bytes.last_mut() {
-        *last &= 0xff >> spare;
-    }
-    // Blocks of bits count bytes, and have to end at every window of positions.
-    let most = settings.block_values.min(WINDOW / 8);
-    let settings = Settings {
-        embedded_presence: false,
-        block_values: 1 << most.ilog2(),
-        ..settings
-    };
-    if settings.is_raw() {
-        return Ok(FinishedBuffer::raw(buffer, bytes));
-    }
-    let mut encoder = NumberEncoder::<u8>::new(NumberKind::Unsigned, settings);
-    encoder.push(&bytes, None)?;
-    encoder.finish(buffer)
 }

@@ -1,6 +1,6 @@
 //! What a writer may be told.
 
-use super::number::{FilterChoice, Settings};
+use super::settings::{FilterChoice, Settings};
 use crate::column::TypeMapping;
 use crate::error::{Error, Result};
 use crate::format::{NameValuePair, Wire};

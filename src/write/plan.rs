@@ -1,14 +1,16 @@
 //! What the writer knows of a stripe field before its first value.
 
 use super::codes::EntryType;
-use super::number::{FilterChoice, Settings};
 use super::options::Profile;
-use crate::buffer::Physical;
+use super::settings::{FilterChoice, Settings};
+use crate::buffer::{Physical, PiecePool};
 use crate::error::Result;
 use crate::format::{BasicType, DataType, decimal128};
 use crate::stats::{
-    DecimalForm, DecimalStats, DistinctStats, FilterPlan, FilterSizing, NumberDomain, is_hashed,
+    ByteStats, DecimalForm, DecimalStats, DistinctStats, FilterPlan, FilterSizing, NumberDomain,
+    is_hashed,
 };
+use std::sync::Arc;
 
 /// What the writer knows of a schema node.
 #[derive(Debug, Clone)]
@@ -33,6 +35,8 @@ pub(super) struct FieldPlan {
     /// Whether a range index may be kept: not of half-precision numbers, which are stored as
     /// integers.
     pub(super) indexed: bool,
+    /// Memory of raw buffers, shared by all fields of a shard.
+    pub(super) pool: Arc<PiecePool>,
     pub(super) settings: Settings,
 }
 
@@ -95,6 +99,7 @@ impl FieldPlan {
             ordered: false,
             wide_offsets: false,
             indexed: node.label() != "arrow.float16",
+            pool: Arc::default(),
             settings: Settings {
                 // Only blocks have a place for presence, and only those of leaf values.
                 embedded_presence: settings.embedded_presence && is_leaf && !settings.is_raw(),
@@ -134,6 +139,11 @@ impl FieldPlan {
             || (self.physical == Physical::Bits
                 && self.settings.statistics
                 && self.settings.capabilities.spec_statistics)
+    }
+
+    /// Takes note of byte values; those of decimals are none that a reader asks for.
+    pub(super) fn byte_stats(&self) -> ByteStats {
+        ByteStats::new(self.settings.statistics && self.decimals.is_none())
     }
 
     /// Takes note of decimals, if the values are some.

@@ -1,14 +1,15 @@
 //! The schema of the batches: what it becomes in the shard, and whether a batch has it.
 
-use super::number::Settings;
 use super::options::WriterOptions;
 use super::plan::FieldPlan;
+use super::settings::Settings;
 use crate::column::{SchemaOptions, to_shard};
 use crate::error::{Error, ErrorKind, Result, Within};
 use crate::format::{BasicType, Capabilities, DataType, Schema};
 use arrow_array::{Array, RecordBatch};
 use arrow_schema::{DataType as ArrowType, Field, SchemaRef};
 use std::collections::HashSet;
+use std::sync::Arc;
 
 /// The shard's schema: decimals of raw columns keep Arrow's width.
 ///
@@ -116,6 +117,10 @@ pub(super) fn field_plans(
         let settings = options.of_column(field.name());
         add_plans(field, &shard_field.data_type, settings, &mut plans)
             .within(|| format!("column `{}`", field.name()))?;
+    }
+    let pool = Arc::default();
+    for plan in &mut plans {
+        plan.pool = Arc::clone(&pool);
     }
     Ok(plans)
 }

@@ -2,13 +2,13 @@
 
 use super::directory::{StripeRecord, write_directory};
 use super::explain::FieldCandidates;
-use super::number::WINDOW;
 use super::options::{Layout, WriterOptions};
 use super::output::Output;
 use super::plan::FieldPlan;
 use super::schema::{
     check_batch, check_column_names, field_plans, shard_schema, slice_bytes, stored_schema,
 };
+use super::settings::WINDOW;
 use super::stripe::{EncodedStripe, NodeChunk, StripeBuilder, write_stripe};
 use super::workers::Workers;
 use crate::column::{encode_arrow_schema, shred};

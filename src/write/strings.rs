@@ -1,30 +1,140 @@
 //! Strings and binary values on their way into blocks or raw buffers.
 
-use super::choose;
-use super::codes::{Codes, Entries, EntryType, NULL};
+mod staged;
+
+use super::bits::StagedPresence;
+use super::choose::{self, Weighed};
+use super::codes::{Codes, Entries, NULL};
 use super::explain::Candidate;
-use super::interner::Interner;
-use super::number::{FinishedLeaf, NumberEncoder, Settings, StagedPresence, WINDOW, to_le_bytes};
+use super::finish::FinishedLeaf;
+use super::number::NumberEncoder;
+use super::plan::FieldPlan;
+use super::raw::RawBytes;
+use super::settings::{Settings, WINDOW};
 use super::trial::Trial;
-use crate::buffer::{BlockStreamWriter, FinishedBuffer};
+use crate::buffer::BlockStreamWriter;
 use crate::column::ByteValues;
 use crate::encoding::NumberKind;
 use crate::encoding::{bytes, presence};
 use crate::error::{Error, ErrorKind, Result};
 use crate::format::BufferKind;
+use crate::kernels::append_views;
 use crate::stats::{ByteRun, ByteStats, DecimalStats, DistinctStats};
-use arrow_buffer::{ArrowNativeType, BooleanBuffer, NullBuffer};
+use arrow_buffer::{ArrowNativeType, BooleanBuffer, Buffer, NullBuffer};
+use staged::Staged;
 
 /// Bytes of values after which staged values are encoded, full window or not.
 const WINDOW_BYTES: usize = 4 << 20;
-/// Bytes of values that a block takes at most, unless a single value is longer.
-const BLOCK_BYTES: usize = 1 << 20;
 /// Longest value, in bytes.
-const MAX_VALUE_BYTES: usize = u32::MAX as usize;
+pub(super) const MAX_VALUE_BYTES: usize = u32::MAX as usize;
 
 /// Encodes the byte values of one stripe field.
 #[derive(Debug)]
-pub(super) struct BytesEncoder {
+pub(super) enum BytesEncoder {
+    /// As they are.
+    Raw(Box<RawBytes>),
+    /// In encoded blocks.
+    Blocks(Box<BlockBytes>),
+}
+
+impl BytesEncoder {
+    /// An encoder of the values of a field.
+    pub(super) fn new(plan: &FieldPlan) -> Self {
+        match plan.settings.is_raw() {
+            true => Self::Raw(Box::new(RawBytes::new(plan))),
+            false => Self::Blocks(Box::new(BlockBytes::new(plan))),
+        }
+    }
+
+    /// Appends values of one size.
+    pub(super) fn push_fixed(
+        &mut self,
+        data: &[u8],
+        len: usize,
+        nulls: Option<&NullBuffer>,
+    ) -> Result<()> {
+        match self {
+            Self::Raw(encoder) => {
+                encoder.push_fixed(data, len, nulls);
+                Ok(())
+            }
+            Self::Blocks(encoder) => encoder.push_fixed(data, len, nulls),
+        }
+    }
+
+    /// Appends values of any size.
+    ///
+    /// # Errors
+    /// [`ValueOutOfRange`](ErrorKind::ValueOutOfRange) for a value above 4 GiB.
+    pub(super) fn push(
+        &mut self,
+        values: &ByteValues,
+        len: usize,
+        nulls: Option<&NullBuffer>,
+    ) -> Result<()> {
+        match self {
+            Self::Raw(encoder) => encoder.push(values, len, nulls),
+            Self::Blocks(encoder) => encoder.push(values, len, nulls),
+        }
+    }
+
+    /// Bytes of all values so far, null slots of fixed sizes included.
+    pub(super) fn total_bytes(&self) -> u64 {
+        match self {
+            Self::Raw(encoder) => encoder.total_bytes(),
+            Self::Blocks(encoder) => encoder.total_bytes(),
+        }
+    }
+
+    /// How the staged values might be encoded.
+    pub(super) fn into_candidates(self) -> Result<Vec<Candidate>> {
+        match self {
+            Self::Raw(encoder) => {
+                let plain = Weighed::plain(bytes::Plan::Plain, encoder.average_length());
+                Ok(vec![plain.into()])
+            }
+            Self::Blocks(encoder) => encoder.into_candidates(),
+        }
+    }
+
+    /// Bytes held in memory.
+    pub(super) fn memory_size(&self) -> usize {
+        match self {
+            Self::Raw(encoder) => encoder.memory_size(),
+            Self::Blocks(encoder) => encoder.memory_size(),
+        }
+    }
+
+    /// The finished buffers: DATA, OFFSETS of raw values of any size, a dictionary if that pays.
+    pub(super) fn finish(self) -> Result<FinishedBytes> {
+        match self {
+            Self::Raw(encoder) => Ok(encoder.finish()),
+            Self::Blocks(encoder) => encoder.finish(),
+        }
+    }
+}
+
+/// Takes note of the values that are not null among the first `len`.
+pub(super) fn note_run<E: Fn(usize) -> usize>(
+    stats: &mut ByteStats,
+    distinct: &mut Option<DistinctStats>,
+    len: usize,
+    nulls: Option<&BooleanBuffer>,
+    run: &ByteRun<'_, E>,
+) {
+    stats.update(len, nulls, run);
+    let Some(distinct) = distinct else {
+        return;
+    };
+    match nulls {
+        None => (0..len).for_each(|i| distinct.add(run.value(i))),
+        Some(nulls) => nulls.set_indices().for_each(|i| distinct.add(run.value(i))),
+    }
+}
+
+/// Encodes the byte values of one stripe field in blocks.
+#[derive(Debug)]
+pub(super) struct BlockBytes {
     settings: Settings,
     /// Size of every value of a fixed-size type.
     fixed: Option<usize>,
@@ -56,50 +166,29 @@ pub(super) struct FinishedBytes {
     pub(super) decimals: Option<DecimalStats>,
 }
 
-impl BytesEncoder {
-    pub(super) fn new(settings: Settings, fixed: Option<usize>) -> Self {
+impl BlockBytes {
+    fn new(plan: &FieldPlan) -> Self {
         Self {
-            settings,
-            fixed,
+            settings: plan.settings,
+            fixed: plan.physical.width(),
             values: Vec::new(),
             offsets: vec![0],
             staged: 0,
             in_window: 0,
             presence: StagedPresence::default(),
             nulls: StagedPresence::default(),
-            trial: None,
+            trial: plan.tried_entry().map(Trial::new),
             blocks: BlockStreamWriter::default(),
             learned: bytes::Learned::default(),
-            stats: ByteStats::new(settings.statistics),
-            decimals: None,
-            distinct: None,
+            stats: plan.byte_stats(),
+            decimals: plan.decimal_stats(),
+            distinct: plan.distinct(),
             total_bytes: 0,
         }
     }
 
-    /// Takes note of the values as decimals, and of the distinct ones.
-    pub(super) fn with_stats(
-        mut self,
-        decimals: Option<DecimalStats>,
-        distinct: Option<DistinctStats>,
-    ) -> Self {
-        (self.decimals, self.distinct) = (decimals, distinct);
-        self
-    }
-
-    /// Stores the values with a dictionary if that pays.
-    pub(super) fn with_trial(mut self, entry: Option<EntryType>) -> Self {
-        self.trial = entry.map(Trial::new);
-        self
-    }
-
     /// Appends values of one size.
-    pub(super) fn push_fixed(
-        &mut self,
-        data: &[u8],
-        len: usize,
-        nulls: Option<&NullBuffer>,
-    ) -> Result<()> {
+    fn push_fixed(&mut self, data: &[u8], len: usize, nulls: Option<&NullBuffer>) -> Result<()> {
         let width = self.fixed.unwrap_or(0);
         let mut at = 0;
         while at < len {
@@ -132,12 +221,7 @@ impl BytesEncoder {
     ///
     /// # Errors
     /// [`ValueOutOfRange`](ErrorKind::ValueOutOfRange) for a value above 4 GiB.
-    pub(super) fn push(
-        &mut self,
-        values: &ByteValues,
-        len: usize,
-        nulls: Option<&NullBuffer>,
-    ) -> Result<()> {
+    fn push(&mut self, values: &ByteValues, len: usize, nulls: Option<&NullBuffer>) -> Result<()> {
         match values {
             ByteValues::Offsets32(offsets, data) => {
                 self.push_ranges(len, nulls, data, |i| offsets[i].as_usize())
@@ -145,7 +229,7 @@ impl BytesEncoder {
             ByteValues::Offsets64(offsets, data) => {
                 self.push_ranges(len, nulls, data, |i| offsets[i].as_usize())
             }
-            ByteValues::Views(..) => self.push_values(len, nulls, |i| values.value(i)),
+            ByteValues::Views(views, buffers) => self.push_views(&views[..len], buffers, nulls),
         }
     }
 
@@ -212,6 +296,32 @@ impl BytesEncoder {
             .extend(std::iter::repeat_n(self.values.len() as u64, len));
     }
 
+    /// Appends values of an array with views.
+    fn push_views(
+        &mut self,
+        views: &[u128],
+        buffers: &[Buffer],
+        nulls: Option<&NullBuffer>,
+    ) -> Result<()> {
+        let mut at = 0;
+        while at < views.len() {
+            let room = self.room(views.len() - at);
+            let valid = nulls.map(|n| n.inner().slice(at, room));
+            let taken = append_views(
+                &views[at..at + room],
+                buffers,
+                valid.as_ref(),
+                WINDOW_BYTES,
+                &mut self.values,
+                &mut self.offsets,
+            );
+            self.stage_nulls(at, taken, nulls);
+            self.advance(taken)?;
+            at += taken;
+        }
+        Ok(())
+    }
+
     fn push_values<'a>(
         &mut self,
         len: usize,
@@ -241,9 +351,6 @@ impl BytesEncoder {
 
     /// How many more values the window takes, of `len`.
     fn room(&self, len: usize) -> usize {
-        if self.settings.is_raw() {
-            return len;
-        }
         (WINDOW - self.in_window - self.staged).min(len)
     }
 
@@ -274,21 +381,17 @@ impl BytesEncoder {
             bytes: &self.values,
             end: |i: usize| end(&self.offsets, i),
         };
-        self.stats.update(self.staged, nulls, &run);
-        let Some(distinct) = &mut self.distinct else {
-            return;
-        };
-        match nulls {
-            None => (0..self.staged).for_each(|i| distinct.add(run.value(i))),
-            Some(nulls) => nulls.set_indices().for_each(|i| distinct.add(run.value(i))),
-        }
+        note_run(
+            &mut self.stats,
+            &mut self.distinct,
+            self.staged,
+            nulls,
+            &run,
+        );
     }
 
     fn advance(&mut self, len: usize) -> Result<()> {
         self.staged += len;
-        if self.settings.is_raw() {
-            return Ok(());
-        }
         let full = self.in_window + self.staged == WINDOW;
         if full || self.values.len() >= WINDOW_BYTES {
             self.flush()?;
@@ -308,15 +411,21 @@ impl BytesEncoder {
             fixed: self.fixed,
             nulls: nulls.as_ref(),
         };
+        if let Some(trial) = &mut self.trial
+            && let Some(per_value) = trial.known_alternative(&self.settings)
+            && staged.try_dictionary(trial, self.staged, per_value, &self.settings)?
+        {
+            self.clear_window();
+            return Ok(());
+        }
         let sample = staged.sample(self.staged, &self.settings);
         let choice = choose::byte_strings(&sample.input(), &self.learned, &self.settings)?;
         if let Some(symbols) = choice.plan.symbols() {
             self.learned = symbols.clone();
         }
         if let Some(trial) = &mut self.trial {
-            let cost = choice.cost * self.staged as f64;
-            let code = |entries: &mut Interner, i| staged.code(entries, i);
-            if trial.add(self.staged, code, cost, &self.settings)? {
+            trial.note_alternative(choice.cost);
+            if staged.try_dictionary(trial, self.staged, choice.cost, &self.settings)? {
                 self.clear_window();
                 return Ok(());
             }
@@ -408,12 +517,12 @@ impl BytesEncoder {
     }
 
     /// Bytes of all values so far, null slots of fixed sizes included.
-    pub(super) fn total_bytes(&self) -> u64 {
+    fn total_bytes(&self) -> u64 {
         self.total_bytes + self.values.len() as u64
     }
 
     /// How the staged values might be encoded.
-    pub(super) fn into_candidates(mut self) -> Result<Vec<Candidate>> {
+    fn into_candidates(mut self) -> Result<Vec<Candidate>> {
         let nulls = self.nulls.take().map(NullBuffer::new);
         let staged = Staged {
             values: &self.values,
@@ -426,8 +535,7 @@ impl BytesEncoder {
         let mut candidates: Vec<Candidate> = weighed.into_iter().map(Candidate::from).collect();
         if let Some(trial) = &self.trial {
             let mut trial = Trial::new(trial.entry());
-            let code = |entries: &mut Interner, i| staged.code(entries, i);
-            if trial.add(self.staged, code, f64::INFINITY, &self.settings)? {
+            if staged.try_dictionary(&mut trial, self.staged, f64::INFINITY, &self.settings)? {
                 candidates.push(trial.weighed(&self.settings).into());
             }
         }
@@ -435,32 +543,21 @@ impl BytesEncoder {
     }
 
     /// Bytes held in memory.
-    pub(super) fn memory_size(&self) -> usize {
+    fn memory_size(&self) -> usize {
         let trial = self.trial.as_ref().map_or(0, Trial::memory_size);
         let distinct = self.distinct.as_ref().map_or(0, DistinctStats::memory_size);
         let staged = self.values.capacity() + self.offsets.capacity() * 8;
         staged + self.blocks.size() + trial + distinct
     }
 
-    /// The finished buffers: DATA, OFFSETS of raw values of any size, a dictionary if that pays.
-    pub(super) fn finish(mut self, wide_offsets: bool) -> Result<FinishedBytes> {
-        let leaf = if self.settings.is_raw() {
-            let nulls = self.nulls.take();
-            self.note_values(nulls.as_ref());
-            let mut buffers = vec![FinishedBuffer::raw(BufferKind::Data, self.values)];
-            if self.fixed.is_none() {
-                buffers.push(raw_offsets(&self.offsets, wide_offsets));
-            }
-            FinishedLeaf::plain(buffers)
-        } else {
-            self.flush()?;
-            match self.trial.take().filter(|trial| !trial.is_empty()) {
-                Some(trial) => trial.finish(self.settings)?,
-                None => {
-                    let embedded = self.settings.embedded_presence;
-                    let data = self.blocks.finish(BufferKind::Data)?;
-                    FinishedLeaf::plain(vec![data.with_embedded(embedded, true)])
-                }
+    fn finish(mut self) -> Result<FinishedBytes> {
+        self.flush()?;
+        let leaf = match self.trial.take().filter(|trial| !trial.is_empty()) {
+            Some(trial) => trial.finish(self.settings)?,
+            None => {
+                let embedded = self.settings.embedded_presence;
+                let data = self.blocks.finish(BufferKind::Data)?;
+                FinishedLeaf::plain(vec![data.with_embedded(embedded, true)])
             }
         };
         for (entry, times) in leaf.entries.iter().flat_map(Entries::used) {
@@ -474,32 +571,16 @@ impl BytesEncoder {
     }
 }
 
-/// A raw OFFSETS buffer: of u64 where the Arrow type has `wide` offsets or they need it, else u32.
-pub(super) fn raw_offsets(offsets: &[u64], wide: bool) -> FinishedBuffer {
-    let narrow = |&offset: &u64| i32::try_from(offset).ok().map(i32::cast_unsigned);
-    let narrowed = match wide {
-        true => None,
-        false => offsets.iter().map(narrow).collect::<Option<Vec<u32>>>(),
-    };
-    let bytes = match narrowed {
-        Some(narrow) => to_le_bytes(&narrow),
-        None => to_le_bytes(offsets),
-    };
-    FinishedBuffer::raw(BufferKind::Offsets, bytes)
-}
-
 /// Encodes the offsets of lists: `lists + 1` of them.
-pub(super) fn offsets_encoder(settings: Settings) -> NumberEncoder<u64> {
-    NumberEncoder::new(
-        NumberKind::Unsigned,
-        Settings {
-            embedded_presence: false,
-            ..settings
-        },
-    )
+pub(super) fn offsets_encoder(plan: &FieldPlan) -> NumberEncoder<u64> {
+    let settings = Settings {
+        embedded_presence: false,
+        ..plan.settings
+    };
+    NumberEncoder::new(NumberKind::Unsigned, settings, &plan.pool)
 }
 
-fn check_length(len: usize) -> Result<()> {
+pub(super) fn check_length(len: usize) -> Result<()> {
     if len > MAX_VALUE_BYTES {
         return Err(Error::new(
             ErrorKind::ValueOutOfRange,
@@ -507,90 +588,4 @@ fn check_length(len: usize) -> Result<()> {
         ));
     }
     Ok(())
-}
-
-/// Staged values of which blocks are cut.
-struct Staged<'a> {
-    values: &'a [u8],
-    offsets: &'a [u64],
-    fixed: Option<usize>,
-    nulls: Option<&'a NullBuffer>,
-}
-
-/// The values of one block.
-struct BlockInput<'a> {
-    values: &'a [u8],
-    offsets: &'a [u64],
-    fixed: Option<usize>,
-    len: usize,
-    nulls: Option<NullBuffer>,
-}
-
-impl<'a> Staged<'a> {
-    fn end(&self, i: usize) -> usize {
-        match self.fixed {
-            Some(width) => i * width,
-            None => self.offsets[i].as_usize(),
-        }
-    }
-
-    /// Values of the block from `start` on: as many as its two limits allow, at least one.
-    fn block_len(&self, start: usize, staged: usize, block_values: usize) -> usize {
-        let most = block_values.min(staged - start);
-        let limit = self.end(start) + BLOCK_BYTES;
-        if self.end(start + most) <= limit {
-            return most;
-        }
-        let ends = 1..=most;
-        ends.take_while(|&n| self.end(start + n) <= limit)
-            .last()
-            .unwrap_or(1)
-    }
-
-    /// The values that encodings are weighed by.
-    fn sample(&self, staged: usize, settings: &Settings) -> BlockInput<'a> {
-        let most = settings.block_values.min(choose::TRIED_VALUES);
-        self.slice(0, self.block_len(0, staged, most))
-    }
-
-    /// The code of a value, [`NULL`] if it is null.
-    fn code(&self, entries: &mut Interner, i: usize) -> Result<u32> {
-        match self.nulls {
-            Some(nulls) if nulls.is_null(i) => Ok(NULL),
-            _ => entries.intern(self.value(i)),
-        }
-    }
-
-    fn value(&self, i: usize) -> &'a [u8] {
-        &self.values[self.end(i)..self.end(i + 1)]
-    }
-
-    fn slice(&self, start: usize, len: usize) -> BlockInput<'a> {
-        let (offsets, values): (&[u64], _) = match self.fixed {
-            Some(_) => (&[], &self.values[self.end(start)..self.end(start + len)]),
-            None => (&self.offsets[start..=start + len], self.values),
-        };
-        BlockInput {
-            values,
-            offsets,
-            fixed: self.fixed,
-            len,
-            nulls: self
-                .nulls
-                .map(|n| n.slice(start, len))
-                .filter(|n| n.null_count() > 0),
-        }
-    }
-}
-
-impl BlockInput<'_> {
-    fn input(&self) -> bytes::Input<'_> {
-        bytes::Input {
-            offsets: self.offsets,
-            values: self.values,
-            fixed: self.fixed,
-            len: self.len,
-            nulls: self.nulls.as_ref(),
-        }
-    }
 }

@@ -119,7 +119,7 @@ pub(super) fn write_stripe(
         for (ordinal, buffer) in (0u16..).zip(field.buffers) {
             out.align()?;
             let start = out.position();
-            out.write(buffer.bytes())?;
+            buffer.write(|bytes| out.write(bytes))?;
             let described = buffer.describe(&url, start, ordinal, &mut checksums)?;
             native.buffers.push(described);
         }

@@ -3,8 +3,9 @@
 
 use super::choose::{self, Weighed};
 use super::codes::{Codes, EntryType, NULL};
+use super::finish::FinishedLeaf;
 use super::interner::Interner;
-use super::number::{FinishedLeaf, Settings, WINDOW};
+use super::settings::{Settings, WINDOW};
 use crate::encoding::{NumberKind, Word};
 use crate::error::Result;
 use arrow_buffer::{ArrowNativeType, BooleanBuffer};
@@ -13,6 +14,12 @@ use arrow_buffer::{ArrowNativeType, BooleanBuffer};
 const STRIDE: usize = 1024;
 /// Numbers that are looked up without the table of entries.
 const SEEN: usize = 1024;
+/// Byte strings that are.
+const SEEN_BYTES: usize = 256;
+/// Windows after which the alternative to a dictionary that pays is weighed anew.
+const UNWEIGHED: u32 = 7;
+/// Odd, with bits that look random: their product with a key has them in its highest bits.
+const SCATTER: u64 = 0x9E37_79B9_7F4A_7C15;
 /// Share of the cost of the alternative that a dictionary of numbers may have: gathering them is
 /// dear beside unpacking.
 const MOST_OF_NUMBERS: f64 = 0.8;
@@ -40,6 +47,39 @@ impl<W> NumberWindow<'_, W> {
     }
 }
 
+/// A byte string that was looked up shortly before: its first and last 8 bytes, which are all of a
+/// short one, its length, and its code.
+#[derive(Debug, Clone, Copy)]
+struct Seen {
+    ends: (u64, u64),
+    len: usize,
+    code: u32,
+}
+
+impl Seen {
+    const NONE: Self = Self {
+        ends: (0, 0),
+        len: 0,
+        code: NULL,
+    };
+
+    /// The first and the last 8 bytes, which overlap in a short value.
+    #[inline]
+    fn ends(value: &[u8]) -> (u64, u64) {
+        if let (Some(first), Some(last)) = (value.first_chunk(), value.last_chunk()) {
+            return (u64::from_le_bytes(*first), u64::from_le_bytes(*last));
+        }
+        if let (Some(first), Some(last)) = (value.first_chunk(), value.last_chunk()) {
+            return (
+                u32::from_le_bytes(*first).into(),
+                u32::from_le_bytes(*last).into(),
+            );
+        }
+        let byte = |i: usize| u64::from(value.get(i).copied().unwrap_or(0));
+        (byte(0) | byte(1) << 8 | byte(2) << 16, 0)
+    }
+}
+
 /// The codes of the windows so far, as long as they pay.
 #[derive(Debug)]
 pub(super) struct Trial {
@@ -49,6 +89,9 @@ pub(super) struct Trial {
     alternative: f64,
     /// What the codes of the windows so far cost.
     of_codes: f64,
+    /// What a value of the last window that was weighed should cost without a dictionary, and how
+    /// many windows have come since.
+    weighed: Option<(f64, u32)>,
 }
 
 impl Trial {
@@ -58,14 +101,32 @@ impl Trial {
             entry,
             alternative: 0.0,
             of_codes: 0.0,
+            weighed: None,
         }
     }
 
-    /// Adds a window of numbers, see [`add`](Self::add).
+    /// What a value of the next window should cost without a dictionary, if the dictionary pays and
+    /// few windows have passed since that was weighed. Codes are still encoded window by window, so
+    /// that values which change lose little.
+    pub(super) fn known_alternative(&mut self, settings: &Settings) -> Option<f64> {
+        let cost = self.cost(self.codes.codes().len(), settings) + self.of_codes;
+        let (per_value, since) = self.weighed.as_mut()?;
+        let is_known = *since < UNWEIGHED && cost < self.alternative;
+        *since += 1;
+        is_known.then_some(*per_value)
+    }
+
+    /// Takes note of what a value of the next window should cost without a dictionary.
+    pub(super) fn note_alternative(&mut self, per_value: f64) {
+        self.weighed = Some((per_value, 0));
+    }
+
+    /// Adds a window of numbers, see [`add`](Self::add); one should cost `per_value` without a
+    /// dictionary.
     pub(super) fn add_numbers<W: Word>(
         &mut self,
         window: NumberWindow<'_, W>,
-        alternative: f64,
+        per_value: f64,
         settings: &Settings,
     ) -> Result<bool> {
         // Most numbers have been seen shortly before.
@@ -75,14 +136,43 @@ impl Trial {
                 return Ok(NULL);
             }
             let value = window.values[i];
-            let hash = value.to_u64().wrapping_mul(0x9E37_79B9_7F4A_7C15) >> (64 - SEEN.ilog2());
+            let hash = value.to_u64().wrapping_mul(SCATTER) >> (64 - SEEN.ilog2());
             let (number, code) = &mut seen[hash.as_usize()];
             if *number != value || *code == NULL {
                 (*number, *code) = (value, entries.intern(value.to_le().as_ref())?);
             }
             Ok(*code)
         };
-        self.add(window.values.len(), code, alternative, settings)
+        let len = window.values.len();
+        self.add(len, code, per_value * len as f64, settings)
+    }
+
+    /// Adds a window of `len` byte strings, `None` for nulls, see [`add`](Self::add); one should cost
+    /// `per_value` without a dictionary.
+    pub(super) fn add_bytes<'a>(
+        &mut self,
+        len: usize,
+        value: impl Fn(usize) -> Option<&'a [u8]>,
+        per_value: f64,
+        settings: &Settings,
+    ) -> Result<bool> {
+        let mut seen = [Seen::NONE; SEEN_BYTES];
+        let code = |entries: &mut Interner, i: usize| {
+            let Some(value) = value(i) else {
+                return Ok(NULL);
+            };
+            let (ends, len) = (Seen::ends(value), value.len());
+            let key = ends.0.rotate_left(32) ^ ends.1 ^ len as u64;
+            let hash = key.wrapping_mul(SCATTER) >> (64 - SEEN_BYTES.ilog2());
+            let last = &mut seen[hash.as_usize()];
+            let alike = last.ends == ends && last.len == len && last.code != NULL;
+            if !(alike && (len <= 16 || entries.entry(last.code) == value)) {
+                let code = entries.intern(value)?;
+                *last = Seen { ends, len, code };
+            }
+            Ok(last.code)
+        };
+        self.add(len, code, per_value * len as f64, settings)
     }
 
     /// Adds a window of `len` values that should cost `alternative` without a dictionary. `code`
@@ -91,7 +181,7 @@ impl Trial {
     ///
     /// # Errors
     /// Those of `code`.
-    pub(super) fn add(
+    fn add(
         &mut self,
         len: usize,
         mut code: impl FnMut(&mut Interner, usize) -> Result<u32>,

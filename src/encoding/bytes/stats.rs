@@ -38,9 +38,10 @@ pub struct Stats {
     pub distinct: Option<usize>,
     /// Size of the distinct values, in bytes.
     pub distinct_bytes: usize,
-    /// Some of the values.
-    sample: Vec<Option<Vec<u8>>>,
+    /// The bytes of some of the values, one after the other; zeros for nulls of fixed size.
     sample_bytes: Vec<u8>,
+    /// Where those values end, and whether they are present.
+    sample: Vec<(usize, bool)>,
 }
 
 impl Stats {
@@ -67,16 +68,19 @@ impl Stats {
         let distinct = counting
             .then_some(hashes.len())
             .filter(|d| *d <= seen / 2 + 1);
-        let sample = sample_positions(clean.len, clean.values.len());
-        let sample: Vec<Option<Vec<u8>>> = sample
-            .into_iter()
-            .map(|i| clean.is_present(i).then(|| clean.value(i).to_vec()))
-            .collect();
         let zeros = vec![0; clean.fixed.unwrap_or_default()];
-        let sample_bytes = sample
-            .iter()
-            .flat_map(|v| v.as_ref().unwrap_or(&zeros))
-            .copied()
+        let mut sample_bytes = Vec::new();
+        let sample = sample_positions(clean.len, clean.values.len());
+        let sample = sample
+            .into_iter()
+            .map(|i| {
+                let is_present = clean.is_present(i);
+                sample_bytes.extend_from_slice(match is_present {
+                    true => clean.value(i),
+                    false => &zeros,
+                });
+                (sample_bytes.len(), is_present)
+            })
             .collect();
         Ok(Self {
             n: clean.len,
@@ -92,8 +96,8 @@ impl Stats {
             } else {
                 0
             },
-            sample,
             sample_bytes,
+            sample,
         })
     }
 
@@ -104,7 +108,12 @@ impl Stats {
 
     /// The sampled values, `None` for nulls.
     pub(super) fn sample(&self) -> impl Iterator<Item = Option<&[u8]>> {
-        self.sample.iter().map(Option::as_deref)
+        let mut start = 0;
+        self.sample.iter().map(move |&(end, is_present)| {
+            let value = &self.sample_bytes[start..end];
+            start = end;
+            is_present.then_some(value)
+        })
     }
 
     /// The bytes of the sampled values.
@@ -114,26 +123,14 @@ impl Stats {
 
     /// The offsets of the sampled values.
     pub(super) fn sample_offsets(&self) -> Vec<u64> {
-        let mut end = 0;
-        let lengths = self
-            .sample
-            .iter()
-            .map(|v| v.as_ref().map_or(0, Vec::len) as u64);
-        std::iter::once(0)
-            .chain(lengths.map(|length| {
-                end += length;
-                end
-            }))
-            .collect()
+        let ends = self.sample.iter().map(|(end, _)| *end as u64);
+        std::iter::once(0).chain(ends).collect()
     }
 
     /// What is known of the lengths of the values.
     pub(super) fn lengths(&self) -> number::Stats<u32> {
-        let length = |v: &Option<Vec<u8>>| {
-            let length = v.as_ref().map_or(0, Vec::len);
-            u32::try_from(length).unwrap_or(u32::MAX)
-        };
-        let sample = self.sample.iter().map(length).collect();
+        let length = |v: Option<&[u8]>| u32::try_from(v.map_or(0, <[u8]>::len)).unwrap_or(u32::MAX);
+        let sample = self.sample().map(length).collect();
         let least = if self.nulls > 0 { 0 } else { self.min_length };
         let range = [least, self.max_length].map(|l| u32::try_from(l).unwrap_or(u32::MAX));
         number::Stats::of_sample(sample, NumberKind::Unsigned, self.n)
@@ -143,7 +140,7 @@ impl Stats {
     /// Codes of the sampled values, the most frequent first, and the lengths of the distinct ones.
     pub(super) fn sample_codes(&self) -> (Vec<u32>, Vec<u32>) {
         let mut counts: HashMap<&[u8], u32> = HashMap::new();
-        for value in self.sample.iter().flatten() {
+        for value in self.sample().flatten() {
             *counts.entry(value).or_default() += 1;
         }
         let mut ranked: Vec<(&[u8], u32)> = counts.into_iter().collect();
@@ -153,14 +150,9 @@ impl Stats {
             .filter_map(|(v, _)| u32::try_from(v.len()).ok())
             .collect();
         let ranks: HashMap<&[u8], u32> = ranked.iter().map(|(v, _)| *v).zip(1..).collect();
-        let code = |value: &Option<Vec<u8>>| {
-            value
-                .as_ref()
-                .and_then(|v| ranks.get(v.as_slice()))
-                .copied()
-                .unwrap_or_default()
-        };
-        (self.sample.iter().map(code).collect(), lengths)
+        let code = |value: Option<&[u8]>| value.and_then(|v| ranks.get(v)).copied();
+        let codes = self.sample().map(|value| code(value).unwrap_or_default());
+        (codes.collect(), lengths)
     }
 
     /// A size measured on the bytes of the sample, for all values.

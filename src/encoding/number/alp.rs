@@ -231,8 +231,9 @@ impl Codec for Alp {
     }
 }
 
-/// Values that decide about exponent and factor.
+/// Values that decide about exponent and factor, and how many of them are tried at a time.
 const TRIED: usize = 32;
+const AT_A_TIME: usize = 8;
 
 /// The exponent and factor that should give the least size, judged by some of the values.
 fn choose<W: Word>(values: &[W]) -> (u8, u8) {
@@ -244,16 +245,29 @@ fn choose<W: Word>(values: &[W]) -> (u8, u8) {
         MAX_EXPONENT_64
     };
     let mut best = (u64::MAX, (0, 0));
-    let pairs = (1..=largest)
-        .rev()
-        .flat_map(|e| (0..e).map(move |f| (e, f)))
-        .chain([(0, 0)]);
+    // Few digits first: more of them than needed only widen the integers, which shows early.
+    let pairs = (0..=largest)
+        .flat_map(|digits| (digits..=largest).rev().map(move |e| (e, e - digits)))
+        .filter(|&(e, f)| e != f || e == 0);
     for (exponent, factor) in pairs {
         let Some(scale) = Scale::new(W::BYTES, exponent, factor) else {
             continue;
         };
-        let (mut low, mut high, mut exceptions) = (W::MAX, W::ZERO, 0u64);
-        for &v in &some {
+        let bits = bits_at_least(&some, scale, best.0);
+        if bits < best.0 {
+            best = (bits, (exponent, factor));
+        }
+    }
+    best.1
+}
+
+/// The size of the values in bits, or some number from `limit` on if it is not below that. Also a
+/// number from it on if the first few values are all exceptions.
+fn bits_at_least<W: Word>(values: &[W], scale: Scale, limit: u64) -> u64 {
+    let (mut low, mut high, mut exceptions) = (W::MAX, W::ZERO, 0u64);
+    let mut bits = 0;
+    for (i, some) in values.chunks(AT_A_TIME).enumerate() {
+        for &v in some {
             let (integer, exact) = scale.try_encode(v);
             if exact {
                 let key = integer.order_key(NumberKind::Signed);
@@ -268,12 +282,13 @@ fn choose<W: Word>(values: &[W]) -> (u8, u8) {
         } else {
             u64::from(high.minus(low).bit_length())
         };
-        let bits = width * some.len() as u64 + exceptions * (32 + u64::from(W::BITS));
-        if bits < best.0 {
-            best = (bits, (exponent, factor));
+        bits = width * values.len() as u64 + exceptions * (32 + u64::from(W::BITS));
+        let hopeless = i == 0 && exceptions == AT_A_TIME as u64;
+        if bits >= limit || hopeless {
+            return bits.max(limit);
         }
     }
-    best.1
+    bits
 }
 
 /// Integers for all values, and the positions and values of the exceptions. An exception's integer

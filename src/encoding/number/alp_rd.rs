@@ -21,6 +21,8 @@ pub(super) struct AlpRd;
 
 /// Most entries of the dictionary; as many are always written, which keeps what follows aligned.
 const ENTRIES: usize = 8;
+/// Bits of the longest left part.
+pub(super) const LEFT_BITS: u8 = 16;
 
 struct Parts<'a> {
     right_bits: u32,
@@ -180,7 +182,9 @@ struct Cut {
 fn choose<W: Word>(values: &[W]) -> Cut {
     let step = values.len().div_ceil(TRIED).max(1);
     let some = values.iter().step_by(step);
-    let mut lefts: Vec<u16> = some.map(|v| left_of(*v, W::BITS - 16)).collect();
+    let mut lefts: Vec<u16> = some
+        .map(|v| left_of(*v, W::BITS - u32::from(LEFT_BITS)))
+        .collect();
     lefts.sort_unstable();
     let mut best = Cut {
         right_bits: W::BITS - 1,
@@ -188,8 +192,8 @@ fn choose<W: Word>(values: &[W]) -> Cut {
         exceptions: 0,
     };
     let mut fewest = u64::MAX;
-    for shift in (0..16).rev() {
-        let right_bits = W::BITS - 16 + shift;
+    for shift in (0..u32::from(LEFT_BITS)).rev() {
+        let right_bits = W::BITS - u32::from(LEFT_BITS) + shift;
         // The most frequent left parts, with the number of their values.
         let mut top: Vec<(usize, u16)> = Vec::with_capacity(ENTRIES + 1);
         for group in lefts.chunk_by(|a, b| a >> shift == b >> shift) {

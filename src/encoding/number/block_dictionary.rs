@@ -214,9 +214,14 @@ pub(super) fn estimate<W: Word>(
     if unique > stats.n / 2 + 1 {
         return None;
     }
-    let codes = stats.derive(NumberKind::Unsigned, stats.n, |sample| {
-        distinct(sample).map(|(codes, _)| codes).unwrap_or_default()
-    });
+    let unsigned = NumberKind::Unsigned;
+    let codes = match codes_plan {
+        // The range says all.
+        Plan::FlBitPack => Stats::of_sample(Vec::new(), unsigned, stats.n),
+        _ => stats.derive(unsigned, stats.n, |sample| {
+            distinct(sample).map(|(codes, _)| codes).unwrap_or_default()
+        }),
+    };
     let codes = codes_plan.estimate(&codes.with_range(1, size32(unique).ok()?))?;
     let values = match values_plan {
         Some(plan) => {

@@ -128,6 +128,30 @@ impl Plan {
     }
 }
 
+impl Plan {
+    /// Bytes and nanoseconds that a value takes at least, for plans that take long to estimate.
+    pub fn floor<W: Word>(&self, stats: &Stats<W>) -> (f64, f64) {
+        let width = W::BYTES as f64;
+        match self {
+            // It copies what came before, and has no other way to save.
+            Self::Lz4 if stats.alike().pairs < FEWEST_PAIRS => (width, 0.0),
+            Self::Lz4 => (
+                0.0,
+                f64::from(Method::Lz4.available().cost_per_byte()) * width,
+            ),
+            Self::AlpRd { .. } => (width - f64::from(alp_rd::LEFT_BITS) / 8.0, 0.0),
+            Self::BlockDictionary { .. } => {
+                let entries = stats.least_distinct() as f64;
+                (width * entries / stats.n.max(1) as f64, 0.0)
+            }
+            _ => (0.0, 0.0),
+        }
+    }
+}
+
+/// Pairs of neighbours of 256 that are like others at least where copying pays.
+const FEWEST_PAIRS: usize = 16;
+
 /// Nanoseconds for a byte that a general-purpose encoding copies.
 const COST_PER_BYTE: f32 = 0.15;
 

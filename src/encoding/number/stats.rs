@@ -2,11 +2,49 @@
 
 use super::{NumberKind, Word};
 use crate::kernels::{count_runs, key_range};
-use hashbrown::HashMap;
+use hashbrown::{HashMap, HashSet};
 
 /// Values that are looked at closely, in stretches spread over all values.
 const SAMPLE: usize = 2048;
 const STRETCH: usize = 128;
+/// Values that are compared to see how many are alike.
+const COMPARED: usize = 256;
+
+/// How many of 256 values of a sample are like others of them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Alike {
+    /// Single values.
+    pub values: usize,
+    /// Values together with those behind them.
+    pub pairs: usize,
+}
+
+impl Alike {
+    /// What is assumed where it is not known.
+    const ALL: Self = Self {
+        values: COMPARED,
+        pairs: COMPARED,
+    };
+
+    fn count<W: Word>(sample: &[W]) -> Self {
+        let step = sample.len() / COMPARED;
+        if step == 0 {
+            return Self::ALL;
+        }
+        let pairs = || sample.windows(2).step_by(step).take(COMPARED);
+        let mut values = HashSet::with_capacity(COMPARED);
+        values.extend(pairs().map(|pair| pair[0]));
+        let values = pairs().count() - values.len();
+        // Pairs are no more alike than values are.
+        if values == 0 {
+            return Self { values, pairs: 0 };
+        }
+        let mut distinct = HashSet::with_capacity(COMPARED);
+        distinct.extend(pairs().map(|pair| (pair[0], pair[1])));
+        let pairs = pairs().count() - distinct.len();
+        Self { values, pairs }
+    }
+}
 
 /// Properties of the values of a block, or of several, from which encodings are chosen.
 #[derive(Debug, Clone, PartialEq)]
@@ -27,6 +65,7 @@ pub struct Stats<W> {
     pub min_delta: W,
     /// Largest difference of neighbours.
     pub max_delta: W,
+    alike: Alike,
     /// Some of the values: all, or stretches of `STRETCH` neighbours.
     sample: Vec<W>,
     /// Lengths of the stretches.
@@ -50,6 +89,7 @@ impl<W: Word> Stats<W> {
             }
         }
         let mut stats = Self::measure(values, kind);
+        stats.alike = Alike::count(&sample);
         stats.sample = sample;
         stats.stretches = stretches;
         stats
@@ -80,6 +120,7 @@ impl<W: Word> Stats<W> {
             zeros: values.iter().filter(|v| **v == W::ZERO).count(),
             min_delta,
             max_delta,
+            alike: Alike::ALL,
             sample: Vec::new(),
             stretches: Vec::new(),
         }
@@ -103,6 +144,18 @@ impl<W: Word> Stats<W> {
             rest = later;
             Some(now)
         })
+    }
+
+    /// How many of some of the values are like others.
+    pub(super) fn alike(&self) -> Alike {
+        self.alike
+    }
+
+    /// A number of distinct values that there should hardly be fewer of: half of that of which as
+    /// many of 256 values, drawn at random, would be alike.
+    pub(super) fn least_distinct(&self) -> usize {
+        let likely = COMPARED * COMPARED / 2 / self.alike.values.max(1);
+        (likely / 2).min(self.n / 2)
     }
 
     /// Guess at the number of distinct values, from those that the sample holds once and oftener.

@@ -1,0 +1,196 @@
+//! Spec: Chapter 6, "Encoded Buffers": the bytes of a raw buffer on their way into a stripe.
+
+use super::checksums::CHUNK_BYTES;
+use crate::encoding::Word;
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// Bytes of every piece but the last: those that one checksum covers.
+const PIECE_BYTES: usize = CHUNK_BYTES as usize;
+
+/// Memory of pieces that have been written, for the pieces of the next stripe: the system takes
+/// longer to hand out fresh memory than raw values take to be copied.
+#[derive(Debug, Default)]
+pub struct PiecePool(Mutex<Vec<Vec<u8>>>);
+
+impl PiecePool {
+    fn pieces(&self) -> std::sync::MutexGuard<'_, Vec<Vec<u8>>> {
+        // Empty vectors are all that there is to spoil.
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// An empty piece with room for all of its bytes.
+    fn take(&self) -> Vec<u8> {
+        let kept = self.pieces().pop();
+        kept.unwrap_or_else(|| Vec::with_capacity(PIECE_BYTES))
+    }
+}
+
+/// Bytes in pieces, each of which but the last has [`CHUNK_BYTES`].
+#[derive(Debug)]
+pub struct Pieces {
+    pool: Arc<PiecePool>,
+    full: Vec<Vec<u8>>,
+    /// Starts small, because a table may have very many columns.
+    open: Vec<u8>,
+}
+
+impl Pieces {
+    /// No bytes yet; pieces come from the pool and go back there.
+    pub fn new(pool: Arc<PiecePool>) -> Self {
+        Self {
+            pool,
+            full: Vec::new(),
+            open: Vec::new(),
+        }
+    }
+
+    /// Number of bytes.
+    pub fn len(&self) -> usize {
+        self.full.len() * PIECE_BYTES + self.open.len()
+    }
+
+    /// Whether there are no bytes.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Bytes held in memory.
+    pub fn memory_size(&self) -> usize {
+        self.full.len() * PIECE_BYTES + self.open.capacity()
+    }
+
+    /// The pieces, in order.
+    pub fn iter(&self) -> impl Iterator<Item = &[u8]> {
+        let open = Some(&self.open).filter(|open| !open.is_empty());
+        self.full.iter().chain(open).map(Vec::as_slice)
+    }
+
+    /// Appends bytes.
+    pub fn extend(&mut self, mut bytes: &[u8]) {
+        while !bytes.is_empty() {
+            let (now, rest) = bytes.split_at(bytes.len().min(self.room(bytes.len())));
+            self.open.extend_from_slice(now);
+            bytes = rest;
+        }
+    }
+
+    /// Appends words. Whatever else was appended must have left a whole number of words.
+    pub fn extend_words<W: Word>(&mut self, mut words: &[W]) {
+        while !words.is_empty() {
+            let room = self.room(words.len().saturating_mul(W::BYTES)) / W::BYTES;
+            let (now, rest) = words.split_at(words.len().min(room));
+            for (place, word) in self.places::<W>(now.len()).iter_mut().zip(now) {
+                *place = word.to_le();
+            }
+            words = rest;
+        }
+    }
+
+    /// As [`extend_words`](Self::extend_words), `count` words that `word` gives by their index.
+    pub fn extend_with<W: Word>(&mut self, count: usize, word: impl Fn(usize) -> W) {
+        let mut done = 0;
+        while done < count {
+            let room = self.room((count - done).saturating_mul(W::BYTES)) / W::BYTES;
+            let now = room.min(count - done);
+            for (i, place) in self.places::<W>(now).iter_mut().enumerate() {
+                *place = word(done + i).to_le();
+            }
+            done += now;
+        }
+    }
+
+    /// Room for `count` words in the open piece.
+    fn places<W: Word>(&mut self, count: usize) -> &mut [W::Bytes] {
+        let start = self.open.len();
+        self.open.resize(start + count * W::BYTES, 0);
+        W::chunks_mut(&mut self.open[start..])
+    }
+
+    /// Appends `count` zeros.
+    pub fn extend_zeros(&mut self, count: usize) {
+        let mut left = count;
+        while left > 0 {
+            let now = left.min(self.room(left));
+            self.open.resize(self.open.len() + now, 0);
+            left -= now;
+        }
+    }
+
+    /// How many bytes the open piece takes, at least one, if `wanted` are to come. The piece before
+    /// it is ended if it is full.
+    fn room(&mut self, wanted: usize) -> usize {
+        if self.open.len() == PIECE_BYTES {
+            let piece = self.pool.take();
+            self.full.push(std::mem::replace(&mut self.open, piece));
+        }
+        // A piece that grows to its end gets the memory of one at once.
+        if self.open.capacity() < PIECE_BYTES && self.open.len() + wanted >= PIECE_BYTES {
+            let mut piece = self.pool.take();
+            piece.extend_from_slice(&self.open);
+            self.open = piece;
+        }
+        PIECE_BYTES - self.open.len()
+    }
+}
+
+impl Drop for Pieces {
+    fn drop(&mut self) {
+        let mut pieces = std::mem::take(&mut self.full);
+        if self.open.capacity() >= PIECE_BYTES {
+            pieces.push(std::mem::take(&mut self.open));
+        }
+        for piece in &mut pieces {
+            piece.clear();
+        }
+        self.pool.pieces().append(&mut pieces);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pieces_hold_what_was_appended_and_come_back_to_the_pool() {
+        let pool = Arc::new(PiecePool::default());
+        let mut expected = Vec::new();
+        let mut pieces = Pieces::new(pool.clone());
+        assert!(pieces.is_empty() && pieces.iter().next().is_none());
+        for (count, step) in [(3, 8), (9_000, 7), (5, 8), (200_000, 8), (8_191, 7), (1, 8)] {
+            let words: Vec<u64> = (0..count).map(|i| i * step).collect();
+            match step {
+                8 => pieces.extend_words(&words),
+                _ => pieces.extend_with(words.len(), |i| words[i]),
+            }
+            expected.extend(words.iter().flat_map(|word| word.to_le_bytes()));
+            assert_eq!(pieces.len(), expected.len());
+        }
+        let bytes: Vec<u8> = (0..u8::MAX).cycle().take(150_001).collect();
+        pieces.extend(&bytes);
+        pieces.extend_zeros(70_000);
+        expected.extend(bytes.iter().copied().chain([0; 70_000]));
+        assert_eq!(pieces.iter().collect::<Vec<_>>().concat(), expected);
+        let sizes: Vec<usize> = pieces.iter().map(<[u8]>::len).collect();
+        assert!(
+            sizes[..sizes.len() - 1]
+                .iter()
+                .all(|&size| size == PIECE_BYTES)
+        );
+        let held = pieces.memory_size();
+        drop(pieces);
+        assert_eq!(pool.pieces().len() * PIECE_BYTES, held);
+
+        // The next buffer takes the same memory, and finds nothing in it.
+        let mut next = Pieces::new(pool.clone());
+        next.extend(&expected);
+        assert!(pool.pieces().is_empty());
+        assert_eq!(next.iter().collect::<Vec<_>>().concat(), expected);
+    }
+
+    #[test]
+    fn few_bytes_take_little_memory() {
+        let mut pieces = Pieces::new(Arc::default());
+        pieces.extend(&[7; 100]);
+        assert!(pieces.memory_size() < 1_000);
+    }
+}

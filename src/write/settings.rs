@@ -1,0 +1,43 @@
+//! How the buffers of a column are written.
+
+use super::options::Profile;
+use crate::format::Capabilities;
+
+/// Positions after which blocks end, and encodings are chosen anew. Scans that are split by
+/// record range, and parallel tasks, meet at these borders.
+pub(super) const WINDOW: usize = 65_536;
+
+/// How the buffers of a column are written.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Settings {
+    pub(super) profile: Profile,
+    /// Whether presence goes into the blocks of the values.
+    pub(super) embedded_presence: bool,
+    pub(super) block_values: usize,
+    /// Whether values that come without a dictionary get one where that pays.
+    pub(super) dictionaries: bool,
+    /// Whether statistics are collected.
+    pub(super) statistics: bool,
+    pub(super) filter: FilterChoice,
+    /// Probability of a false positive of filters.
+    pub(super) filter_fpp: f64,
+    /// Whether values of 16 bytes are integers in two's complement.
+    pub(super) wide_integers: bool,
+    pub(super) capabilities: Capabilities,
+}
+
+/// Whether a column gets membership filters.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum FilterChoice {
+    Never,
+    /// Where it should pay.
+    Automatic,
+    Always,
+}
+
+impl Settings {
+    /// Whether buffers are raw.
+    pub(super) fn is_raw(&self) -> bool {
+        self.profile == Profile::Plain && self.capabilities.raw_buffers
+    }
+}

@@ -1,0 +1,105 @@
+//! Byte values of a window, of which blocks are cut.
+
+use crate::encoding::bytes;
+use crate::error::Result;
+use crate::write::choose;
+use crate::write::settings::Settings;
+use crate::write::trial::Trial;
+use arrow_buffer::{ArrowNativeType, NullBuffer};
+
+/// Bytes of values that a block takes at most, unless a single value is longer.
+const BLOCK_BYTES: usize = 1 << 20;
+
+/// Staged values of which blocks are cut.
+pub(super) struct Staged<'a> {
+    pub(super) values: &'a [u8],
+    pub(super) offsets: &'a [u64],
+    pub(super) fixed: Option<usize>,
+    pub(super) nulls: Option<&'a NullBuffer>,
+}
+
+/// The values of one block.
+pub(super) struct BlockInput<'a> {
+    pub(super) values: &'a [u8],
+    pub(super) offsets: &'a [u64],
+    pub(super) fixed: Option<usize>,
+    len: usize,
+    nulls: Option<NullBuffer>,
+}
+
+impl<'a> Staged<'a> {
+    pub(super) fn end(&self, i: usize) -> usize {
+        match self.fixed {
+            Some(width) => i * width,
+            None => self.offsets[i].as_usize(),
+        }
+    }
+
+    /// Values of the block from `start` on: as many as its two limits allow, at least one.
+    pub(super) fn block_len(&self, start: usize, staged: usize, block_values: usize) -> usize {
+        let most = block_values.min(staged - start);
+        let limit = self.end(start) + BLOCK_BYTES;
+        if self.end(start + most) <= limit {
+            return most;
+        }
+        let ends = 1..=most;
+        ends.take_while(|&n| self.end(start + n) <= limit)
+            .last()
+            .unwrap_or(1)
+    }
+
+    /// The values that encodings are weighed by.
+    pub(super) fn sample(&self, staged: usize, settings: &Settings) -> BlockInput<'a> {
+        let most = settings.block_values.min(choose::TRIED_VALUES);
+        self.slice(0, self.block_len(0, staged, most))
+    }
+
+    /// A value, `None` if it is null.
+    pub(super) fn value(&self, i: usize) -> Option<&'a [u8]> {
+        match self.nulls {
+            Some(nulls) if nulls.is_null(i) => None,
+            _ => Some(&self.values[self.end(i)..self.end(i + 1)]),
+        }
+    }
+
+    /// Adds the first `len` values to a dictionary, if it still pays where a value would cost
+    /// `per_value` without one.
+    pub(super) fn try_dictionary(
+        &self,
+        trial: &mut Trial,
+        len: usize,
+        per_value: f64,
+        settings: &Settings,
+    ) -> Result<bool> {
+        trial.add_bytes(len, |i| self.value(i), per_value, settings)
+    }
+
+    pub(super) fn slice(&self, start: usize, len: usize) -> BlockInput<'a> {
+        let (offsets, values): (&[u64], _) = match self.fixed {
+            Some(_) => (&[], &self.values[self.end(start)..self.end(start + len)]),
+            None => (&self.offsets[start..=start + len], self.values),
+        };
+        BlockInput {
+            values,
+            offsets,
+            fixed: self.fixed,
+            len,
+            nulls: self
+                .nulls
+                .map(|n| n.slice(start, len))
+                .filter(|n| n.null_count() > 0),
+        }
+    }
+}
+
+impl BlockInput<'_> {
+    pub(super) fn input(&self) -> bytes::Input<'_> {
+        bytes::Input {
+            offsets: self.offsets,
+            values: self.values,
+            fixed: self.fixed,
+            len: self.len,
+            nulls: self.nulls.as_ref(),
+        }
+    }
+}
