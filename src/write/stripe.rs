@@ -75,7 +75,9 @@ impl StripeBuilder {
         }
         let fields = self.fields.iter_mut().zip(by_id).enumerate();
         let work = fields.filter_map(|(id, (field, chunk))| Some((id, field, chunk?)));
-        workers.map(work.collect(), |(id, field, chunk)| {
+        let weight =
+            |(_, field, _): &(usize, &mut FieldEncoder, &Chunk<Values>)| field.memory_size();
+        workers.map_heaviest_first(work.collect(), weight, |(id, field, chunk)| {
             field.push(chunk).within(|| format!("schema node {id}"))
         })?;
         self.rows += rows;
@@ -98,7 +100,11 @@ impl StripeBuilder {
     pub(super) fn finish(self, workers: &Workers) -> Result<EncodedStripe> {
         Ok(EncodedStripe {
             rows: self.rows,
-            fields: workers.map(self.fields, FieldEncoder::finish)?,
+            fields: workers.map_heaviest_first(
+                self.fields,
+                FieldEncoder::memory_size,
+                FieldEncoder::finish,
+            )?,
         })
     }
 }

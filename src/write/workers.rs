@@ -1,6 +1,8 @@
 //! Work on many columns, side by side if there are threads for it.
 
 use crate::error::{Error, Result};
+#[cfg(feature = "threads")]
+use std::cmp::Reverse;
 
 /// The threads of a writer.
 #[derive(Debug)]
@@ -39,17 +41,33 @@ impl Workers {
         items: Vec<T>,
         work: impl Fn(T) -> Result<R> + Send + Sync,
     ) -> Result<Vec<R>> {
+        self.map_heaviest_first(items, |_| 0, work)
+    }
+
+    /// As [`map`](Self::map). Threads take heavy items first, so that all of them end at about the
+    /// same time.
+    #[cfg_attr(
+        not(feature = "threads"),
+        expect(unused_variables, reason = "one thread has no choice")
+    )]
+    pub(super) fn map_heaviest_first<T: Send, R: Send>(
+        &self,
+        items: Vec<T>,
+        weight: impl Fn(&T) -> usize,
+        work: impl Fn(T) -> Result<R> + Send + Sync,
+    ) -> Result<Vec<R>> {
         #[cfg(feature = "threads")]
         if let Some(pool) = &self.pool
             && items.len() > 1
         {
             use rayon::prelude::*;
-            return pool.install(|| {
-                // Columns differ much in what they cost.
-                let results: Vec<Result<R>> =
-                    items.into_par_iter().with_max_len(1).map(work).collect();
-                results.into_iter().collect()
-            });
+            let mut items: Vec<(usize, T)> = items.into_iter().enumerate().collect();
+            items.sort_by_cached_key(|(_, item)| Reverse(weight(item)));
+            let work = |(i, item)| (i, work(item));
+            let bridge = items.into_iter().par_bridge();
+            let mut results: Vec<(usize, Result<R>)> = pool.install(|| bridge.map(work).collect());
+            results.sort_by_key(|(i, _)| *i);
+            return results.into_iter().map(|(_, result)| result).collect();
         }
         items.into_iter().map(work).collect()
     }
