@@ -13,17 +13,20 @@ use super::stripe::{EncodedStripe, NodeChunk, StripeBuilder, write_stripe};
 use super::workers::Workers;
 use crate::column::{encode_arrow_schema, shred};
 use crate::error::{Error, ErrorKind, Result, Within};
-use crate::format::{AnyValue, DataType, HEADER, NameValuePair, Schema};
+use crate::format::{self, AnyValue, DataType, HEADER, NameValuePair, Schema};
 use crate::io::{LocalFolder, LocalSink, Sink, SinkFactory, stripe_file_name};
 use crate::sorting::{SORTING_COLUMNS_PROPERTY, SortingColumn};
-use arrow_array::RecordBatch;
-use arrow_schema::SchemaRef;
+use arrow_array::{ArrayRef, RecordBatch};
+use arrow_schema::{FieldRef, SchemaRef};
 use std::hash::{BuildHasher, Hasher};
 use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 /// Name of the property that holds the Arrow schema.
 pub const ARROW_SCHEMA_PROPERTY: &str = "ARROW:schema";
+
+/// Rows from which on columns are taken apart on all threads.
+const SHRED_APART: usize = 16_384;
 
 /// What a finished shard consists of.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -238,12 +241,11 @@ impl<S: Sink> ShardWriter<S> {
                 .min(WINDOW as u64 - in_stripe % WINDOW as u64);
             let len = usize::try_from(room).unwrap_or(usize::MAX).min(rows - at);
             let chunks = self.shred(batch, at, len)?;
-            if self.stripe.rows() > 0 && self.stripe.would_overflow(&chunks) {
+            if self.stripe.rows() > 0 && self.stripe.would_overflow(&chunks, &self.workers)? {
                 self.write_stripe()?;
             }
             let bytes = bytes * len as u64 / rows as u64;
-            self.stripe
-                .push(len as u64, bytes, &chunks, &self.workers)?;
+            self.stripe.push(len as u64, bytes, chunks, &self.workers)?;
             at += len;
             let full = self.stripe.rows() >= self.options.stripe_rows()
                 || self.stripe.bytes() >= self.options.stripe_bytes()
@@ -257,8 +259,8 @@ impl<S: Sink> ShardWriter<S> {
 
     fn shred(&self, batch: &RecordBatch, at: usize, len: usize) -> Result<Vec<NodeChunk>> {
         let columns = self.schema.fields().iter().zip(batch.columns());
-        let columns = columns.zip(&self.shard_schema.fields).collect();
-        let chunks = self.workers.map(columns, |((field, array), node)| {
+        let columns = columns.zip(&self.shard_schema.fields);
+        let work = |((field, array), node): ((&FieldRef, &ArrayRef), &format::Field)| {
             let slice = array.slice(at, len);
             let mut chunks = Vec::new();
             shred(field, &slice, &node.data_type, &mut |id, chunk| {
@@ -268,7 +270,12 @@ impl<S: Sink> ShardWriter<S> {
             .within(|| format!("rows {at}..{} of the batch", at + len))
             .within(|| format!("column `{}`", field.name()))?;
             Ok(chunks)
-        })?;
+        };
+        // Most arrays are taken as they are, and small ones sooner than threads wake up.
+        let chunks: Vec<Vec<NodeChunk>> = match len < SHRED_APART {
+            true => columns.map(work).collect::<Result<_>>()?,
+            false => self.workers.map(columns.collect(), work)?,
+        };
         Ok(chunks.into_iter().flatten().collect())
     }
 
@@ -312,7 +319,7 @@ impl<S: Sink> ShardWriter<S> {
         for field in &self.shard_schema.fields {
             push_paths(&field.data_type, "", &mut paths);
         }
-        let candidates = self.stripe.into_candidates()?;
+        let candidates = self.stripe.into_candidates(&self.workers)?;
         let found = paths.into_iter().filter_map(|(id, path)| {
             let candidates = candidates.get(id as usize)?;
             let found = FieldCandidates::new(path, candidates.clone());

@@ -5,6 +5,7 @@ use super::explain::Candidate;
 use super::field::{EncodedField, FieldEncoder};
 use super::output::Output;
 use super::plan::FieldPlan;
+use super::settings::WINDOW;
 use super::workers::Workers;
 use crate::buffer::ChecksumTable;
 use crate::column::{Chunk, Values};
@@ -16,12 +17,23 @@ use crate::format::{
 /// A chunk of a batch and the schema node that it belongs to.
 pub(super) type NodeChunk = (u32, Chunk<Values>);
 
+/// Batches that wait for others to be encoded with.
+const MOST_PENDING: usize = 64;
+/// Bytes of Arrow data that do.
+const MOST_PENDING_BYTES: u64 = 32 << 20;
+
 /// Collects the rows of one stripe.
 #[derive(Debug)]
 pub(super) struct StripeBuilder {
     rows: u64,
     bytes: u64,
     fields: Vec<FieldEncoder>,
+    /// Chunks that are not with their fields yet, by schema id, and of how many batches with how
+    /// many bytes they are. A field takes those of a window at once: threads wait for each other less
+    /// often, and what a field collects is still in the cache when it is encoded.
+    pending: Vec<Vec<Chunk<Values>>>,
+    pending_batches: usize,
+    pending_bytes: u64,
 }
 
 /// A finished stripe, not yet written.
@@ -38,6 +50,9 @@ impl StripeBuilder {
             rows: 0,
             bytes: 0,
             fields: plans.iter().cloned().map(FieldEncoder::new).collect(),
+            pending: plans.iter().map(|_| Vec::new()).collect(),
+            pending_batches: 0,
+            pending_bytes: 0,
         }
     }
 
@@ -51,53 +66,92 @@ impl StripeBuilder {
     }
 
     /// Whether these rows must go into another stripe.
-    pub(super) fn would_overflow(&self, chunks: &[NodeChunk]) -> bool {
-        chunks.iter().any(|(id, chunk)| {
+    ///
+    /// # Errors
+    /// Those of the rows before.
+    pub(super) fn would_overflow(
+        &mut self,
+        chunks: &[NodeChunk],
+        workers: &Workers,
+    ) -> Result<bool> {
+        let is_dictionary =
+            |(_, chunk): &NodeChunk| matches!(chunk.values, Values::Dictionary { .. });
+        if !chunks.iter().any(is_dictionary) {
+            return Ok(false);
+        }
+        self.settle(workers)?;
+        Ok(chunks.iter().any(|(id, chunk)| {
             self.fields
                 .get(*id as usize)
                 .is_some_and(|field| field.would_overflow(chunk))
-        })
+        }))
     }
 
-    /// Appends rows.
+    /// Appends rows, which end at the end of a window or before.
+    ///
+    /// # Errors
+    /// Those of these rows or of rows before.
     pub(super) fn push(
         &mut self,
         rows: u64,
         bytes: u64,
-        chunks: &[NodeChunk],
+        chunks: Vec<NodeChunk>,
         workers: &Workers,
     ) -> Result<()> {
-        // Every node is in at most one chunk of the rows.
-        let mut by_id: Vec<Option<&Chunk<Values>>> = vec![None; self.fields.len()];
         for (id, chunk) in chunks {
-            let place = by_id.get_mut(*id as usize);
-            *place.ok_or_else(|| Error::invalid(format!("no schema node {id}")))? = Some(chunk);
+            let place = self.pending.get_mut(id as usize);
+            place
+                .ok_or_else(|| Error::invalid(format!("no schema node {id}")))?
+                .push(chunk);
         }
-        let fields = self.fields.iter_mut().zip(by_id).enumerate();
-        let work = fields.filter_map(|(id, (field, chunk))| Some((id, field, chunk?)));
-        let weight =
-            |(_, field, _): &(usize, &mut FieldEncoder, &Chunk<Values>)| field.memory_size();
-        workers.map_heaviest_first(work.collect(), weight, |(id, field, chunk)| {
-            field.push(chunk).within(|| format!("schema node {id}"))
-        })?;
         self.rows += rows;
         self.bytes += bytes;
+        self.pending_batches += 1;
+        self.pending_bytes += bytes;
+        let full = self.rows.is_multiple_of(WINDOW as u64)
+            || self.pending_batches >= MOST_PENDING
+            || self.pending_bytes >= MOST_PENDING_BYTES;
+        match full {
+            true => self.settle(workers),
+            false => Ok(()),
+        }
+    }
+
+    /// Gives all fields their chunks.
+    fn settle(&mut self, workers: &Workers) -> Result<()> {
+        (self.pending_batches, self.pending_bytes) = (0, 0);
+        let fields = self.fields.iter_mut().zip(&mut self.pending).enumerate();
+        let work: Vec<_> = fields
+            .filter(|(_, (_, chunks))| !chunks.is_empty())
+            .collect();
+        type Work<'a> = (usize, (&'a mut FieldEncoder, &'a mut Vec<Chunk<Values>>));
+        let weight = |(_, (field, _)): &Work<'_>| field.memory_size();
+        workers.map_heaviest_first(work, weight, |(id, (field, chunks))| {
+            let mut chunks = chunks.drain(..);
+            chunks
+                .try_for_each(|chunk| field.push(&chunk))
+                .within(|| format!("schema node {id}"))
+        })?;
         Ok(())
     }
 
     /// Bytes held in memory.
     pub(super) fn memory_size(&self) -> usize {
-        self.fields.iter().map(FieldEncoder::memory_size).sum()
+        let pending = usize::try_from(self.pending_bytes).unwrap_or(usize::MAX);
+        let fields: usize = self.fields.iter().map(FieldEncoder::memory_size).sum();
+        fields.saturating_add(pending)
     }
 
     /// How the staged values of each schema node might be encoded.
-    pub(super) fn into_candidates(self) -> Result<Vec<Vec<Candidate>>> {
+    pub(super) fn into_candidates(mut self, workers: &Workers) -> Result<Vec<Vec<Candidate>>> {
+        self.settle(workers)?;
         let fields = self.fields.into_iter();
         fields.map(FieldEncoder::into_candidates).collect()
     }
 
     /// Encodes what is still staged.
-    pub(super) fn finish(self, workers: &Workers) -> Result<EncodedStripe> {
+    pub(super) fn finish(mut self, workers: &Workers) -> Result<EncodedStripe> {
+        self.settle(workers)?;
         Ok(EncodedStripe {
             rows: self.rows,
             fields: workers.map_heaviest_first(
