@@ -59,6 +59,23 @@ pub enum Values {
     },
 }
 
+impl Chunk<Values> {
+    /// Whether the values of a leaf are those of another in the same memory.
+    pub fn is_same_memory(&self, other: &Self) -> bool {
+        let nulls = |chunk: &Self| chunk.nulls.as_ref().map(|n| n.inner().inner().as_ptr());
+        let values = match (&self.values, &other.values) {
+            (Values::Fixed { data: a, .. }, Values::Fixed { data: b, .. }) => is_same(a, b),
+            (Values::Bytes(a), Values::Bytes(b)) => a.is_same_memory(b),
+            _ => false,
+        };
+        values && self.len == other.len && nulls(self) == nulls(other)
+    }
+}
+
+fn is_same(a: &Buffer, b: &Buffer) -> bool {
+    a.as_ptr() == b.as_ptr() && a.len() == b.len()
+}
+
 /// Variable-size values in one of Arrow's layouts.
 #[derive(Debug, Clone)]
 pub enum ByteValues {
@@ -71,6 +88,24 @@ pub enum ByteValues {
 }
 
 impl ByteValues {
+    fn is_same_memory(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::Offsets32(a, values), Self::Offsets32(b, others)) => {
+                is_same(a.inner().inner(), b.inner().inner()) && is_same(values, others)
+            }
+            (Self::Offsets64(a, values), Self::Offsets64(b, others)) => {
+                is_same(a.inner().inner(), b.inner().inner()) && is_same(values, others)
+            }
+            (Self::Views(a, values), Self::Views(b, others)) => {
+                let pairs = values.iter().zip(others);
+                is_same(a.inner(), b.inner())
+                    && values.len() == others.len()
+                    && pairs.into_iter().all(|(a, b)| is_same(a, b))
+            }
+            _ => false,
+        }
+    }
+
     /// Value `i`, which must exist.
     pub fn value(&self, i: usize) -> &[u8] {
         match self {

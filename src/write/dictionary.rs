@@ -80,7 +80,8 @@ impl DictionaryEncoder {
             return Ok(());
         }
         let mut map = match self.last.take() {
-            Some((last, map)) if Arc::ptr_eq(&last, entries) => map,
+            // Holding the last one keeps its memory from being used again.
+            Some((last, map)) if last.is_same_memory(entries) => map,
             _ => vec![NULL; entries.len],
         };
         if self.entry.ordered {
