@@ -126,7 +126,7 @@ impl ChecksumTable {
         let Some(ValueKind::Bytes(bytes)) = &value.kind else {
             return Err(malformed());
         };
-        let mut rest = bytes.as_slice();
+        let mut rest = bytes.as_ref();
         let mut entries = Vec::new();
         while !rest.is_empty() {
             let (entry, behind) = Self::parse_entry(rest).ok_or_else(malformed)?;
@@ -311,9 +311,10 @@ mod tests {
                 bytes.to_vec(),
             )])
         };
-        let Some(ValueKind::Bytes(mut packed)) = table.to_property().value.unwrap().kind else {
+        let Some(ValueKind::Bytes(packed)) = table.to_property().value.unwrap().kind else {
             panic!("bytes")
         };
+        let mut packed = packed.to_vec();
         // A part that nobody knows yet, without chunks.
         packed.extend([0, 0, 0, 0, 9, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0]);
         assert_eq!(parse(&packed).unwrap(), table);

@@ -1,10 +1,12 @@
 //! Spec: Chapter 6, "Encoded Buffers": elements out of raw buffers and block streams.
 
+use super::checksums::Chunks;
 use super::stored::{Blocks, Body, Place, StoredBuffer, raw_bytes};
 use super::{BlockMap, BlockRange, Selection};
 use crate::encoding::bytes::NullsOut;
 use crate::encoding::{Context, NumberKind, Scratch, Word, envelope, number, presence};
 use crate::error::{Error, ErrorKind, Result, Within, to_usize};
+use crate::kernels::prefetch;
 use crate::limits::Limits;
 use arrow_buffer::{BooleanBuffer, BooleanBufferBuilder, Buffer, MutableBuffer};
 use bytes::Bytes;
@@ -121,17 +123,24 @@ pub(super) fn block_parts(
         return Err(buffer.too_few(elements.end(), map.value_count()));
     }
     let mut parts: Vec<BlockPart> = Vec::new();
-    for range in elements.ranges() {
+    let mut rest = elements.ranges();
+    loop {
         // Most ranges lie in the same block as the one before.
-        if let Some(last) = parts.last_mut()
-            && range.start >= last.block.values.start
-            && range.end <= last.block.values.end
-        {
-            let base = last.block.values.start;
-            let local = to_usize(range.start - base)?..to_usize(range.end - base)?;
-            last.ranges.push(local);
-            continue;
+        if let Some(last) = parts.last_mut() {
+            let Range { start, end } = last.block.values;
+            let inside = rest.partition_point(|range| range.end <= end);
+            let (now, later) = rest.split_at_checked(inside).unwrap_or_default();
+            last.ranges.reserve(inside);
+            for range in now {
+                last.ranges
+                    .push(to_usize(range.start - start)?..to_usize(range.end - start)?);
+            }
+            rest = later;
         }
+        let Some((range, later)) = rest.split_first() else {
+            return Ok(parts);
+        };
+        rest = later;
         for block in map.overlapping(range.clone()) {
             let start = range.start.max(block.values.start) - block.values.start;
             let end = range.end.min(block.values.end) - block.values.start;
@@ -155,7 +164,6 @@ pub(super) fn block_parts(
             }
         }
     }
-    Ok(parts)
 }
 
 /// The bytes of a block without its checksum, which is verified unless it has been before.
@@ -184,6 +192,48 @@ pub(super) fn block_bytes(
     Ok(bytes.slice(..len))
 }
 
+/// Elements of a raw buffer.
+struct RawPart<'a> {
+    /// Their bytes of the buffer.
+    wanted: Range<u64>,
+    /// The bytes that have to be verified with them.
+    covered: Range<u64>,
+    checksums: Option<&'a Chunks>,
+}
+
+impl<'a> RawPart<'a> {
+    fn new(
+        buffer: &'a StoredBuffer,
+        elements: &Range<u64>,
+        width: usize,
+        verify: bool,
+    ) -> Result<Self> {
+        let Body::Raw(checksums) = &buffer.body else {
+            return Err(Error::corrupt("a raw buffer was expected"));
+        };
+        let wanted = raw_bytes(elements, width)?;
+        if wanted.end > buffer.place.range.len() {
+            let found = buffer.place.range.len() / width.max(1) as u64;
+            return Err(buffer.too_few(elements.end, found));
+        }
+        let checksums = checksums.as_ref().filter(|_| verify);
+        Ok(Self {
+            covered: checksums.map_or(wanted.clone(), |c| c.cover(wanted.clone())),
+            wanted,
+            checksums,
+        })
+    }
+
+    /// Verifies the bytes that have to be, and gives the place of the elements among them.
+    fn verify(&self, covered: &[u8]) -> Result<Range<usize>> {
+        if let Some(checksums) = self.checksums {
+            checksums.verify(&self.covered, covered)?;
+        }
+        let from = to_usize(self.wanted.start - self.covered.start)?;
+        Ok(from..from + to_usize(self.wanted.end - self.wanted.start)?)
+    }
+}
+
 /// The bytes of elements of a raw buffer, checked against their checksums.
 pub(super) fn raw_slice(
     buffer: &StoredBuffer,
@@ -191,26 +241,42 @@ pub(super) fn raw_slice(
     width: usize,
     cx: &ReadContext<'_>,
 ) -> Result<Bytes> {
-    let Body::Raw(checksums) = &buffer.body else {
-        return Err(Error::corrupt("a raw buffer was expected"));
-    };
-    let wanted = raw_bytes(elements, width)?;
-    if wanted.end > buffer.place.range.len() {
-        return Err(buffer.too_few(elements.end, buffer.place.range.len() / width.max(1) as u64));
-    }
-    let covered = match checksums {
-        Some(chunks) if cx.verify => chunks.cover(wanted.clone()),
-        _ => wanted.clone(),
-    };
+    let part = RawPart::new(buffer, elements, width, cx.verify)?;
     let bytes = cx.source.bytes(Place {
         artifact: buffer.place.artifact,
-        range: buffer.place.range.slice(covered.start, covered.end)?,
+        range: (buffer.place.range).slice(part.covered.start, part.covered.end)?,
     })?;
-    if let (Some(chunks), true) = (checksums, cx.verify) {
-        chunks.verify(&covered, &bytes)?;
+    Ok(bytes.slice(part.verify(&bytes)?))
+}
+
+/// Ranges that are fetched from memory at a time, where they lie apart.
+const AHEAD: usize = 16;
+
+/// Appends the given elements of a raw buffer, all of whose bytes are there.
+fn copy_raw(
+    buffer: &StoredBuffer,
+    whole: &[u8],
+    elements: &Selection,
+    width: usize,
+    verify: bool,
+    out: &mut MutableBuffer,
+) -> Result<()> {
+    let mut ahead = elements.ranges().iter();
+    let fetch = |range: &Range<u64>| {
+        let start = raw_bytes(range, width).and_then(|bytes| to_usize(bytes.start));
+        prefetch(whole, start.unwrap_or(usize::MAX));
+    };
+    ahead.by_ref().take(AHEAD).for_each(fetch);
+    for range in elements.ranges() {
+        ahead.next().into_iter().for_each(fetch);
+        let part = RawPart::new(buffer, range, width, verify)?;
+        let covered = to_usize(part.covered.start)?..to_usize(part.covered.end)?;
+        let covered = whole.get(covered).unwrap_or_default();
+        let wanted = part.verify(covered)?;
+        let bytes = covered.get(wanted);
+        out.extend_from_slice(bytes.ok_or_else(|| buffer.too_few(elements.end(), 0))?);
     }
-    let from = to_usize(wanted.start - covered.start)?;
-    Ok(bytes.slice(from..from + to_usize(wanted.end - wanted.start)?))
+    Ok(())
 }
 
 /// The given elements of a raw buffer; without a copy if they are one range.
@@ -225,6 +291,10 @@ pub(super) fn read_raw(
     }
     cx.check_batch_bytes(elements.len(), width)?;
     let mut out = MutableBuffer::new(to_usize(elements.len())?.saturating_mul(width));
+    if let Some(whole) = cx.source.resident(buffer.place)? {
+        copy_raw(buffer, &whole, elements, width, cx.verify, &mut out)?;
+        return Ok(out.into());
+    }
     for range in elements.ranges() {
         out.extend_from_slice(&raw_slice(buffer, range, width, cx)?);
     }

@@ -137,18 +137,51 @@ pub fn string_bytes(
     let Some(offsets) = &buffers.offsets else {
         return Err(Error::corrupt("the field has no OFFSETS buffer"));
     };
-    let mut bytes = Selection::default();
-    for range in rows.ranges() {
-        let elements = Selection::range(range.start..range.end + 1);
-        let ends = read_offsets(offsets, positions, &elements, cx, &mut cache.offsets)?;
-        if let (Some(&first), Some(&last)) = (ends.first(), ends.last()) {
-            if first < bytes.end() {
-                return Err(Error::corrupt("offsets do not ascend").within("OFFSETS buffer"));
-            }
-            bytes.push(first..last);
+    let placed = Placed::read(offsets, positions, rows, cx, &mut cache.offsets)?;
+    Ok(placed.bytes)
+}
+
+/// Where values are whose OFFSETS are stored apart.
+struct Placed {
+    /// Their bytes of DATA.
+    bytes: Selection,
+    /// Where each begins among these bytes, and the last one ends.
+    ends: Vec<u64>,
+}
+
+impl Placed {
+    fn read(
+        offsets: &StoredBuffer,
+        positions: u64,
+        rows: &Selection,
+        cx: &mut ReadContext<'_>,
+        cache: &mut BlockCache<Numbers>,
+    ) -> Result<Self> {
+        // There is a gap between ranges, so that those of their ends do not overlap.
+        let with_ends = rows.ranges().iter().map(|range| range.start..range.end + 1);
+        let stored = read_offsets(offsets, positions, &with_ends.collect(), cx, cache)?;
+        let mut rest = stored.as_slice();
+        let mut bytes = Selection::default();
+        let mut ends = Vec::with_capacity(to_usize(rows.len())? + 1);
+        ends.push(0);
+        for range in rows.ranges() {
+            let len = to_usize(range.end - range.start)?;
+            let (Some((&first, own)), Some(later)) = (rest.split_first(), rest.get(len + 1..))
+            else {
+                return Err(Error::corrupt(format!(
+                    "expected {} offsets, found {}",
+                    len + 1,
+                    rest.len()
+                )));
+            };
+            let own = own.get(..len).unwrap_or_default();
+            let before = bytes.len();
+            ends.extend(own.iter().map(|end| end - first + before));
+            bytes.push(first..own.last().copied().unwrap_or(first));
+            rest = later;
         }
+        Ok(Self { bytes, ends })
     }
-    Ok(bytes)
 }
 
 fn read_separate(
@@ -166,20 +199,11 @@ fn read_separate(
         return Ok(decoded);
     }
     let mut builder = BytesBuilder::new(layout, to_usize(rows.len())?);
-    for range in rows.ranges() {
-        let elements = Selection::range(range.start..range.end + 1);
-        let ends = read_offsets(offsets, positions, &elements, cx, &mut cache.offsets)?;
-        let (Some(&first), Some(&last)) = (ends.first(), ends.last()) else {
-            continue;
-        };
-        let bytes = Selection::range(first..last);
-        let (kind, cache) = (NumberKind::Unsigned, &mut cache.numbers);
-        let read = read_numbers::<u8>(data, kind, false, &bytes, cx, cache)
-            .within(|| "DATA buffer".to_owned())?;
-        let mut local = Vec::with_capacity(ends.len());
-        local.extend(ends.iter().map(|end| end - first));
-        builder.append_values(&local, read.data)?;
-    }
+    let Placed { bytes, ends } = Placed::read(offsets, positions, rows, cx, &mut cache.offsets)?;
+    let (kind, cache) = (NumberKind::Unsigned, &mut cache.numbers);
+    let read = read_numbers::<u8>(data, kind, false, &bytes, cx, cache)
+        .within(|| "DATA buffer".to_owned())?;
+    builder.append_values(&ends, read.data)?;
     Ok(builder.finish())
 }
 

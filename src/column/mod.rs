@@ -5,6 +5,7 @@ mod assemble;
 mod chunk;
 mod convert;
 mod decimal;
+mod range;
 mod schema;
 mod shred;
 #[cfg(test)]
@@ -17,6 +18,7 @@ pub use chunk::{
     ArraySlot, ByteLayout, ByteValues, Chunk, DecodedBytes, DecodedDictionary, DecodedLists,
     DecodedUnions, DictionaryEntries, ListOffsets, NodeSource, OffsetWidth, Values, Window,
 };
+pub(crate) use range::{codes_within, integer_key, integers_within};
 pub use schema::{NativeTypes, SchemaOptions, TypeMapping, complete_labels, to_arrow, to_shard};
 pub use shred::shred;
 

@@ -2,6 +2,7 @@
 
 use super::{DataRef, decimal128};
 use arrow_buffer::i256;
+use bytes::Bytes;
 use std::cmp::Ordering;
 
 /// A dynamically typed scalar, list or structure, with an optional name of its semantic type.
@@ -34,7 +35,7 @@ pub enum ValueKind {
     /// Text.
     String(String),
     /// Bytes.
-    Bytes(Vec<u8>),
+    Bytes(Bytes),
     /// A decimal128 (DPD), little-endian.
     Decimal([u8; 16]),
     /// A list of values.
@@ -146,5 +147,11 @@ macro_rules! from {
 }
 
 from!(bool => Bool, u64 => U64, u32 => U64, i64 => I64, i32 => I64, f64 => Double, &str => String,
-    String => String, Vec<u8> => Bytes, &[u8] => Bytes, Vec<AnyValue> => List,
+    String => String, Bytes => Bytes, Vec<u8> => Bytes, Vec<AnyValue> => List,
     Vec<NameValuePair> => Struct);
+
+impl From<&[u8]> for AnyValue {
+    fn from(value: &[u8]) -> Self {
+        Bytes::copy_from_slice(value).into()
+    }
+}

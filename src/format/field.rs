@@ -1,6 +1,7 @@
 //! Spec: Chapter 6, "(Shard) Field Descriptor" and "Stripe Field Descriptor".
 
 use super::{AnyValue, DataEncoding, IndexDescriptor, NameValuePair};
+use bytes::Bytes;
 
 /// What is known of a field over a shard or a stripe.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -149,7 +150,7 @@ pub struct SplitBlockBloomFilter {
     /// Seed of the hash function, 0 where the wire has no place for it.
     pub hash_seed: u64,
     /// The blocks, 32 bytes each.
-    pub data: Vec<u8>,
+    pub data: Bytes,
 }
 
 impl SplitBlockBloomFilter {

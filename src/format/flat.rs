@@ -92,8 +92,21 @@ pub(crate) struct Table<'a> {
     at: usize,
     /// Bytes of the table itself.
     len: usize,
+    /// Place of the vtable.
+    vtable: usize,
     /// Offsets of the slots, two bytes each.
     slots: &'a [u8],
+}
+
+/// A vtable that has been checked, and the place of one reference in its tables. Most tables of a
+/// kind have the same vtable.
+#[derive(Debug, Default)]
+struct KnownVtable {
+    at: usize,
+    /// Bytes of a table.
+    table_len: usize,
+    /// Place of the reference in a table; 0 if there is none.
+    slot: usize,
 }
 
 fn outside(what: &str, at: usize, bytes: &[u8]) -> Error {
@@ -175,6 +188,7 @@ impl<'a> Table<'a> {
             bytes,
             at,
             len,
+            vtable,
             slots,
         })
     }
@@ -182,6 +196,16 @@ impl<'a> Table<'a> {
     /// Number of slots that the table's vtable has room for.
     pub(crate) fn slot_count(&self) -> usize {
         self.slots.len() / 2
+    }
+
+    /// The vtable, and the place of the reference in a slot.
+    fn known(&self, slot: usize) -> KnownVtable {
+        let place = self.slot(slot, 4).ok().flatten();
+        KnownVtable {
+            at: self.vtable,
+            table_len: self.len,
+            slot: place.map_or(0, |place| place - self.at),
+        }
     }
 
     /// Whether a slot holds a value.
@@ -344,6 +368,53 @@ impl<'a> References<'a> {
             .and_then(|len| self.bytes.get(at + 4..)?.get(..len))
             .ok_or_else(|| outside("a text", at, self.bytes))?;
         utf8(text, at)
+    }
+
+    /// The bytes that slot `inner` refers to, of the table that slot `outer` of each element refers
+    /// to; the elements are tables.
+    pub(crate) fn bytes_below(
+        self,
+        outer: usize,
+        inner: usize,
+    ) -> impl Iterator<Item = Result<Option<&'a [u8]>>> {
+        let mut known = (KnownVtable::default(), KnownVtable::default());
+        (0..self.len).map(move |i| {
+            if let Some(found) = self.bytes_of_known(i, &known.0, &known.1) {
+                return Ok(Some(found));
+            }
+            let element = self.table(i)?;
+            let Some(below) = element.table(outer)? else {
+                return Ok(None);
+            };
+            known = (element.known(outer), below.known(inner));
+            below.byte_vector(inner)
+        })
+    }
+
+    /// As in [`bytes_below`](Self::bytes_below), if both tables have vtables that are known, and
+    /// nothing is wrong.
+    fn bytes_of_known(
+        &self,
+        i: usize,
+        outer: &KnownVtable,
+        inner: &KnownVtable,
+    ) -> Option<&'a [u8]> {
+        let word = |at: usize| self.bytes.get(at..)?.first_chunk::<4>().copied();
+        let follow = |at: usize| {
+            let offset = usize::try_from(u32::from_le_bytes(word(at)?)).ok()?;
+            at.checked_add(offset).filter(|_| offset != 0)
+        };
+        let slot = |at: usize, known: &KnownVtable| {
+            let back = isize::try_from(i32::from_le_bytes(word(at)?)).ok()?;
+            let is_known = at.checked_add_signed(back.checked_neg()?)? == known.at;
+            let fits = known.table_len <= self.bytes.len().checked_sub(at)?;
+            (is_known && fits && known.slot > 0).then_some(at + known.slot)
+        };
+        let element = follow(self.start + 4 * i)?;
+        let below = follow(slot(element, outer)?)?;
+        let vector = follow(slot(below, inner)?)?;
+        let len = usize::try_from(u32::from_le_bytes(word(vector)?)).ok()?;
+        self.bytes.get(vector + 4..)?.get(..len)
     }
 
     /// All elements, tables.

@@ -40,6 +40,6 @@ pub use schema::{
     BasicType, DELETED_RECORD, DataType, ExtendedType, Field, INGESTION_TIMESTAMP, PropertyValue,
     RECORD_IDENTITY, Schema,
 };
-pub use schema_reader::SchemaReader;
+pub use schema_reader::{NamedFields, SchemaReader};
 pub use tail::DirectoryTail;
-pub use wire::{Capabilities, Message, Wire};
+pub use wire::{Capabilities, DataRefs, Message, Wire};

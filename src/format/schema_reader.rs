@@ -21,6 +21,7 @@ use super::{AnyValue, BasicType, DataType, ExtendedType, Field, PropertyValue};
 use crate::error::{Error, ErrorKind, Result, Within};
 use crate::limits::Limits;
 use bytes::Bytes;
+use hashbrown::HashMap;
 use std::sync::Arc;
 use xxhash_rust::xxh3::xxh3_64;
 
@@ -45,6 +46,17 @@ pub struct SchemaReader {
     wire: Wire,
     len: usize,
     ledger: Arc<Ledger>,
+}
+
+/// The top-level fields of some names.
+#[derive(Debug, Clone, Default)]
+pub struct NamedFields<'n>(HashMap<&'n [u8], Vec<usize>>);
+
+impl NamedFields<'_> {
+    /// Indexes of the fields of that name, ascending; none if it was not asked for.
+    pub fn get(&self, name: &str) -> &[usize] {
+        self.0.get(name.as_bytes()).map_or(&[], Vec::as_slice)
+    }
 }
 
 /// What one call may still read.
@@ -156,19 +168,57 @@ impl SchemaReader {
     /// # Errors
     /// As [`name`](Self::name).
     pub fn find(&self, name: &str) -> Result<Vec<usize>> {
-        if let Some(found) = self.look_up(name).filter(|found| !found.is_empty()) {
-            return Ok(found);
-        }
-        let mut found = Vec::new();
-        // The list of fields is found once, not once for every field.
-        let fields = fields(&self.payload)?.tables().take(self.len);
-        for (i, field) in fields.enumerate() {
-            let is_named = field.and_then(|field| self.is_named(&field, name));
-            if is_named.within(|| format!("Schema, field {i}"))? {
-                found.push(i);
+        Ok(self.find_all([name])?.get(name).to_vec())
+    }
+
+    /// The top-level fields of any number of names, of which the schema is searched once.
+    ///
+    /// # Errors
+    /// As [`name`](Self::name).
+    pub fn find_all<'n>(
+        &self,
+        names: impl IntoIterator<Item = &'n str>,
+    ) -> Result<NamedFields<'n>> {
+        let mut found = NamedFields::default();
+        for name in names {
+            let indexes = found.0.entry(name.as_bytes()).or_default();
+            if indexes.is_empty() {
+                *indexes = self.look_up(name).unwrap_or_default();
             }
         }
+        let mut missing = NamedFields::default();
+        found.0.retain(|name, indexes| {
+            if indexes.is_empty() {
+                missing.0.insert(name, Vec::new());
+            }
+            !indexes.is_empty()
+        });
+        if !missing.0.is_empty() {
+            self.search(&mut missing)?;
+            found.0.extend(missing.0);
+        }
         Ok(found)
+    }
+
+    /// Compares the names of all fields with those that are wanted.
+    fn search(&self, wanted: &mut NamedFields<'_>) -> Result<()> {
+        // Most names are told by their lengths; those of 63 bytes and more share a bit.
+        let bit = |name: &[u8]| 1u64 << name.len().min(63);
+        let lengths = wanted.0.keys().fold(0, |bits, name| bits | bit(name));
+        // Many fields of a hostile schema may share a name of any length.
+        let longest = wanted.0.keys().map(|name| name.len()).max().unwrap_or(0);
+        let names = fields(&self.payload)?.bytes_below(0, 2 + self.shift());
+        for (i, name) in names.enumerate() {
+            let name = name.and_then(|name| required(name, "DataType.field_name"));
+            let name = name.within(|| format!("Schema, field {i}"))?;
+            if lengths & bit(name) != 0
+                && name.len() <= longest
+                && let Some(indexes) = wanted.0.get_mut(name)
+            {
+                indexes.push(i);
+            }
+        }
+        Ok(())
     }
 
     /// The fields of that name by the lookup that the reference stores; `None` if there is none, or
@@ -189,17 +239,20 @@ impl SchemaReader {
         let mut found = Vec::new();
         for entry in entries.get(start(bucket)?..start(bucket + 1)?)? {
             let field = usize::try_from(u32::from_le_bytes(*entry)).ok()?;
-            if field < self.len && self.is_named(&self.field_table(field).ok()?, name).ok()? {
+            if field < self.len
+                && self.stored_name(&self.field_table(field).ok()?).ok()? == name.as_bytes()
+            {
                 found.push(field);
             }
         }
         Some(found)
     }
 
-    fn is_named(&self, field: &Table<'_>, name: &str) -> Result<bool> {
+    /// The bytes of a field's name, which need not be text.
+    fn stored_name<'a>(&self, field: &Table<'a>) -> Result<&'a [u8]> {
         let data_type = required(field.table(0)?, "Field.data_type")?;
         let stored = data_type.byte_vector(2 + self.shift())?;
-        Ok(required(stored, "DataType.field_name")? == name.as_bytes())
+        required(stored, "DataType.field_name")
     }
 
     /// Number of nodes, nested ones included.

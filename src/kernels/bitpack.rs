@@ -4,7 +4,7 @@
 //! little-endian bit stream of its values in row order, and word k of lane l stands at index
 //! `LANES * k + l`, so that a loop over lanes is one over neighbouring words.
 
-use super::{Word, dispatch};
+use super::{Word, dispatch, prefetch};
 
 /// Values of a chunk.
 pub(crate) const CHUNK: usize = 1024;
@@ -126,19 +126,45 @@ dispatch! {
     pub(crate) fn pack<W: Word>(values: &[W], width: u32, reference: W, packed: &mut [u8]) = pack_all_body;
 }
 
-/// Value `index` of one chunk, without a reference.
-pub(crate) fn unpack_single<W: Word>(packed: &[u8], width: u32, index: usize) -> W {
-    let words = W::chunks(packed);
+/// Where a value begins among the bytes of chunks.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Place {
+    byte: usize,
+    /// Bits of its word that are before it.
+    shift: u32,
+}
+
+/// The place of value `index` of chunks of `width` bits.
+#[inline(always)]
+pub(crate) fn place_of<W: Word>(width: u32, index: usize) -> Place {
     let lane = index % W::LANES;
     let group = ORDER[(index % 128 - lane) / 16];
-    let row = 8 * group + index / 128;
+    let row = 8 * group + index % CHUNK / 128;
     let bit = row * width as usize;
     let (word, shift) = (bit / (8 * W::BYTES), bit % (8 * W::BYTES));
     #[expect(clippy::cast_possible_truncation, reason = "a shift is below 64")]
     let shift = shift as u32;
-    let low = W::from_le(words[W::LANES * word + lane]) >> shift;
-    let value = if shift + width > W::BITS {
-        low | (W::from_le(words[W::LANES * (word + 1) + lane]) << (W::BITS - shift))
+    Place {
+        byte: index / CHUNK * chunk_bytes(width) + W::BYTES * (W::LANES * word + lane),
+        shift,
+    }
+}
+
+/// Has the bytes of the value at a place fetched into the cache of the CPU.
+#[inline(always)]
+pub(crate) fn prefetch_at<W: Word>(packed: &[u8], width: u32, place: Place) {
+    let crosses = usize::from(place.shift + width > W::BITS);
+    prefetch(packed, place.byte);
+    prefetch(packed, place.byte + crosses * W::LANES * W::BYTES);
+}
+
+/// The value at a place, without a reference.
+#[inline(always)]
+pub(crate) fn unpack_at<W: Word>(packed: &[u8], width: u32, place: Place) -> W {
+    let word = |byte: usize| W::from_le(W::chunks(&packed[byte..byte + W::BYTES])[0]);
+    let low = word(place.byte) >> place.shift;
+    let value = if place.shift + width > W::BITS {
+        low | (word(place.byte + W::LANES * W::BYTES) << (W::BITS - place.shift))
     } else {
         low
     };
@@ -197,7 +223,10 @@ mod tests {
             unpack_body(&packed, width, W::ZERO, &mut back);
             assert_eq!(back, values);
             for i in (0..CHUNK).step_by(7) {
-                assert_eq!(unpack_single::<W>(&packed, width, i), values[i]);
+                assert_eq!(
+                    unpack_at::<W>(&packed, width, place_of::<W>(width, i)),
+                    values[i]
+                );
             }
         }
     }

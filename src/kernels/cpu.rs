@@ -39,6 +39,20 @@ pub(crate) fn level() -> Level {
     })
 }
 
+/// Has the bytes around a place fetched into the cache of the CPU, while other work is done: what is
+/// read here and there from memory is mostly waited for.
+#[inline(always)]
+pub(crate) fn prefetch(bytes: &[u8], at: usize) {
+    #[cfg(target_arch = "x86_64")]
+    if let Some(byte) = bytes.get(at) {
+        use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+        // SAFETY: the place lies in the slice, and nothing is read or written.
+        unsafe { _mm_prefetch::<_MM_HINT_T0>(std::ptr::from_ref(byte).cast()) }
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    let _ = (bytes, at);
+}
+
 /// Defines a function whose body, an `#[inline(always)]` function of the same signature, is
 /// compiled once per instruction set.
 macro_rules! dispatch {

@@ -72,6 +72,29 @@ impl Symbols {
         total: usize,
         out: &mut MutableBuffer,
     ) -> Result<()> {
+        self.append::<false>(src, total, out)
+    }
+
+    /// Appends the first `count` of the bytes that `src` stands for.
+    ///
+    /// # Errors
+    /// Those of [`decompress`](Self::decompress), as far as codes are looked at.
+    pub(crate) fn decompress_first(
+        &self,
+        src: &[u8],
+        count: usize,
+        out: &mut MutableBuffer,
+    ) -> Result<()> {
+        self.append::<true>(src, count, out)
+    }
+
+    /// Appends `total` bytes; with `MORE`, `src` may stand for more.
+    fn append<const MORE: bool>(
+        &self,
+        src: &[u8],
+        total: usize,
+        out: &mut MutableBuffer,
+    ) -> Result<()> {
         if total > src.len().saturating_mul(MAX_SYMBOL) {
             return Err(Error::corrupt(format!(
                 "{} bytes of FSST cannot hold {total} bytes",
@@ -88,6 +111,9 @@ impl Symbols {
         };
         let mut rest = src;
         while let Some((step, behind)) = rest.split_first_chunk::<STEP>() {
+            if MORE && dst.at >= total {
+                break;
+            }
             if dst.at > total {
                 return Err(too_long(total));
             }
@@ -113,6 +139,9 @@ impl Symbols {
             rest = behind;
         }
         while let Some((&code, behind)) = rest.split_first() {
+            if MORE && dst.at >= total {
+                break;
+            }
             if dst.at > total {
                 return Err(too_long(total));
             }
@@ -127,7 +156,7 @@ impl Symbols {
                 rest = behind;
             }
         }
-        if dst.at > total {
+        if !MORE && dst.at > total {
             return Err(too_long(total));
         }
         if dst.at < total {
@@ -243,6 +272,24 @@ mod tests {
                 None
             }
         }
+    }
+
+    #[test]
+    fn the_first_bytes_are_those_of_all() {
+        let table = table();
+        let src = [
+            1, 2, 0, 255, 255, 3, 1, 1, 255, 7, 2, 2, 2, 0, 1, 3, 3, 2, 1,
+        ];
+        let all = plainly(&table, &src).unwrap();
+        for count in 0..=all.len() {
+            let mut out = MutableBuffer::new(0);
+            out.extend_from_slice(b"before");
+            table.decompress_first(&src, count, &mut out).unwrap();
+            assert_eq!(out.as_slice()[6..], all[..count]);
+        }
+        let mut out = MutableBuffer::new(0);
+        let more = table.decompress_first(&src, all.len() + 1, &mut out);
+        assert!(more.is_err() && out.is_empty());
     }
 
     #[test]

@@ -19,11 +19,14 @@ mod views;
 mod word;
 mod words;
 
-pub(crate) use bitpack::{CHUNK, chunk_bytes, pack, unpack, unpack_single};
+pub(crate) use bitpack::{
+    CHUNK, Place, chunk_bytes, pack, place_of, prefetch_at, unpack, unpack_at,
+};
 pub(crate) use bytes::{
     GATHER_SLACK, Offset, checked_offsets, gather_bytes, is_ascending, make_views, rebase_offsets,
 };
 use cpu::dispatch;
+pub(crate) use cpu::prefetch;
 pub(crate) use extremes::{FloatCounts, float_counts, number_range};
 pub(crate) use fsst::{MAX_SYMBOL, Symbols};
 pub(crate) use fsst_encoder::{FsstEncoder, quarters};
@@ -37,5 +40,5 @@ pub use word::{NumberKind, Word};
 pub(crate) use word::{as_bytes, as_bytes_mut};
 pub(crate) use words::{
     add, bits_of_bytes, codes_below, count_runs, expand_runs, gather, join_halves, key_range,
-    sign_extend, un_zig_zag,
+    sign_extend, un_zig_zag, within,
 };

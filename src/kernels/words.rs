@@ -1,6 +1,7 @@
 //! Loops over words: extremes, runs, gathering, expansion, presence bits.
 
 use super::{NumberKind, Word, dispatch};
+use std::ops::BitOr;
 
 #[inline(always)]
 fn key_range_body<W: Word>(values: &[W], kind: NumberKind) -> (W, W) {
@@ -37,6 +38,24 @@ fn count_runs_body<W: Word>(values: &[W]) -> usize {
 }
 
 #[inline(always)]
+fn within_body<W: Word>(values: &[W], low: W, span: W, bits: &mut [u64]) {
+    let bit = |(i, v): (usize, &W)| u64::from(v.minus(low) <= span) << i;
+    let (chunks, rest) = values.as_chunks::<64>();
+    let mut bits = bits.iter_mut();
+    for (chunk, bits) in chunks.iter().zip(&mut bits) {
+        *bits = chunk
+            .iter()
+            .enumerate()
+            .map(bit)
+            .fold(0, u64::bitor)
+            .to_le();
+    }
+    if let Some(bits) = bits.next() {
+        *bits = rest.iter().enumerate().map(bit).fold(0, u64::bitor).to_le();
+    }
+}
+
+#[inline(always)]
 fn add_body<W: Word>(values: &mut [W], reference: W) {
     for v in values {
         *v = v.plus(reference);
@@ -58,6 +77,12 @@ dispatch! {
 dispatch! {
     /// Number of maximal stretches of equal neighbours.
     pub(crate) fn count_runs<W: Word>(values: &[W]) -> usize = count_runs_body;
+}
+
+dispatch! {
+    /// Which values less `low`, modulo 2^`BITS`, are at most `span`: a bit for each, the first one
+    /// lowest.
+    pub(crate) fn within<W: Word>(values: &[W], low: W, span: W, bits: &mut [u64]) = within_body;
 }
 
 dispatch! {

@@ -5,13 +5,10 @@ use super::metadata::{Metadata, ready};
 use super::projection::{Parts, Projection, prune, unknown_column};
 use crate::column::{ArrowSchemaHint, NativeTypes, complete_labels, to_arrow};
 use crate::error::{Error, ErrorKind, Result, Within};
-use crate::format::{DataType, SchemaReader};
+use crate::format::{DataType, NamedFields, SchemaReader};
 use arrow_schema::{Field, Schema, SchemaRef};
 use std::collections::HashMap;
 use std::sync::Arc;
-
-/// Paths from which on names are looked up in a table of all columns.
-const MANY_PATHS: usize = 16;
 
 /// A column of a shard, or the part of it that is read.
 #[derive(Debug, Clone)]
@@ -99,63 +96,60 @@ impl<'a> Columns<'a> {
     }
 
     /// Columns of that name.
-    fn find(&self, name: &str, table: &HashMap<&str, Vec<usize>>) -> Result<Vec<usize>> {
-        if !table.is_empty() {
-            return Ok(table.get(name).cloned().unwrap_or_default());
-        }
-        let ordinals = self.schema.find(name)?;
-        Ok(match &self.visible {
-            None => ordinals,
+    fn of_name(&self, fields: &NamedFields<'_>, name: &str) -> Vec<usize> {
+        let ordinals = fields.get(name);
+        match &self.visible {
+            None => ordinals.to_vec(),
             Some(visible) => ordinals
                 .iter()
                 .filter_map(|o| visible.binary_search(o).ok())
                 .collect(),
-        })
-    }
-
-    fn table(&self, paths: usize) -> Result<HashMap<&str, Vec<usize>>> {
-        let mut table: HashMap<&str, Vec<usize>> = HashMap::new();
-        if paths >= MANY_PATHS {
-            for i in 0..self.len() {
-                table.entry(self.name(i)?).or_default().push(i);
-            }
         }
-        Ok(table)
     }
 
-    /// The column that a path begins with, and the names of the fields below it.
-    fn resolve<'p>(
-        &self,
-        path: &'p str,
-        table: &HashMap<&str, Vec<usize>>,
-    ) -> Result<(usize, Vec<&'p str>)> {
-        let dots = path.match_indices('.').map(|(at, _)| at);
-        let ends: Vec<usize> = dots.chain([path.len()]).collect();
-        for end in ends.into_iter().rev() {
-            let below: Vec<&str> = match path.get(end + 1..) {
-                Some(rest) => rest.split('.').collect(),
-                None => Vec::new(),
-            };
-            match self.find(&path[..end], table)?.as_slice() {
-                [] => {}
-                [one] => return Ok((*one, below)),
-                many => {
-                    return Err(Error::new(
-                        ErrorKind::AmbiguousColumn,
-                        format!(
-                            "{} columns are named `{}` ({many:?}); project by index",
-                            many.len(),
-                            &path[..end]
-                        ),
-                    ));
+    /// The column that each path begins with, and the names of the fields below it.
+    fn resolve<'p>(&self, paths: &[&'p str]) -> Result<Vec<(usize, Vec<&'p str>)>> {
+        let whole = self.schema.find_all(paths.iter().copied())?;
+        let others = paths
+            .iter()
+            .filter(|path| self.of_name(&whole, path).is_empty());
+        let parts = self.schema.find_all(others.flat_map(|path| heads(path)))?;
+        let resolve = |&path: &&'p str| {
+            for head in std::iter::once(path).chain(heads(path)) {
+                let fields = match head.len() == path.len() {
+                    true => &whole,
+                    false => &parts,
+                };
+                match self.of_name(fields, head).as_slice() {
+                    [] => {}
+                    [one] => {
+                        let below = path.get(head.len() + 1..);
+                        let below = below.map(|rest| rest.split('.').collect());
+                        return Ok((*one, below.unwrap_or_default()));
+                    }
+                    many => {
+                        return Err(Error::new(
+                            ErrorKind::AmbiguousColumn,
+                            format!(
+                                "{} columns are named `{head}` ({many:?}); project by index",
+                                many.len(),
+                            ),
+                        ));
+                    }
                 }
             }
-        }
-        let names = (0..self.len())
-            .map(|i| self.name(i))
-            .collect::<Result<Vec<_>>>()?;
-        Err(unknown_column(path, names.into_iter()))
+            let names = (0..self.len())
+                .map(|i| self.name(i))
+                .collect::<Result<Vec<_>>>()?;
+            Err(unknown_column(path, names.into_iter()))
+        };
+        paths.iter().map(resolve).collect()
     }
+}
+
+/// What a path may begin with but itself, the longest first.
+fn heads(path: &str) -> impl Iterator<Item = &str> {
+    path.rmatch_indices('.').map(|(at, _)| &path[..at])
 }
 
 impl Metadata {
@@ -214,9 +208,8 @@ impl Metadata {
             Projection::All => (0..columns.len()).for_each(|i| add(i, &[])),
             Projection::Indices(indices) => indices.iter().for_each(|&i| add(i, &[])),
             Projection::Paths(paths) => {
-                let table = columns.table(paths.len())?;
-                for path in paths {
-                    let (column, below) = columns.resolve(path, &table)?;
+                let paths: Vec<&str> = paths.iter().map(String::as_str).collect();
+                for (column, below) in columns.resolve(&paths)? {
                     add(column, &below);
                 }
             }
@@ -240,21 +233,18 @@ impl Metadata {
         requested: &Schema,
     ) -> Result<Option<Vec<Column>>> {
         let columns = ready!(Columns::load(self, bench));
-        let table = columns.table(requested.fields().len())?;
-        let read = |field: &Arc<Field>| {
-            let column = match columns.find(field.name(), &table)?.as_slice() {
-                [one] => columns.column(*one)?,
-                // The path of a name that is none gives the error with the nearest name.
-                _ => columns.column(columns.resolve(field.name(), &table)?.0)?,
-            };
+        let fields = requested.fields();
+        let names: Vec<&str> = fields.iter().map(|field| field.name().as_str()).collect();
+        let read = |(field, (column, _)): (&Arc<Field>, (usize, Vec<&str>))| {
             Ok(Column {
                 field: field.as_ref().clone(),
-                node: column.node,
+                node: columns.column(column)?.node,
             })
         };
-        requested
-            .fields()
+        let places = columns.resolve(&names)?;
+        fields
             .iter()
+            .zip(places)
             .map(read)
             .collect::<Result<_>>()
             .map(Some)

@@ -46,14 +46,14 @@ pub(super) fn constant_bytes(value: &AnyValue, node: &DataType) -> Result<Vec<u8
             exact.then(|| narrow.to_le_bytes().to_vec())
         }
         (T::String, ValueKind::String(text)) => Some(text.as_bytes().to_vec()),
-        (T::Binary | T::String, ValueKind::Bytes(bytes)) => Some(bytes.clone()),
+        (T::Binary | T::String, ValueKind::Bytes(bytes)) => Some(bytes.to_vec()),
         (T::FixedSizeBinary | T::Guid, ValueKind::Bytes(bytes))
             if bytes.len() as u64
                 == node
                     .fixed_size
                     .max(if node.basic_type == T::Guid { 16 } else { 0 }) =>
         {
-            Some(bytes.clone())
+            Some(bytes.to_vec())
         }
         (T::FixedSizeBinary, ValueKind::Decimal(bytes)) if node.fixed_size == 16 => {
             Some(bytes.to_vec())

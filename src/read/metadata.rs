@@ -8,11 +8,12 @@ use crate::column::{ArraySlot, ArrowSchemaHint, DictionaryEntries};
 use crate::encoding::{Context, Scratch};
 use crate::error::{Error, ErrorKind, Result, Within};
 use crate::format::{
-    DataRef, DataRefArray, DataType, FieldDescriptor, IndexCollection, Message, SchemaReader,
+    DataRef, DataRefs, DataType, FieldDescriptor, IndexCollection, Message, SchemaReader,
     ShardDirectory, ShardProperties, StripeDirectory, StripeFieldDescriptor, StripeList,
     StripeProperties, ValueKind, Wire, find_property,
 };
 use crate::io::ByteRange;
+use bytes::Bytes;
 use hashbrown::HashMap;
 use std::hash::Hash;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
@@ -66,7 +67,7 @@ impl<K: Eq + Hash, V> Cache<K, V> {
 #[derive(Debug)]
 pub(super) struct FieldList {
     artifact: u32,
-    refs: DataRefArray,
+    refs: DataRefs,
 }
 
 /// What is known of an open shard.
@@ -109,8 +110,8 @@ impl Metadata {
         }
     }
 
-    fn decode<M: Message>(&self, payload: &[u8]) -> Result<M> {
-        M::decode(payload, self.wire, self.artifacts.limits())
+    fn decode<M: Message>(&self, payload: &Bytes) -> Result<M> {
+        M::decode_shared(payload, self.wire, self.artifacts.limits())
     }
 
     /// A message of the directory; one that is not there has its default.
@@ -173,7 +174,7 @@ impl Metadata {
             let stored = find_property(&properties.custom_properties, "ARROW:schema");
             let hint = match stored.and_then(|value| value.kind.as_ref()) {
                 Some(ValueKind::Bytes(bytes)) => {
-                    ArrowSchemaHint::try_new(bytes.clone().into(), self.artifacts.limits()).ok()
+                    ArrowSchemaHint::try_new(bytes.clone(), self.artifacts.limits()).ok()
                 }
                 _ => None,
             };
@@ -280,7 +281,7 @@ impl Metadata {
         let payload = ready!(bench.frame(artifact, reference).within(name));
         Ok(Some(FieldList {
             artifact: self.artifacts.resolve(&reference.url, artifact)?,
-            refs: self.decode(&payload)?,
+            refs: DataRefs::try_new(&payload, self.artifacts.limits())?,
         }))
     }
 
@@ -292,7 +293,7 @@ impl Metadata {
         (stripe, id): FieldKey,
     ) -> Result<Option<Option<(u32, StripeFieldDescriptor)>>> {
         let list = ready!(self.field_list(bench, stripe));
-        let Some(reference) = list.refs.get(id as usize) else {
+        let Some(reference) = list.refs.get(id as usize)? else {
             return Ok(Some(None));
         };
         let payload = ready!(
@@ -321,7 +322,7 @@ impl Metadata {
             self.shard_field_list.get_or_init(|| list);
         }
         let list = required(self.shard_field_list.get(), "shard field list")?;
-        let Some(mut reference) = list.refs.get(id as usize) else {
+        let Some(mut reference) = list.refs.get(id as usize)? else {
             return Ok(Some(None));
         };
         // The reference implementation leaves the absolute URL of where the shard was written in

@@ -130,7 +130,7 @@ pub(crate) fn build_filter(
         num_values,
         hash_algorithm: HASH_ALGORITHM.to_owned(),
         hash_seed,
-        data,
+        data: data.into(),
     })
 }
 

@@ -1,7 +1,7 @@
 //! Spec: Chapter 6, "(Shard) Field Descriptor": ranges, lengths and constants of byte values.
 
 use super::lengths::Lengths;
-use crate::format::{AnyValue, LengthStats, RangeStats, ValueKind};
+use crate::format::{AnyValue, LengthStats, RangeStats};
 use arrow_buffer::BooleanBuffer;
 use std::cmp::Ordering;
 
@@ -230,7 +230,7 @@ impl ByteStats {
 pub(crate) fn byte_value(value: &[u8], is_text: bool) -> AnyValue {
     match std::str::from_utf8(value) {
         Ok(text) if is_text => text.into(),
-        _ => ValueKind::Bytes(value.to_vec()).into(),
+        _ => value.into(),
     }
 }
 
@@ -266,6 +266,7 @@ fn above(start: &[u8], is_text: bool) -> Option<Vec<u8>> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::format::ValueKind;
     use proptest::prelude::*;
 
     fn update(stats: &mut ByteStats, values: &[&[u8]], nulls: Option<&BooleanBuffer>) {
@@ -295,7 +296,7 @@ mod tests {
     fn bytes(value: Option<AnyValue>) -> Vec<u8> {
         match value.unwrap().kind {
             Some(ValueKind::String(text)) => text.into_bytes(),
-            Some(ValueKind::Bytes(bytes)) => bytes,
+            Some(ValueKind::Bytes(bytes)) => bytes.to_vec(),
             other => panic!("{other:?}"),
         }
     }

@@ -258,7 +258,7 @@ mod tests {
         stats.update(4, None, |i| &values[i]);
         let range = stats.range().unwrap();
         let bytes = |v: Option<AnyValue>| match v.unwrap().kind {
-            Some(ValueKind::Bytes(b)) => i128::from_le_bytes(b.try_into().unwrap()),
+            Some(ValueKind::Bytes(b)) => i128::from_le_bytes(b[..].try_into().unwrap()),
             other => panic!("{other:?}"),
         };
         assert_eq!((bytes(range.min_value), bytes(range.max_value)), (-300, 7));

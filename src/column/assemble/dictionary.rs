@@ -11,7 +11,7 @@ use crate::kernels::gather_entries;
 use arrow_array::cast::AsArray;
 use arrow_array::types::{
     ArrowDictionaryKeyType, BinaryType, Int8Type, Int16Type, Int32Type, Int64Type, LargeBinaryType,
-    LargeUtf8Type, UInt8Type, UInt16Type, UInt32Type, UInt64Type, Utf8Type,
+    LargeUtf8Type, UInt8Type, UInt16Type, UInt64Type, Utf8Type,
 };
 use arrow_array::{Array, ArrayRef, DictionaryArray, PrimitiveArray, UInt32Array, make_array};
 use arrow_buffer::{BooleanBuffer, NullBuffer, ScalarBuffer};
@@ -146,7 +146,8 @@ impl DecodedDictionary {
 impl Coded {
     /// Leaves out the values that no row uses, if keys would be too narrow for the codes.
     fn fit(self, key: &ArrowType) -> Result<Self> {
-        if self.codes.iter().max().copied().unwrap_or(0) <= max_key(key) {
+        let most = max_key(key);
+        if most == u32::MAX || self.codes.iter().max().copied().unwrap_or(0) <= most {
             return Ok(self);
         }
         let open = |i: usize| self.nulls.as_ref().is_none_or(|n| n.is_valid(i));
@@ -183,7 +184,11 @@ impl Coded {
             ArrowType::Int64 => self.with_keys::<Int64Type>(),
             ArrowType::UInt8 => self.with_keys::<UInt8Type>(),
             ArrowType::UInt16 => self.with_keys::<UInt16Type>(),
-            ArrowType::UInt32 => self.with_keys::<UInt32Type>(),
+            ArrowType::UInt32 => {
+                let keys = UInt32Array::try_new(self.codes, self.nulls)?;
+                let array = DictionaryArray::try_new(keys, self.values).map_err(invalid)?;
+                Ok(Arc::new(array))
+            }
             ArrowType::UInt64 => self.with_keys::<UInt64Type>(),
             other => Err(Error::new(
                 ErrorKind::SchemaMismatch,

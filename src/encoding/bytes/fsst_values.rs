@@ -19,7 +19,7 @@ use super::{
 };
 use crate::encoding::NumberKind;
 use crate::error::{Error, Result, Within, to_usize};
-use crate::kernels::{FsstEncoder, Symbols};
+use crate::kernels::{FsstEncoder, Symbols, prefetch};
 use arrow_buffer::MutableBuffer;
 use std::ops::Range;
 
@@ -36,6 +36,9 @@ const MAX_GROUP: u8 = 31;
 /// Groups of a block that must be wanted for decoding the block as a whole, of [`WHOLE_OF`].
 const WHOLE: usize = 3;
 const WHOLE_OF: usize = 4;
+
+/// Groups that are fetched from memory at a time, where few are wanted.
+const AHEAD: usize = 16;
 
 struct Parts<'a> {
     symbols: Symbols,
@@ -88,7 +91,10 @@ impl Codec for FsstValues {
             number::decode(parts.ends, NumberKind::Unsigned, cx, ends)
                 .within(|| "ends".to_owned())?;
             let last = ends.last().map(|end| *end as usize);
-            if !ends.is_sorted() || last != Some(parts.compressed.len()) {
+            // Without an early exit, as many are compared at a time as fit a vector.
+            let pairs = ends.iter().zip(ends.iter().skip(1));
+            let ascends = pairs.fold(true, |ascends, (a, b)| ascends & (a <= b));
+            if !ascends || last != Some(parts.compressed.len()) {
                 return Err(Error::corrupt(format!(
                     "the ends of groups do not ascend to {}, the size of the values",
                     parts.compressed.len()
@@ -178,12 +184,17 @@ impl Parts<'_> {
         let values: Vec<Range<usize>> = stretches.iter().map(values_of).collect();
         let mut wanted = request.ranges.iter().filter(|r| !r.is_empty()).peekable();
         let (mut ranges, mut count) = (Vec::with_capacity(request.ranges.len()), 0);
+        // What follows the last wanted value of each stretch.
+        let mut unwanted = Vec::with_capacity(values.len());
         for values in &values {
+            let mut last = count;
             while let Some(range) = wanted.next_if(|range| range.end <= values.end) {
                 let shift = |i: usize| i - values.start + count;
-                ranges.push(shift(range.start)..shift(range.end));
+                last = shift(range.end);
+                ranges.push(shift(range.start)..last);
             }
             count += values.len();
+            unwanted.push(last..count);
         }
         let mut offsets = vec![0; count + 1];
         match fixed {
@@ -196,6 +207,10 @@ impl Parts<'_> {
                 let unsigned = NumberKind::Unsigned;
                 number::decode_selected(self.lengths, unsigned, n, &values, cx, lengths)
                     .within(|| "lengths".to_owned())?;
+                for values in &unwanted {
+                    // These are not decompressed.
+                    lengths.get_mut(values.clone()).unwrap_or_default().fill(0);
+                }
                 sum_up(lengths, &mut offsets);
                 Ok(())
             })?,
@@ -205,12 +220,23 @@ impl Parts<'_> {
         let end = |group: usize| ends.get(group).map_or(0, |end| *end as usize);
         cx.with_buffer(|_, buffer| {
             let mut first = 0;
-            for (stretch, values) in stretches.iter().zip(&values) {
-                let start = stretch.start.checked_sub(1).map_or(0, end);
-                let codes = self.compressed.get(start..end(stretch.end - 1));
+            let start = |stretch: &Range<usize>| stretch.start.checked_sub(1).map_or(0, end);
+            let mut ahead = stretches.iter();
+            let fetch = |stretch: &Range<usize>| {
+                let start = start(stretch);
+                prefetch(self.compressed, start);
+                prefetch(self.compressed, start + 64);
+            };
+            ahead.by_ref().take(AHEAD).for_each(fetch);
+            for ((stretch, values), unwanted) in stretches.iter().zip(&values).zip(&unwanted) {
+                ahead.next().into_iter().for_each(fetch);
+                let codes = self.compressed.get(start(stretch)..end(stretch.end - 1));
+                let codes = codes.unwrap_or_default();
                 let len = to_usize(offset(first + values.len()) - offset(first))?;
-                self.symbols
-                    .decompress(codes.unwrap_or_default(), len, buffer)?;
+                match fixed.is_some() || unwanted.is_empty() {
+                    true => self.symbols.decompress(codes, len, buffer)?,
+                    false => self.symbols.decompress_first(codes, len, buffer)?,
+                }
                 first += values.len();
             }
             let spans = fixed.map_or(Spans::Offsets(&offsets), Spans::Fixed);

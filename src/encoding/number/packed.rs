@@ -2,7 +2,7 @@
 
 use super::Word;
 use crate::error::{Error, Result};
-use crate::kernels::{CHUNK, chunk_bytes, pack, unpack, unpack_single};
+use crate::kernels::{CHUNK, Place, chunk_bytes, pack, place_of, prefetch_at, unpack, unpack_at};
 use std::ops::Range;
 
 /// Chunks of bit-packed values, and what to add to each value.
@@ -15,6 +15,9 @@ pub(super) struct Packed<'a, W> {
 /// From this many wanted values on, a chunk is unpacked whole: a value alone costs about as much
 /// as 32 do together.
 const WHOLE_CHUNK: usize = 32;
+
+/// Values that are fetched from memory at a time, where few are wanted.
+const AHEAD: usize = 32;
 
 impl<'a, W: Word> Packed<'a, W> {
     /// Checks that the width suits the words and that there are the chunks of `n` values.
@@ -47,6 +50,12 @@ impl<'a, W: Word> Packed<'a, W> {
 
     pub(super) fn select(&self, ranges: &[Range<usize>], dst: &mut [W]) {
         let mut values = None;
+        let mut ahead = Ahead {
+            wanted: ranges.iter().cloned().flatten(),
+            taken: 0,
+            places: [Place::default(); AHEAD],
+        };
+        let mut selected = 0;
         let (mut rest, mut dst) = (ranges, dst);
         let mut done = 0;
         while let Some(first) = rest.first() {
@@ -65,7 +74,11 @@ impl<'a, W: Word> Packed<'a, W> {
                 return;
             };
             let local = pieces.map(|piece| piece.start % CHUNK..piece.end - chunk * CHUNK);
-            self.select_in(chunk, local, now, &mut values);
+            match wanted < WHOLE_CHUNK {
+                true => ahead.unpack(self, selected, now),
+                false => self.select_in(chunk, local, now, &mut values),
+            }
+            selected += wanted;
             dst = later;
             // The last of the ranges may go on in the next chunk.
             rest = rest.get(count - 1..).unwrap_or_default();
@@ -88,7 +101,7 @@ impl<'a, W: Word> Packed<'a, W> {
         };
         if dst.len() == CHUNK {
             unpack(bytes, self.width, self.reference, dst);
-        } else if dst.len() >= WHOLE_CHUNK {
+        } else {
             let values = values.get_or_insert([W::ZERO; CHUNK]);
             unpack(bytes, self.width, self.reference, values);
             for piece in pieces {
@@ -99,11 +112,47 @@ impl<'a, W: Word> Packed<'a, W> {
                 now.copy_from_slice(values.get(piece).unwrap_or_default());
                 dst = later;
             }
-        } else {
-            for (to, i) in dst.iter_mut().zip(pieces.flatten()) {
-                *to = unpack_single::<W>(bytes, self.width, i).plus(self.reference);
-            }
         }
+    }
+}
+
+/// Unpacks values that lie apart, and has those that follow fetched from memory meanwhile.
+struct Ahead<I> {
+    /// All values that are wanted.
+    wanted: I,
+    /// How many of them have been taken.
+    taken: usize,
+    /// The places of the last ones that were taken, by their ordinal modulo the length.
+    places: [Place; AHEAD],
+}
+
+impl<I: Iterator<Item = usize>> Ahead<I> {
+    /// Unpacks as many of the wanted values as `dst` takes, those before `first` left out.
+    fn unpack<W: Word>(&mut self, packed: &Packed<'_, W>, first: usize, dst: &mut [W]) {
+        let (chunks, width) = (packed.chunks, packed.width);
+        if let Some(skipped) = first.checked_sub(self.taken + 1) {
+            self.wanted.nth(skipped);
+            self.taken = first;
+        }
+        while self.taken < first + AHEAD && self.take(packed) {}
+        for (ordinal, to) in (first..).zip(dst) {
+            let place = self.places[ordinal % AHEAD];
+            self.take(packed);
+            *to = unpack_at::<W>(chunks, width, place).plus(packed.reference);
+        }
+    }
+
+    /// Takes one value more, if there is one.
+    #[inline(always)]
+    fn take<W: Word>(&mut self, packed: &Packed<'_, W>) -> bool {
+        let Some(i) = self.wanted.next() else {
+            return false;
+        };
+        let place = place_of::<W>(packed.width, i);
+        prefetch_at::<W>(packed.chunks, packed.width, place);
+        self.places[self.taken % AHEAD] = place;
+        self.taken += 1;
+        true
     }
 }
 
@@ -127,4 +176,58 @@ pub(super) fn write_chunks<W: Word>(values: &[W], width: u32, reference: W, out:
 /// A bit width as the byte that stores it.
 pub(super) fn width_byte(width: u32) -> u8 {
     u8::try_from(width).unwrap_or(u8::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn selects_what_decode_gives<W: Word>(width: u32) {
+        let n = 9 * CHUNK + 100;
+        let mask = W::MAX >> (W::BITS - width);
+        let values: Vec<W> = (0..n as u64)
+            .map(|i| W::truncate(i.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 7) & mask)
+            .collect();
+        let mut chunks = Vec::new();
+        write_chunks(&values, width, W::ZERO, &mut chunks);
+        let packed = Packed::try_new(&chunks, width_byte(width), W::ONE, n).unwrap();
+        // Values per chunk: few, none, just enough to unpack it whole, and all.
+        let mut ranges = Vec::new();
+        for (chunk, count) in [3, 31, 32, 0, CHUNK, 1, 500, 0, 33, 7]
+            .into_iter()
+            .enumerate()
+        {
+            let last = n.min((chunk + 1) * CHUNK) - chunk * CHUNK;
+            for i in 0..count {
+                let at = chunk * CHUNK + (i * last / count);
+                ranges.push(at..at + 1);
+            }
+        }
+        // One that goes from chunk to chunk.
+        let mut long = vec![2..4, 1000..3 * CHUNK + 5, 5 * CHUNK - 1..5 * CHUNK + 1];
+        long.push(n - 1..n);
+        for ranges in [ranges, long] {
+            let wanted: Vec<W> = ranges
+                .iter()
+                .flat_map(|range| &values[range.clone()])
+                .map(|v| v.plus(W::ONE))
+                .collect();
+            let mut got = vec![W::ZERO; wanted.len()];
+            packed.select(&ranges, &mut got);
+            assert!(got == wanted, "width {width} of {}", W::BITS);
+        }
+    }
+
+    #[test]
+    fn scattered_and_dense_values_are_selected_alike() {
+        for width in [1, 5, 8] {
+            selects_what_decode_gives::<u8>(width);
+        }
+        for width in [3, 12, 31, 32] {
+            selects_what_decode_gives::<u32>(width);
+        }
+        for width in [7, 20, 63, 64] {
+            selects_what_decode_gives::<u64>(width);
+        }
+    }
 }

@@ -67,7 +67,7 @@ pub mod any_value {
         #[prost(string, tag = "8")]
         StringValue(::prost::alloc::string::String),
         #[prost(bytes, tag = "9")]
-        BytesValue(::prost::alloc::vec::Vec<u8>),
+        BytesValue(::prost::bytes::Bytes),
         /// 16 bytes; not in the specification.
         #[prost(bytes, tag = "10")]
         DecimalValue(::prost::alloc::vec::Vec<u8>),
@@ -330,8 +330,8 @@ pub struct HllSketchV1 {
 }
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct MembershipFilters {
-    #[prost(bytes = "vec", optional, tag = "1")]
-    pub sbbf: ::core::option::Option<::prost::alloc::vec::Vec<u8>>,
+    #[prost(bytes = "bytes", optional, tag = "1")]
+    pub sbbf: ::core::option::Option<::prost::bytes::Bytes>,
 }
 #[derive(Clone, PartialEq, ::prost::Message)]
 pub struct SplitBlockBloomFilter {
@@ -347,8 +347,8 @@ pub struct SplitBlockBloomFilter {
     #[prost(fixed64, tag = "5")]
     pub hash_seed: u64,
     /// Tag 5 or 4 in the specification.
-    #[prost(bytes = "vec", tag = "6")]
-    pub data: ::prost::alloc::vec::Vec<u8>,
+    #[prost(bytes = "bytes", tag = "6")]
+    pub data: ::prost::bytes::Bytes,
 }
 #[derive(Clone, PartialEq, ::prost::Message)]
 pub struct StripeFieldDescriptor {

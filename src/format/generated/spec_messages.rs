@@ -63,7 +63,7 @@ pub mod any_value {
         #[prost(string, tag = "8")]
         StringValue(::prost::alloc::string::String),
         #[prost(bytes, tag = "9")]
-        BytesValue(::prost::alloc::vec::Vec<u8>),
+        BytesValue(::prost::bytes::Bytes),
         #[prost(message, tag = "20")]
         ListValue(super::ListValue),
         #[prost(message, tag = "21")]
@@ -308,8 +308,8 @@ pub struct CardinalityInfo {
 }
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct MembershipFilters {
-    #[prost(bytes = "vec", optional, tag = "1")]
-    pub sbbf: ::core::option::Option<::prost::alloc::vec::Vec<u8>>,
+    #[prost(bytes = "bytes", optional, tag = "1")]
+    pub sbbf: ::core::option::Option<::prost::bytes::Bytes>,
 }
 /// As the section on field descriptors has it.
 #[derive(Clone, PartialEq, ::prost::Message)]
@@ -322,8 +322,8 @@ pub struct SplitBlockBloomFilter {
     pub num_values: u64,
     #[prost(string, tag = "4")]
     pub hash_algorithm: ::prost::alloc::string::String,
-    #[prost(bytes = "vec", tag = "5")]
-    pub data: ::prost::alloc::vec::Vec<u8>,
+    #[prost(bytes = "bytes", tag = "5")]
+    pub data: ::prost::bytes::Bytes,
 }
 /// As the section "Split-Block Bloom Filters" has it, under the name of the above.
 #[derive(Clone, PartialEq, ::prost::Message)]
@@ -334,8 +334,8 @@ pub struct SplitBlockBloomFilterBlocks {
     pub target_fpp: f64,
     #[prost(fixed64, tag = "3")]
     pub num_values: u64,
-    #[prost(bytes = "vec", tag = "4")]
-    pub blocks: ::prost::alloc::vec::Vec<u8>,
+    #[prost(bytes = "bytes", tag = "4")]
+    pub blocks: ::prost::bytes::Bytes,
     #[prost(string, tag = "5")]
     pub hash_algorithm: ::prost::alloc::string::String,
 }

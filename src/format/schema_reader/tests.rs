@@ -119,13 +119,17 @@ proptest! {
             prop_assert_eq!(reader.wire(), wire);
             prop_assert_eq!(reader.node_count().unwrap(), schema.assign_ids());
             prop_assert_eq!(&read(bytes).unwrap(), &schema);
-            for field in &schema.fields {
-                let name = &field.data_type.name;
+            let names = schema.fields.iter().map(|field| field.data_type.name.as_str());
+            let absent = ["no such field", "no such field either"];
+            let all = reader.find_all(names.clone().chain(absent)).unwrap();
+            for name in names.chain(absent) {
                 let expected: Vec<usize> = (0..schema.fields.len())
                     .filter(|i| schema.fields[*i].data_type.name == *name)
                     .collect();
+                prop_assert_eq!(all.get(name), &expected);
                 prop_assert_eq!(reader.find(name).unwrap(), expected);
             }
+            prop_assert!(all.get("not asked for").is_empty());
         }
     }
 

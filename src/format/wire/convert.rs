@@ -111,10 +111,10 @@ pub(super) fn part_of(name: &str, part: Option<u64>, whole: u64) -> Result<()> {
     }
 }
 
-fn decimal(bytes: Vec<u8>) -> Result<ValueKind> {
+fn decimal(bytes: &[u8]) -> Result<ValueKind> {
     <[u8; 16]>::try_from(bytes)
         .map(ValueKind::Decimal)
-        .map_err(|b| Error::corrupt(format!("a decimal of {} bytes instead of 16", b.len())))
+        .map_err(|_| Error::corrupt(format!("a decimal of {} bytes instead of 16", bytes.len())))
 }
 
 /// Whether bytes stand for a decimal on a wire that has no kind for it.
@@ -131,7 +131,7 @@ fn spec_decimal(
             "a decimal value cannot carry the annotation {other:?}, for it needs {DECIMAL_ANNOTATION:?}"
         )));
     }
-    Ok(spec::any_value::Kind::BytesValue(value.to_vec()))
+    Ok(spec::any_value::Kind::BytesValue(value.to_vec().into()))
 }
 
 #[expect(clippy::unnecessary_wraps, reason = "the other wire's can fail")]
@@ -251,10 +251,10 @@ macro_rules! conversions {
                     Kind::TimespanValue(v) => ValueKind::TimeSpan(v.ticks),
                     Kind::StringValue(v) => ValueKind::String(v),
                     Kind::BytesValue(v) if is_decimal($wire, &v, &m.annotation) => {
-                        return Ok(Self { kind: Some(decimal(v)?), annotation: None });
+                        return Ok(Self { kind: Some(decimal(&v)?), annotation: None });
                     }
                     Kind::BytesValue(v) => ValueKind::Bytes(v),
-                    $(Kind::$Decimal(v) => decimal(v)?,)?
+                    $(Kind::$Decimal(v) => decimal(&v)?,)?
                     Kind::ListValue(v) => ValueKind::List(from_list(v.elements, cx, "element")?),
                     Kind::StructValue(v) => ValueKind::Struct(from_list(v.fields, cx, "member")?),
                     Kind::DataRef(v) => ValueKind::DataRef(DataRef::from_wire(v, cx)?),

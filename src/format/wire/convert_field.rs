@@ -170,7 +170,7 @@ macro_rules! field_conversions {
                     cardinality: to_option(&self.cardinality, cx, "cardinality")?,
                     membership_filters: filter
                         .map(|f| {
-                            let sbbf = Some(filter::encode(f, $wire)?);
+                            let sbbf = Some(filter::encode(f, $wire)?.into());
                             Ok($p::MembershipFilters { sbbf })
                         })
                         .transpose()

@@ -14,6 +14,7 @@ use super::super::SplitBlockBloomFilter;
 use super::raw::{Raw, RawFields};
 use super::{Wire, parse, reference, spec};
 use crate::error::{Error, Result};
+use bytes::Bytes;
 use prost::Message;
 
 pub(super) fn encode(filter: &SplitBlockBloomFilter, wire: Wire) -> Result<Vec<u8>> {
@@ -52,10 +53,10 @@ enum Layout {
     Seeded,
 }
 
-pub(super) fn decode(bytes: &[u8], wire: Wire) -> Result<SplitBlockBloomFilter> {
+pub(super) fn decode(bytes: &Bytes, wire: Wire) -> Result<SplitBlockBloomFilter> {
     let filter = match layout(bytes, wire)? {
         Layout::DataLast => {
-            let m: spec::SplitBlockBloomFilter = parse(bytes)?;
+            let m: spec::SplitBlockBloomFilter = parse(bytes.clone())?;
             SplitBlockBloomFilter {
                 num_blocks: m.num_blocks,
                 target_fpp: m.target_fpp,
@@ -66,7 +67,7 @@ pub(super) fn decode(bytes: &[u8], wire: Wire) -> Result<SplitBlockBloomFilter> 
             }
         }
         Layout::BlocksFirst => {
-            let m: spec::SplitBlockBloomFilterBlocks = parse(bytes)?;
+            let m: spec::SplitBlockBloomFilterBlocks = parse(bytes.clone())?;
             SplitBlockBloomFilter {
                 num_blocks: m.num_blocks,
                 target_fpp: m.target_fpp,
@@ -77,7 +78,7 @@ pub(super) fn decode(bytes: &[u8], wire: Wire) -> Result<SplitBlockBloomFilter> 
             }
         }
         Layout::Seeded => {
-            let m: reference::SplitBlockBloomFilter = parse(bytes)?;
+            let m: reference::SplitBlockBloomFilter = parse(bytes.clone())?;
             SplitBlockBloomFilter {
                 num_blocks: m.num_blocks,
                 target_fpp: m.target_fpp,

@@ -7,6 +7,7 @@ mod artifact;
 mod capabilities;
 mod convert;
 mod convert_field;
+mod data_refs;
 mod filter;
 mod raw;
 mod sketch;
@@ -17,11 +18,13 @@ use super::{
 };
 use crate::error::{Error, ErrorKind, Result, Within};
 use crate::limits::Limits;
+use bytes::{Buf, Bytes};
 use convert::{Cx, FromWire, ToWire};
 use prost::Message as _;
 use raw::{Raw, RawFields};
 
 pub use capabilities::Capabilities;
+pub use data_refs::DataRefs;
 
 use super::generated::{reference_messages as reference, spec_messages as spec};
 
@@ -48,7 +51,15 @@ pub trait Message: Sized {
     ///
     /// # Errors
     /// [`Corrupt`](ErrorKind::Corrupt), or [`LimitExceeded`](ErrorKind::LimitExceeded).
-    fn decode(bytes: &[u8], wire: Wire, limits: &Limits) -> Result<Self>;
+    fn decode(bytes: &[u8], wire: Wire, limits: &Limits) -> Result<Self> {
+        Self::decode_shared(&Bytes::copy_from_slice(bytes), wire, limits)
+    }
+
+    /// As [`decode`](Self::decode); what may be long in it shares the memory of the payload.
+    ///
+    /// # Errors
+    /// Those of [`decode`](Self::decode).
+    fn decode_shared(bytes: &Bytes, wire: Wire, limits: &Limits) -> Result<Self>;
 }
 
 macro_rules! messages {
@@ -65,12 +76,12 @@ macro_rules! messages {
                 .map_err(as_argument)
             }
 
-            fn decode(bytes: &[u8], wire: Wire, limits: &Limits) -> Result<Self> {
+            fn decode_shared(bytes: &Bytes, wire: Wire, limits: &Limits) -> Result<Self> {
                 let cx = Cx::new(limits);
                 check_size(bytes, limits)
                     .and_then(|()| match wire {
-                        Wire::Spec => Self::from_wire(parse::<spec::$ty>(bytes)?, cx),
-                        Wire::Reference => Self::from_wire(parse::<reference::$ty>(bytes)?, cx),
+                        Wire::Spec => Self::from_wire(parse::<spec::$ty>(bytes.clone())?, cx),
+                        Wire::Reference => Self::from_wire(parse::<reference::$ty>(bytes.clone())?, cx),
                     })
                     .within(|| stringify!($ty).to_owned())
             }
@@ -116,7 +127,7 @@ fn check_size(bytes: &[u8], limits: &Limits) -> Result<()> {
 }
 
 /// Decodes protobuf; prost bounds its recursion to 100 messages.
-fn parse<P: prost::Message + Default>(bytes: &[u8]) -> Result<P> {
+fn parse<P: prost::Message + Default>(bytes: impl Buf) -> Result<P> {
     P::decode(bytes).map_err(|e| {
         let message = e.to_string();
         // The text is all that prost lets us see of the kind of an error.

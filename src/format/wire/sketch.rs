@@ -113,7 +113,7 @@ fn from_value(value: &AnyValue) -> Option<HllSketch> {
             ("hash_algorithm", ValueKind::String(v)) => hll.hash_algorithm.clone_from(v),
             ("hash_seed", ValueKind::U64(v)) => hll.hash_seed = *v,
             ("bits_per_index", ValueKind::U64(v)) => hll.bits_per_index = u32::try_from(*v).ok()?,
-            ("counters", ValueKind::Bytes(v)) => hll.counters.clone_from(v),
+            ("counters", ValueKind::Bytes(v)) => hll.counters = v.to_vec(),
             _ => return None,
         }
     }

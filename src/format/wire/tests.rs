@@ -133,6 +133,9 @@ fn columns_of_references_must_have_one_length() {
             error.message().contains("0 URLs, 1 starts and 1 ends"),
             "{error}"
         );
+        let stored = Bytes::from(bytes).slice(2..);
+        let same = DataRefs::try_new(&stored, &Limits::default()).unwrap_err();
+        assert_eq!(same.to_string(), error.to_string());
         // Not packed, as other encoders may write it.
         let loose = hex("12 00 19 0300000000000000 21 0900000000000000");
         assert_eq!(decode::<DataRefArray>(&loose, wire).unwrap(), array);
@@ -238,7 +241,7 @@ fn all_three_layouts_of_membership_filters_are_read_on_both_wires() {
         for (seed, bytes) in &layouts {
             let field: FieldDescriptor = decode(&with_filter(bytes), wire).unwrap();
             let filter = field.membership_filter.unwrap();
-            assert_eq!(filter.data, one_block);
+            assert_eq!(filter.data[..], one_block);
             assert_eq!(filter.hash_algorithm, "xxh3_64");
             assert_eq!(filter.hash_seed, *seed);
         }
@@ -398,6 +401,17 @@ round_trips! {
     stripe_field_descriptors_come_back: strategies::stripe_field_descriptor;
 }
 
+/// Stored references must be those of the whole message, if both can be read.
+fn references_agree(bytes: &[u8], wire: Wire) {
+    let stored = DataRefs::try_new(&Bytes::copy_from_slice(bytes), &Limits::default());
+    if let (Ok(stored), Ok(array)) = (stored, decode::<DataRefArray>(bytes, wire)) {
+        assert_eq!(stored.len(), array.len());
+        for i in 0..=array.len() {
+            assert_eq!(stored.get(i).unwrap(), array.get(i));
+        }
+    }
+}
+
 /// Decodes as every message; whatever decodes must encode, or say why not.
 fn decode_as_everything(bytes: &[u8]) {
     fn one<M: Message>(bytes: &[u8], wire: Wire) {
@@ -409,6 +423,7 @@ fn decode_as_everything(bytes: &[u8]) {
     for wire in WIRES {
         one::<AnyValue>(bytes, wire);
         one::<DataRefArray>(bytes, wire);
+        references_agree(bytes, wire);
         one::<FieldDescriptor>(bytes, wire);
         one::<IndexCollection>(bytes, wire);
         one::<ShardDirectory>(bytes, wire);
@@ -436,6 +451,32 @@ proptest! {
     #[test]
     fn arbitrary_bytes_never_panic(bytes in proptest::collection::vec(any::<u8>(), 0..200)) {
         decode_as_everything(&bytes);
+    }
+
+    #[test]
+    fn stored_references_are_those_of_the_message(
+        arrays in proptest::collection::vec(strategies::data_ref_array(), 1..3),
+        at in any::<prop::sample::Index>(), byte in any::<u8>(),
+    ) {
+        // Messages one behind the other are one.
+        let mut bytes = Vec::new();
+        for array in &arrays {
+            bytes.extend(array.encode(Wire::Spec).unwrap());
+        }
+        let stored = DataRefs::try_new(&bytes.clone().into(), &Limits::default()).unwrap();
+        let expected: Vec<Option<DataRef>> = arrays
+            .iter()
+            .flat_map(|array| (0..array.len()).map(|i| array.get(i)))
+            .collect();
+        prop_assert_eq!(stored.len(), expected.len());
+        for (i, reference) in expected.iter().enumerate() {
+            prop_assert_eq!(&stored.get(i).unwrap(), reference);
+        }
+        if !bytes.is_empty() {
+            let at = at.index(bytes.len());
+            bytes[at] = byte;
+            references_agree(&bytes, Wire::Spec);
+        }
     }
 
     #[test]

@@ -323,7 +323,7 @@ mod tests {
             membership_filter: Some(SplitBlockBloomFilter {
                 num_blocks: 1,
                 num_values: 1,
-                data: [[0, 0, 0, 1].repeat(8)].concat(),
+                data: [0, 0, 0, 1].repeat(8).into(),
                 ..SplitBlockBloomFilter::default()
             }),
             ..FieldDescriptor::default()
@@ -459,7 +459,10 @@ mod tests {
                 "the length of a bound, 4 exceeds the longest 3",
             ),
             (
-                |f| f.membership_filter.as_mut().unwrap().data[0] = 0xff,
+                |f| {
+                    let data = &mut f.membership_filter.as_mut().unwrap().data;
+                    *data = [&[0xff], &data[1..]].concat().into();
+                },
                 "set bits, 16 exceeds 8 per value, 8",
             ),
         ];

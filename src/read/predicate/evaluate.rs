@@ -2,6 +2,7 @@
 
 use super::Comparison;
 use super::bind::{Bound, BoundFunction, Leaf, Node, Test};
+use crate::column::{codes_within, integer_key, integers_within};
 use crate::error::{Error, ErrorKind, Result, Within};
 use arrow_arith::boolean::{and_kleene, not, or_kleene};
 use arrow_array::cast::AsArray;
@@ -127,9 +128,15 @@ impl Bound {
                 Some(Some(false)) => BooleanArray::new(BooleanBuffer::new_unset(rows.len), None),
                 _ => BooleanArray::new_null(rows.len),
             }),
-            Node::Leaf(leaf) => self.leaf(*leaf, rows),
+            Node::Leaf(leaf) => match self.range(std::slice::from_ref(node), rows)? {
+                Some(truths) => Ok(truths),
+                None => self.leaf(*leaf, rows),
+            },
             Node::Function(function) => self.functions[*function].call(rows),
-            Node::And(parts) => self.fold(parts, rows, true, and_kleene),
+            Node::And(parts) => match self.range(parts, rows)? {
+                Some(truths) => Ok(truths),
+                None => self.fold(parts, rows, true, and_kleene),
+            },
             Node::Or(parts) => self.fold(parts, rows, false, or_kleene),
             Node::Not(part) => Ok(not(&self.evaluate(part, rows)?)?),
         }
@@ -155,6 +162,50 @@ impl Bound {
         Ok(all)
     }
 
+    /// The truth of a conjunction that says in which range the integers of one column are; `None`
+    /// for others.
+    fn range(&self, parts: &[Node], rows: &Rows<'_>) -> Result<Option<BooleanArray>> {
+        let Some(Node::Leaf(first)) = parts.first() else {
+            return Ok(None);
+        };
+        let column = self.leaves[*first].column;
+        let (mut low, mut high, mut is_empty) = (0, u64::MAX, false);
+        for part in parts {
+            let Node::Leaf(leaf) = part else {
+                return Ok(None);
+            };
+            let leaf = &self.leaves[*leaf];
+            let (Test::Compare(comparison, value), true) = (&leaf.test, leaf.column == column)
+            else {
+                return Ok(None);
+            };
+            let Some((key, most)) = integer_key(value) else {
+                return Ok(None);
+            };
+            high = high.min(most);
+            match comparison {
+                Comparison::Eq => (low, high) = (low.max(key), high.min(key)),
+                Comparison::NotEq => return Ok(None),
+                Comparison::LtEq => high = high.min(key),
+                Comparison::GtEq => low = low.max(key),
+                Comparison::Lt => match key.checked_sub(1) {
+                    Some(before) => high = high.min(before),
+                    None => is_empty = true,
+                },
+                Comparison::Gt if key == most => is_empty = true,
+                Comparison::Gt => low = low.max(key + 1),
+            }
+        }
+        let array = rows.column(column)?;
+        let Some(mut values) = integers_within(array, low, high) else {
+            return Ok(None);
+        };
+        if is_empty || low > high {
+            values = BooleanBuffer::new_unset(array.len());
+        }
+        Ok(Some(BooleanArray::new(values, array.nulls().cloned())))
+    }
+
     fn leaf(&self, ordinal: usize, rows: &Rows<'_>) -> Result<BooleanArray> {
         let Leaf { column, test } = &self.leaves[ordinal];
         let array = rows.column(*column)?;
@@ -172,9 +223,14 @@ impl Bound {
 
 /// The truth of every code, given that of the entries.
 fn look_up(codes: &[u32], nulls: Option<&NullBuffer>, entries: &BooleanArray) -> BooleanArray {
-    let truths: Vec<bool> = entries.values().iter().collect();
-    let is = |code: u32| truths.get(code as usize).copied().unwrap_or(false);
-    let values = BooleanBuffer::collect_bool(codes.len(), |i| is(codes[i]));
+    let values = match one_stretch(entries.values()) {
+        Some((low, high)) => codes_within(codes, low, high),
+        None => {
+            let truths: Vec<bool> = entries.values().iter().collect();
+            let is = |code: u32| truths.get(code as usize).copied().unwrap_or(false);
+            BooleanBuffer::collect_bool(codes.len(), |i| is(codes[i]))
+        }
+    };
     let mut known = nulls.cloned();
     if entries.null_count() > 0 {
         let valid = |code: u32| (code as usize) < entries.len() && entries.is_valid(code as usize);
@@ -182,6 +238,17 @@ fn look_up(codes: &[u32], nulls: Option<&NullBuffer>, entries: &BooleanArray) ->
         known = NullBuffer::union(known.as_ref(), Some(&NullBuffer::new(valid)));
     }
     BooleanArray::new(values, known)
+}
+
+/// The first and the last bit that is set, if all between them are.
+fn one_stretch(bits: &BooleanBuffer) -> Option<(u32, u32)> {
+    let mut stretches = bits.set_slices();
+    let (from, to) = stretches.next()?;
+    if stretches.next().is_some() {
+        return None;
+    }
+    let code = |i: usize| u32::try_from(i).ok();
+    Some((code(from)?, code(to - 1)?))
 }
 
 impl Rows<'_> {

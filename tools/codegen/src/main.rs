@@ -19,6 +19,14 @@ const DECIDED_BY_CONTENT: [(&str, &str); 3] = [
     ("IndexDescriptor", "artifacts"),
 ];
 
+/// Fields of bytes that may be long: they share the memory of the message.
+const SHARED_BYTES: [&str; 4] = [
+    "AnyValue.bytes_value",
+    "MembershipFilters.sbbf",
+    "SplitBlockBloomFilter.data",
+    "SplitBlockBloomFilterBlocks.blocks",
+];
+
 fn main() -> Result<(), Box<dyn Error>> {
     let root = workspace_root();
     for (name, content) in generate(&root)? {
@@ -52,6 +60,7 @@ fn messages(root: &Path, wire: &str) -> Result<String, Box<dyn Error>> {
     let out = tempfile::tempdir()?;
     prost_build::Config::new()
         .out_dir(out.path())
+        .bytes(SHARED_BYTES)
         .compile_fds(descriptors)?;
     Ok(std::fs::read_to_string(
         out.path().join(format!("amudai.{wire}.rs")),

@@ -44,7 +44,7 @@ pub(super) fn any_value() -> BoxedStrategy<AnyValue> {
         number().prop_map(|v| Some(DateTime(v))),
         number().prop_map(|v| Some(TimeSpan(v))),
         text().prop_map(|v| Some(String(v))),
-        vec(any::<u8>(), 0..20).prop_map(|v| Some(Bytes(v))),
+        vec(any::<u8>(), 0..20).prop_map(|v| Some(Bytes(v.into()))),
         any::<[u8; 16]>().prop_map(|v| Some(Decimal(v))),
         data_ref().prop_map(|v| Some(DataRef(v))),
     ];
@@ -277,7 +277,7 @@ fn filter(wire: Wire) -> BoxedStrategy<SplitBlockBloomFilter> {
                     num_values,
                     hash_algorithm,
                     hash_seed,
-                    data: vec![fill; 32 * usize::from(blocks)],
+                    data: vec![fill; 32 * usize::from(blocks)].into(),
                 }
             },
         )

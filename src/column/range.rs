@@ -1,0 +1,146 @@
+//! Which values of an array lie in a range, all of them compared at once.
+
+use crate::kernels::{NumberKind, Word, within};
+use arrow_array::{Array, ArrayRef};
+use arrow_buffer::{BooleanBuffer, Buffer};
+use arrow_schema::DataType;
+
+/// How values are compared, if they are integers of at most 64 bits, whatever these stand for.
+fn kind_of(data_type: &DataType) -> Option<NumberKind> {
+    match data_type {
+        DataType::UInt8 | DataType::UInt16 | DataType::UInt32 | DataType::UInt64 => {
+            Some(NumberKind::Unsigned)
+        }
+        DataType::Int8
+        | DataType::Int16
+        | DataType::Int32
+        | DataType::Int64
+        | DataType::Date32
+        | DataType::Date64
+        | DataType::Time32(_)
+        | DataType::Time64(_)
+        | DataType::Timestamp(..)
+        | DataType::Duration(_)
+        | DataType::Decimal32(..)
+        | DataType::Decimal64(..) => Some(NumberKind::Signed),
+        _ => None,
+    }
+}
+
+/// Calls a function for the words of an array of integers.
+macro_rules! with_words {
+    ($array:expr, $kind:expr, $f:ident($($arg:expr),*)) => {{
+        let data = $array.to_data();
+        match data.data_type().primitive_width() {
+            Some(1) => $f(data.buffer::<u8>(0), $kind $(, $arg)*),
+            Some(2) => $f(data.buffer::<u16>(0), $kind $(, $arg)*),
+            Some(4) => $f(data.buffer::<u32>(0), $kind $(, $arg)*),
+            _ => $f(data.buffer::<u64>(0), $kind $(, $arg)*),
+        }
+    }};
+}
+
+/// A number whose unsigned order is that of the values of the type, and the largest such number,
+/// for the one value of an array of integers; `None` for other types, and for null.
+pub(crate) fn integer_key(value: &ArrayRef) -> Option<(u64, u64)> {
+    fn key<W: Word>(words: &[W], kind: NumberKind) -> Option<(u64, u64)> {
+        let word = words.first()?;
+        Some((word.order_key(kind).to_u64(), W::MAX.to_u64()))
+    }
+    let kind = kind_of(value.data_type())?;
+    if value.len() != 1 || value.is_null(0) {
+        return None;
+    }
+    with_words!(value, kind, key())
+}
+
+/// Which values of an array have [keys](integer_key) from `low` to `high`, whatever stands at null
+/// positions; `None` for types without keys.
+pub(crate) fn integers_within(array: &ArrayRef, low: u64, high: u64) -> Option<BooleanBuffer> {
+    fn bits<W: Word>(
+        words: &[W],
+        kind: NumberKind,
+        low: u64,
+        high: u64,
+        len: usize,
+    ) -> BooleanBuffer {
+        // The data of an array may be longer than the array.
+        let words = words.get(..len).unwrap_or_default();
+        let word = |key| W::from_order_key(W::truncate(key), kind);
+        bits_within(words, word(low), word(high))
+    }
+    let kind = kind_of(array.data_type())?;
+    Some(with_words!(array, kind, bits(low, high, array.len())))
+}
+
+/// Which codes are from `low` to `high`.
+pub(crate) fn codes_within(codes: &[u32], low: u32, high: u32) -> BooleanBuffer {
+    bits_within(codes, low, high)
+}
+
+fn bits_within<W: Word>(words: &[W], low: W, high: W) -> BooleanBuffer {
+    let mut bits = vec![0u64; words.len().div_ceil(64)];
+    within(words, low, high.minus(low), &mut bits);
+    BooleanBuffer::new(Buffer::from_vec(bits), 0, words.len())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use arrow_array::{Date32Array, Int8Array, Int64Array, UInt16Array};
+    use arrow_ord::cmp;
+    use std::sync::Arc;
+
+    fn agrees(array: &ArrayRef) {
+        for i in 0..array.len() {
+            for j in 0..array.len() {
+                let (low, high) = (array.slice(i, 1), array.slice(j, 1));
+                let (Some((a, _)), Some((b, _))) = (integer_key(&low), integer_key(&high)) else {
+                    continue;
+                };
+                if a > b {
+                    continue;
+                }
+                let scalar = |value: &ArrayRef| arrow_array::Scalar::new(value.clone());
+                let above = cmp::gt_eq(array, &scalar(&low)).unwrap();
+                let below = cmp::lt_eq(array, &scalar(&high)).unwrap();
+                let want = arrow_arith::boolean::and(&above, &below).unwrap();
+                let got = integers_within(array, a, b).unwrap();
+                for k in (0..array.len()).filter(|&k| array.is_valid(k)) {
+                    assert_eq!(got.value(k), want.value(k), "{array:?} {k} in {i}..={j}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn ranges_are_those_of_the_kernels_that_compare() {
+        let few: Vec<i64> = vec![i64::MIN, -129, -3, -1, 0, 1, 2, 127, 70_000, i64::MAX];
+        let long: Vec<i64> = few.iter().copied().cycle().take(150).collect();
+        let arrays: [ArrayRef; 5] = [
+            Arc::new(Int64Array::from(few.clone())),
+            Arc::new(Int64Array::from_iter(
+                long.iter().map(|&v| (v != 0).then_some(v)),
+            )),
+            Arc::new(Int8Array::from_iter_values(i8::MIN..=i8::MAX).slice(100, 77)),
+            Arc::new(Date32Array::from(vec![i32::MIN, -1, 0, 9190, i32::MAX])),
+            Arc::new(UInt16Array::from_iter_values((0..100).map(|i| i * 650)).slice(3, 70)),
+        ];
+        for array in &arrays {
+            agrees(array);
+        }
+        assert_eq!(
+            integers_within(&arrays[0], 0, u64::MAX)
+                .unwrap()
+                .count_set_bits(),
+            10
+        );
+        let floats: ArrayRef = Arc::new(arrow_array::Float32Array::from(vec![1.0]));
+        assert!(integer_key(&floats).is_none());
+        let codes: Vec<u32> = (0..100).collect();
+        assert_eq!(
+            codes_within(&codes, 7, 9).set_indices().collect::<Vec<_>>(),
+            [7, 8, 9]
+        );
+    }
+}
