@@ -7,6 +7,8 @@ use std::ops::Range;
 /// Symbols of three bytes or more are found by a hash of these: one for each slot.
 const SLOTS: usize = 1 << 11;
 const SHORTEST_HASHED: usize = 3;
+/// Pairs of bytes.
+const SHORTS: usize = 1 << 16;
 
 /// Strings that are compressed side by side. What a code stands for decides where the next one
 /// begins, so that one string alone leaves the processor waiting.
@@ -25,7 +27,7 @@ pub(crate) struct FsstEncoder {
     symbols: Vec<[u8; MAX_SYMBOL]>,
     lengths: Vec<u8>,
     /// By the first two bytes: the longest symbol of one or two bytes, or an escape.
-    short: Box<[u16]>,
+    short: Box<[u16; SHORTS]>,
     /// By the hash of three bytes: a longer symbol. What stands in an empty slot has another hash.
     long: Box<[Slot; SLOTS]>,
 }
@@ -52,6 +54,18 @@ fn found(code: u8, length: u8) -> u16 {
     u16::from(code) | u16::from(length) << LENGTH_SHIFT
 }
 
+/// The code, or the escape, and the byte that follows an escape; behind a code, it gets overwritten.
+#[inline(always)]
+fn codes(found: u16, word: u64) -> [u8; WIDEST] {
+    [found.to_le_bytes()[0], word.to_le_bytes()[0]]
+}
+
+/// How many of the two bytes of [`codes`] stay.
+#[inline(always)]
+fn width(found: u16) -> usize {
+    1 + usize::from(found & ESCAPED != 0)
+}
+
 /// A string on its way.
 #[derive(Clone, Copy)]
 struct Lane {
@@ -70,7 +84,7 @@ impl FsstEncoder {
     /// but for the zero alone.
     pub(crate) fn new(symbols: Vec<[u8; MAX_SYMBOL]>, lengths: Vec<u8>) -> Self {
         let escape = ESCAPED | found(ESCAPE, 1);
-        let mut short = vec![escape; 1 << 16].into_boxed_slice();
+        let mut short = Box::new([escape; SHORTS]);
         let empty = |slot: usize| Slot {
             symbol: u64::from(slot == 0),
             found: 0,
@@ -124,6 +138,12 @@ impl FsstEncoder {
         let mut lanes = lanes(ends);
         let starts = lanes.map(|lane| (lane.piece, lane.out));
         'together: loop {
+            // No step takes more bytes than the longest symbol has.
+            let steps = lanes.map(|lane| (lane.end - lane.at) / MAX_SYMBOL);
+            let steps = steps.into_iter().min().unwrap_or(0);
+            // SAFETY: every lane has `steps` times the bytes of the longest symbol before it, and two
+            // places of the region for each of its bytes.
+            unsafe { self.stride(values, &mut lanes, steps, region) };
             for lane in &mut lanes {
                 if !lane.settle(ends, &mut code_ends) {
                     break 'together;
@@ -166,18 +186,58 @@ impl FsstEncoder {
         // Nothing is found across the end: zeros follow it, and no symbol ends with them.
         let left = (lane.end - lane.at).min(MAX_SYMBOL);
         let word = word & (u64::MAX >> (64 - 8 * left));
+        let found = self.find(word);
+        if let Some(place) = out.get_mut(lane.out..lane.out + WIDEST) {
+            place.copy_from_slice(&codes(found, word));
+        }
+        lane.out += width(found);
+        lane.at += usize::from(found >> LENGTH_SHIFT);
+    }
+
+    /// Takes `steps` steps in each of the lanes.
+    ///
+    /// # Safety
+    /// Every lane has `MAX_SYMBOL * steps` bytes of `values` before its end, and room in `out` for
+    /// `WIDEST` bytes for each of them.
+    #[inline(always)]
+    unsafe fn stride(
+        &self,
+        values: &[u8],
+        lanes: &mut [Lane; LANES],
+        steps: usize,
+        out: &mut [u8],
+    ) {
+        let mut at = lanes.map(|lane| lane.at);
+        let mut to = lanes.map(|lane| lane.out);
+        for _ in 0..steps {
+            for (at, to) in at.iter_mut().zip(&mut to) {
+                debug_assert!(*at + MAX_SYMBOL <= values.len() && *to + WIDEST <= out.len());
+                // SAFETY: the steps before took at most MAX_SYMBOL bytes each.
+                let word = unsafe { values.as_ptr().add(*at).cast::<u64>().read_unaligned() };
+                let word = u64::from_le(word);
+                let found = self.find(word);
+                // SAFETY: as many times WIDEST bytes are left in `out` as bytes to compress.
+                unsafe {
+                    let place = out.as_mut_ptr().add(*to).cast::<[u8; WIDEST]>();
+                    place.write(codes(found, word));
+                }
+                *to += width(found);
+                *at += usize::from(found >> LENGTH_SHIFT);
+            }
+        }
+        for (lane, (at, to)) in lanes.iter_mut().zip(at.into_iter().zip(to)) {
+            (lane.at, lane.out) = (at, to);
+        }
+    }
+
+    /// What is found for the first bytes of a word.
+    #[inline(always)]
+    fn find(&self, word: u64) -> u16 {
         let slot = &self.long[slot_of(word)];
         let [first, second, ..] = word.to_le_bytes();
         let short = self.short[usize::from(u16::from_le_bytes([first, second]))];
         let matches = (word ^ slot.symbol) << slot.ignored == 0;
-        let found = select_unpredictable(matches, slot.found, short);
-        // An escaped byte follows its escape; any other gets overwritten.
-        if let Some(place) = out.get_mut(lane.out..lane.out + WIDEST) {
-            place[0] = found.to_le_bytes()[0];
-            place[1] = first;
-        }
-        lane.out += 1 + usize::from(found & ESCAPED != 0);
-        lane.at += usize::from(found >> LENGTH_SHIFT);
+        select_unpredictable(matches, slot.found, short)
     }
 }
 

@@ -85,6 +85,23 @@ dispatch! {
     pub(crate) fn within<W: Word>(values: &[W], low: W, span: W, bits: &mut [u64]) = within_body;
 }
 
+#[inline(always)]
+fn join_lefts_body<W: Word>(codes: &[u16], lefts: &[W; 8], dst: &mut [W]) -> (u16, W) {
+    let (mut largest, mut rights) = (0, W::ZERO);
+    for (d, &code) in dst.iter_mut().zip(codes) {
+        largest = largest.max(code);
+        rights = rights | *d;
+        *d = *d | lefts[usize::from(code & 7)];
+    }
+    (largest, rights)
+}
+
+dispatch! {
+    /// Sets the bits of `lefts[code % 8]` in each word. Gives the largest code, and the bits that
+    /// were set in any of the words before.
+    pub(crate) fn join_lefts<W: Word>(codes: &[u16], lefts: &[W; 8], dst: &mut [W]) -> (u16, W) = join_lefts_body;
+}
+
 dispatch! {
     /// Adds `reference` to every value, modulo 2^`BITS`.
     pub(crate) fn add<W: Word>(values: &mut [W], reference: W) = add_body;

@@ -15,6 +15,7 @@ use super::exceptions::for_selected;
 use super::{Children, Codec, Context, EncodingCode, Estimate, NumberKind, Plan, Stats, Word};
 use super::{fl_bit_pack, packed::packed_bytes};
 use crate::error::{Error, Result};
+use crate::kernels::join_lefts;
 use std::ops::Range;
 
 pub(super) struct AlpRd;
@@ -79,20 +80,21 @@ fn join<W: Word>(
     dst: &mut [W],
 ) -> Result<()> {
     let up = parts.right_bits;
-    let excess = dst.iter().fold(W::ZERO, |all, right| all | *right) >> up;
-    if excess != W::ZERO {
+    let mut lefts = [W::ZERO; ENTRIES];
+    for (left, entry) in lefts.iter_mut().zip(&parts.entries) {
+        *left = W::truncate(u64::from(*entry)) << up;
+    }
+    let (largest, rights) = join_lefts(codes, &lefts, dst);
+    if rights >> up != W::ZERO {
         return Err(Error::corrupt(format!(
             "a right part has more than {up} bits"
         )));
     }
-    for (d, &code) in dst.iter_mut().zip(codes) {
-        let left = parts.entries.get(usize::from(code)).ok_or_else(|| {
-            Error::corrupt(format!(
-                "code {code} exceeds {} left parts",
-                parts.entries.len()
-            ))
-        })?;
-        *d = *d | (W::truncate(u64::from(*left)) << up);
+    if usize::from(largest) >= parts.entries.len() && !codes.is_empty() {
+        return Err(Error::corrupt(format!(
+            "code {largest} exceeds {} left parts",
+            parts.entries.len()
+        )));
     }
     if parts.count == 0 {
         return Ok(());
