@@ -37,7 +37,7 @@ impl Default for Limits {
 
 settings! {
     Limits {
-        /// Largest metadata message, in bytes.
+        /// Largest metadata message, block map or range index, in bytes.
         max_message_bytes, with_max_message_bytes: u64;
         /// Most schema nodes, nested ones included.
         max_schema_nodes, with_max_schema_nodes: u32;

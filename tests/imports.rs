@@ -42,7 +42,7 @@ const ROOMS: &[Room] = &[
         &["io::ByteRange"],
     ),
     room("stats", &["kernels", "format"], &[]),
-    room("column", &["kernels", "buffer", "stats", "format"], &[]),
+    room("column", &["kernels", "buffer", "format"], &[]),
     room(
         "write",
         &["column", "stats", "buffer", "encoding", "format", "io"],

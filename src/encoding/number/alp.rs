@@ -244,51 +244,70 @@ fn choose<W: Word>(values: &[W]) -> (u8, u8) {
     } else {
         MAX_EXPONENT_64
     };
-    let mut best = (u64::MAX, (0, 0));
-    // Few digits first: more of them than needed only widen the integers, which shows early.
-    let pairs = (0..=largest)
-        .flat_map(|digits| (digits..=largest).rev().map(move |e| (e, e - digits)))
-        .filter(|&(e, f)| e != f || e == 0);
-    for (exponent, factor) in pairs {
-        let Some(scale) = Scale::new(W::BYTES, exponent, factor) else {
+    let mut best = Fit::NONE;
+    let mut pair = (0, 0);
+    // The fewer digits behind the point, the narrower the integers.
+    for digits in 0..=largest {
+        let scale = |exponent| Scale::new(W::BYTES, exponent, exponent - digits);
+        // A large exponent may be too large for the values, and a small one lose their last bits.
+        let few = &some[..some.len().min(AT_A_TIME)];
+        let suits = |exponent| scale(exponent).and_then(|scale| Fit::of(few, scale, u64::MAX));
+        let probes = [largest, digits.midpoint(largest), digits];
+        if !probes.into_iter().any(|exponent| suits(exponent).is_some()) {
             continue;
-        };
-        let bits = bits_at_least(&some, scale, best.0);
-        if bits < best.0 {
-            best = (bits, (exponent, factor));
         }
-    }
-    best.1
-}
-
-/// The size of the values in bits, or some number from `limit` on if it is not below that. Also a
-/// number from it on if the first few values are all exceptions.
-fn bits_at_least<W: Word>(values: &[W], scale: Scale, limit: u64) -> u64 {
-    let (mut low, mut high, mut exceptions) = (W::MAX, W::ZERO, 0u64);
-    let mut bits = 0;
-    for (i, some) in values.chunks(AT_A_TIME).enumerate() {
-        for &v in some {
-            let (integer, exact) = scale.try_encode(v);
-            if exact {
-                let key = integer.order_key(NumberKind::Signed);
-                low = low.min(key);
-                high = high.max(key);
-            } else {
-                exceptions += 1;
+        for exponent in (digits..=largest).rev().filter(|&e| digits > 0 || e == 0) {
+            if let Some(fit) = scale(exponent).and_then(|scale| Fit::of(&some, scale, best.bits)) {
+                (best, pair) = (fit, (exponent, exponent - digits));
             }
         }
-        let width = if low > high {
-            0
-        } else {
-            u64::from(high.minus(low).bit_length())
-        };
-        bits = width * values.len() as u64 + exceptions * (32 + u64::from(W::BITS));
-        let hopeless = i == 0 && exceptions == AT_A_TIME as u64;
-        if bits >= limit || hopeless {
-            return bits.max(limit);
+        if best.exceptions == 0 {
+            break;
         }
     }
-    bits
+    pair
+}
+
+/// What some values come to.
+#[derive(Debug, Clone, Copy)]
+struct Fit {
+    bits: u64,
+    exceptions: u64,
+}
+
+impl Fit {
+    const NONE: Self = Self {
+        bits: u64::MAX,
+        exceptions: u64::MAX,
+    };
+
+    /// `None` if they take as many bits as the limit or more, or the first few are all exceptions.
+    fn of<W: Word>(values: &[W], scale: Scale, limit: u64) -> Option<Self> {
+        let (mut low, mut high, mut exceptions) = (W::MAX, W::ZERO, 0u64);
+        let mut bits = 0;
+        for (i, some) in values.chunks(AT_A_TIME).enumerate() {
+            for &v in some {
+                let (integer, exact) = scale.try_encode(v);
+                if exact {
+                    let key = integer.order_key(NumberKind::Signed);
+                    low = low.min(key);
+                    high = high.max(key);
+                } else {
+                    exceptions += 1;
+                }
+            }
+            let width = if low > high {
+                0
+            } else {
+                u64::from(high.minus(low).bit_length())
+            };
+            bits = width * values.len() as u64 + exceptions * (32 + u64::from(W::BITS));
+            if bits >= limit || (i == 0 && exceptions == AT_A_TIME as u64) {
+                return None;
+            }
+        }
+        Some(Self { bits, exceptions })
+    }
 }
 
 /// Integers for all values, and the positions and values of the exceptions. An exception's integer

@@ -2,7 +2,8 @@
 
 use super::{NumberKind, Word};
 use crate::kernels::{count_runs, key_range};
-use hashbrown::{HashMap, HashSet};
+use arrow_buffer::ArrowNativeType;
+use hashbrown::HashMap;
 
 /// Values that are looked at closely, in stretches spread over all values.
 const SAMPLE: usize = 2048;
@@ -32,18 +33,36 @@ impl Alike {
             return Self::ALL;
         }
         let pairs = || sample.windows(2).step_by(step).take(COMPARED);
-        let mut values = HashSet::with_capacity(COMPARED);
-        values.extend(pairs().map(|pair| pair[0]));
-        let values = pairs().count() - values.len();
+        let key = |value: W| value.to_u64().wrapping_add(1).wrapping_mul(SCATTER);
+        let values = alike(pairs().map(|pair| key(pair[0])));
         // Pairs are no more alike than values are.
-        if values == 0 {
-            return Self { values, pairs: 0 };
-        }
-        let mut distinct = HashSet::with_capacity(COMPARED);
-        distinct.extend(pairs().map(|pair| (pair[0], pair[1])));
-        let pairs = pairs().count() - distinct.len();
+        let pairs = match values {
+            0 => 0,
+            _ => alike(pairs().map(|pair| key(pair[0]).rotate_left(20) ^ key(pair[1]))),
+        };
         Self { values, pairs }
     }
+}
+
+/// Odd, with bits that look random: their product with a key has them in its highest bits.
+const SCATTER: u64 = 0x9E37_79B9_7F4A_7C15;
+
+/// How many of up to [`COMPARED`] keys, whose highest bits look random, occurred before.
+fn alike(keys: impl Iterator<Item = u64>) -> usize {
+    const SLOTS: usize = 2 * COMPARED;
+    let mut slots = [0; SLOTS];
+    let mut alike = 0;
+    for key in keys {
+        // An empty slot holds 0.
+        let key = key | 1;
+        let mut slot = (key >> (64 - SLOTS.ilog2())).as_usize();
+        while slots[slot] != 0 && slots[slot] != key {
+            slot = (slot + 1) % SLOTS;
+        }
+        alike += usize::from(slots[slot] == key);
+        slots[slot] = key;
+    }
+    alike
 }
 
 /// Properties of the values of a block, or of several, from which encodings are chosen.
