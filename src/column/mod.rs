@@ -14,6 +14,7 @@ mod ticks;
 
 pub(crate) use arrow_schema_hint::{ArrowSchemaHint, encode as encode_arrow_schema};
 pub use assemble::assemble;
+pub(crate) use chunk::append_views;
 pub use chunk::{
     ArraySlot, ByteLayout, ByteValues, Chunk, DecodedBytes, DecodedDictionary, DecodedLists,
     DecodedUnions, DictionaryEntries, ListOffsets, NodeSource, OffsetWidth, Values, Window,
