@@ -43,6 +43,9 @@ enum Command {
         /// Folder of the real data; tables whose files are not there are left out.
         #[arg(long, default_value = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared/data/real"))]
         real: PathBuf,
+        /// Tables, separated by commas; all by default.
+        #[arg(long, value_delimiter = ',')]
+        tables: Vec<String>,
     },
     /// Asks every question, and keeps the answers in results.jsonl.
     Run {
@@ -100,7 +103,12 @@ struct Place {
 
 fn main() -> Result<()> {
     match Cli::parse().command {
-        Command::Generate { place, scale, real } => data::generate(&place.data, scale, &real),
+        Command::Generate {
+            place,
+            scale,
+            real,
+            tables,
+        } => data::generate(&place.data, scale, &real, &tables),
         Command::Run {
             place,
             tables,

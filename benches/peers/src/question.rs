@@ -12,9 +12,17 @@ use serde::{Deserialize, Serialize};
 pub(crate) enum Question {
     /// Write the table.
     Write,
+    /// Write the table with two threads.
+    #[value(name = "write-2-threads")]
+    #[serde(rename = "write-2-threads")]
+    Write2,
     /// Open the file, and read all of it with positioned reads.
     Scan,
-    /// The same, with string views asked for as Utf8.
+    /// The same with two threads.
+    #[value(name = "scan-2-threads")]
+    #[serde(rename = "scan-2-threads")]
+    Scan2,
+    /// Open the file, and read all of it, with string views asked for as Utf8.
     ScanUtf8,
     /// Map the file, open it, and read all of it.
     ScanMap,
@@ -24,6 +32,8 @@ pub(crate) enum Question {
     ScanMapTrusted,
     /// Open the file, and read its first, middle and last column.
     Project3,
+    /// The same columns, of which nothing is known but their names.
+    Names3,
     /// Open the file, and read 1,000 random rows.
     #[value(name = "take-1000")]
     #[serde(rename = "take-1000")]
@@ -48,6 +58,15 @@ pub(crate) enum Question {
     Equal,
     /// The same of a memory map that is open and has been read before.
     EqualAgain,
+    /// Read the rows in a range that holds all, of a memory map that is open and has been read
+    /// before.
+    FilterAll,
+    /// Read all rows of such a map, and filter them afterwards.
+    FilterAllAfter,
+    /// As `FilterAll`, for a range that holds nearly all.
+    FilterMost,
+    /// As `FilterAllAfter`, for a range that holds nearly all.
+    FilterMostAfter,
 }
 
 /// What the rows of a filtered scan have in common.
@@ -57,6 +76,10 @@ pub(crate) enum Condition {
     Range,
     /// A host.
     Equal,
+    /// A range that holds all dates.
+    All,
+    /// A range of dates that leaves out the first month and the last one.
+    Most,
 }
 
 /// What a reader does.
@@ -65,26 +88,36 @@ pub(crate) enum Read {
     Scan,
     ScanUtf8,
     Project3,
+    Names3,
     /// That many random rows.
     Take(usize),
     /// The rows that match.
     Filtered(Condition),
+    /// All rows, which are filtered afterwards.
+    FilteredAfter(Condition),
 }
 
 impl Question {
     /// What is read; `None` for the question that writes.
     pub(crate) fn read(self) -> Option<Read> {
         match self {
-            Self::Write => None,
-            Self::Scan | Self::ScanMap | Self::ScanMapAgain | Self::ScanMapTrusted => {
-                Some(Read::Scan)
-            }
+            Self::Write | Self::Write2 => None,
+            Self::Scan
+            | Self::Scan2
+            | Self::ScanMap
+            | Self::ScanMapAgain
+            | Self::ScanMapTrusted => Some(Read::Scan),
             Self::ScanUtf8 => Some(Read::ScanUtf8),
             Self::Project3 => Some(Read::Project3),
+            Self::Names3 => Some(Read::Names3),
             Self::Take1000 | Self::Take1000Again => Some(Read::Take(1000)),
             Self::Take1 | Self::Take1Again => Some(Read::Take(1)),
             Self::Range | Self::RangeAgain => Some(Read::Filtered(Condition::Range)),
             Self::Equal | Self::EqualAgain => Some(Read::Filtered(Condition::Equal)),
+            Self::FilterAll => Some(Read::Filtered(Condition::All)),
+            Self::FilterAllAfter => Some(Read::FilteredAfter(Condition::All)),
+            Self::FilterMost => Some(Read::Filtered(Condition::Most)),
+            Self::FilterMostAfter => Some(Read::FilteredAfter(Condition::Most)),
         }
     }
 
@@ -95,7 +128,11 @@ impl Question {
             | Self::Range
             | Self::RangeAgain
             | Self::Equal
-            | Self::EqualAgain => Access::Map,
+            | Self::EqualAgain
+            | Self::FilterAll
+            | Self::FilterAllAfter
+            | Self::FilterMost
+            | Self::FilterMostAfter => Access::Map,
             Self::ScanMapTrusted => Access::TrustedMap,
             _ => Access::File,
         }
@@ -110,16 +147,44 @@ impl Question {
                 | Self::Take1Again
                 | Self::RangeAgain
                 | Self::EqualAgain
+                | Self::FilterAll
+                | Self::FilterAllAfter
+                | Self::FilterMost
+                | Self::FilterMostAfter
         )
     }
 
-    /// Whether it can be asked of a table with this schema.
-    pub(crate) fn suits(self, schema: &Schema) -> bool {
-        match self.read() {
-            Some(Read::ScanUtf8) => crate::strings::with_utf8(schema) != *schema,
-            Some(Read::Filtered(condition)) => filtered_column(schema, condition).is_some(),
-            _ => true,
+    /// How many threads do the work.
+    pub(crate) fn threads(self) -> usize {
+        match self {
+            Self::Write2 | Self::Scan2 => 2,
+            _ => 1,
         }
+    }
+
+    /// Whether it is asked of a table, which has this schema.
+    pub(crate) fn suits(self, table: &str, schema: &Schema) -> bool {
+        let of_table = match table {
+            "lineitem_sorted" => matches!(self, Self::Write | Self::Range | Self::RangeAgain),
+            "wide_50000" => matches!(self, Self::Write | Self::Project3 | Self::Names3),
+            _ => match self {
+                Self::Write2 | Self::Scan2 => matches!(table, "lineitem" | "log"),
+                Self::Names3 => table == "wide",
+                Self::FilterAll
+                | Self::FilterAllAfter
+                | Self::FilterMost
+                | Self::FilterMostAfter => table == "lineitem",
+                _ => true,
+            },
+        };
+        let possible = match self.read() {
+            Some(Read::ScanUtf8) => crate::strings::with_utf8(schema) != *schema,
+            Some(Read::Filtered(condition) | Read::FilteredAfter(condition)) => {
+                filtered_column(schema, condition).is_some()
+            }
+            _ => true,
+        };
+        of_table && possible
     }
 
     /// Name on the command line and in the report.

@@ -4,7 +4,7 @@ use crate::clock::{Clock, Sample, Status};
 use crate::counted::Reads;
 use crate::data::{self, Filter};
 use crate::peer::{Format, Opened, Peer, Source, Want};
-use crate::question::{Question, Read};
+use crate::question::{Condition, Question, Read};
 use crate::strings::{cast_batch, with_utf8};
 use crate::touch::touch;
 use anyhow::{Context, Result, ensure};
@@ -61,7 +61,7 @@ pub(crate) fn measure(
     format: Format,
     question: Question,
 ) -> Result<Measurement> {
-    let task = Task::new(data, table, format)?;
+    let task = Task::new(data, table, format, question.threads())?;
     let mut measurement = Measurement {
         table: table.to_owned(),
         format,
@@ -99,7 +99,7 @@ struct Task<'a> {
 }
 
 impl<'a> Task<'a> {
-    fn new(data: &'a Path, table: &'a str, format: Format) -> Result<Self> {
+    fn new(data: &'a Path, table: &'a str, format: Format, threads: usize) -> Result<Self> {
         let source = data::open(data, table)?;
         Ok(Self {
             data,
@@ -107,7 +107,7 @@ impl<'a> Task<'a> {
             path: file(data, table, format),
             schema: source.schema(),
             rows: data::rows(&source)?,
-            peer: format.peer(),
+            peer: format.peer(threads),
         })
     }
 
@@ -188,6 +188,7 @@ struct Reading {
     total: u64,
     utf8: SchemaRef,
     columns: Vec<usize>,
+    names: Vec<String>,
     /// Rows to take: others each time, and the same for every format.
     rows: Vec<u64>,
     filter: Option<Filter>,
@@ -198,16 +199,20 @@ impl Reading {
     fn new(task: &Task<'_>, read: Read) -> Result<Self> {
         let (schema, total) = (&task.schema, task.rows);
         let filter = match read {
-            Read::Filtered(condition) => Some(Filter::of(task.data, task.table, condition)?),
+            Read::Filtered(condition) | Read::FilteredAfter(condition) => {
+                Some(Filter::of(task.data, task.table, condition)?)
+            }
             _ => None,
         };
         let last = schema.fields().len().saturating_sub(1);
         let mut columns = vec![0, last / 2, last];
         columns.dedup();
+        let name = |&column: &usize| schema.field(column).name().clone();
         let mut reading = Self {
             read,
             total,
             utf8: Arc::new(with_utf8(schema)),
+            names: columns.iter().map(name).collect(),
             columns,
             rows: Vec::new(),
             filter,
@@ -236,7 +241,8 @@ impl Reading {
         })?;
         let expected = match self.read {
             Read::Take(_) => self.rows.len() as u64,
-            Read::Filtered(_) => rows,
+            Read::Filtered(Condition::All) | Read::FilteredAfter(Condition::All) => self.total,
+            Read::Filtered(_) | Read::FilteredAfter(_) => rows,
             _ => self.total,
         };
         ensure!(rows == expected, "{rows} rows were read, not {expected}");
@@ -248,9 +254,19 @@ impl Reading {
             Read::Scan => opened.scan(Want::Written, visit),
             Read::ScanUtf8 => opened.scan(Want::Types(&self.utf8), visit),
             Read::Project3 => opened.scan(Want::Columns(&self.columns), visit),
+            Read::Names3 => opened.scan(Want::Names(&self.names), visit),
             Read::Filtered(_) => {
                 let filter = self.filter.as_ref().context("a filter")?;
                 opened.scan(Want::Matching(filter), visit)
+            }
+            Read::FilteredAfter(_) => {
+                let filter = self.filter.as_ref().context("a filter")?;
+                let mut result = Ok(());
+                opened.scan(Want::Written, &mut |batch| match filter.apply(&batch) {
+                    Ok(batch) => visit(batch),
+                    Err(e) => result = Err(e),
+                })?;
+                result
             }
             Read::Take(_) => {
                 visit(opened.take(&self.rows)?);
@@ -272,8 +288,10 @@ impl Reading {
         Ok(match self.read {
             Read::Scan => table.clone(),
             Read::ScanUtf8 => cast_batch(table, &self.utf8)?,
-            Read::Project3 => table.project(&self.columns)?,
-            Read::Filtered(_) => self.filter.as_ref().context("a filter")?.apply(table)?,
+            Read::Project3 | Read::Names3 => table.project(&self.columns)?,
+            Read::Filtered(_) | Read::FilteredAfter(_) => {
+                self.filter.as_ref().context("a filter")?.apply(table)?
+            }
             Read::Take(_) => {
                 let rows = UInt64Array::from(self.rows.clone());
                 take_record_batch(table, &rows)?
@@ -284,17 +302,23 @@ impl Reading {
 
 /// Writes the file and compares all that can be read of it with the table, row for row.
 pub(crate) fn check(data: &Path, table: &str, format: Format) -> Result<()> {
-    let task = Task::new(data, table, format)?;
-    task.write()?;
     let batches = data::open(data, table)?.collect::<Result<Vec<_>, _>>()?;
+    let task = Task::new(data, table, format, 1)?;
     let whole = concat_batches(&task.schema, &batches)?;
+    drop(batches);
     for &question in Question::value_variants() {
-        let Some(read) = question.read() else {
-            continue;
-        };
-        if !question.suits(&task.schema) {
+        if !question.suits(table, &task.schema) || !format.answers(table, question) {
             continue;
         }
+        let task = Task::new(data, table, format, question.threads())?;
+        // What has been written is read.
+        let read = match question.read() {
+            Some(read) => read,
+            None => {
+                task.write()?;
+                Read::Scan
+            }
+        };
         let Some(mut opened) = task.open(question, &Arc::default())? else {
             continue;
         };

@@ -25,13 +25,15 @@ pub(crate) fn column(schema: &Schema, condition: Condition) -> Option<usize> {
         Condition::Range if schema.index_of("l_shipdate").is_ok() => "l_shipdate",
         Condition::Range => "time",
         Condition::Equal => "host",
+        Condition::All | Condition::Most => "l_shipdate",
     };
     schema.index_of(name).ok()
 }
 
 impl Filter {
-    /// The filter that puts a condition to a table: March 1995 of `l_shipdate`, or a hundredth of
-    /// the rows in the middle by `time`, or the `host` of the row in the middle.
+    /// The filter that puts a condition to a table: March 1995 of `l_shipdate`, or all of its days,
+    /// or most of them; a hundredth of the rows in the middle by `time`; the `host` of the row in
+    /// the middle.
     pub(crate) fn of(data: &Path, table: &str, condition: Condition) -> Result<Self> {
         let mut source = open(data, table)?;
         let schema = source.schema();
@@ -40,7 +42,13 @@ impl Filter {
         if name == "l_shipdate" {
             // Days since 1970.
             let day = |day: i32| Arc::new(Date32Array::from(vec![day])) as ArrayRef;
-            let (low, high) = (day(9190), day(9220));
+            let (low, high) = match condition {
+                // 1992 to 1998.
+                Condition::All => (day(8035), day(10_591)),
+                // February 1992 to October 1998.
+                Condition::Most => (day(8066), day(10_530)),
+                Condition::Range | Condition::Equal => (day(9190), day(9220)),
+            };
             return Ok(Self {
                 name,
                 column,
@@ -64,7 +72,7 @@ impl Filter {
         let low = value(total / 2)?;
         let high = match condition {
             Condition::Range => value(total / 2 + total / 100)?,
-            Condition::Equal => low.clone(),
+            _ => low.clone(),
         };
         Ok(Self {
             name,

@@ -9,7 +9,7 @@ mod wide;
 
 pub(crate) use filter::{Filter, column as filtered_column};
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail};
 use arrow_array::RecordBatch;
 use arrow_ipc::reader::FileReader;
 use arrow_ipc::writer::FileWriter;
@@ -24,9 +24,10 @@ use std::path::{Path, PathBuf};
 pub(crate) const BATCH_ROWS: usize = 8192;
 
 /// All tables, in the order in which they are generated, measured and reported.
-const TABLES: [&str; 16] = [
+const TABLES: [&str; 18] = [
     "lineitem",
     "lineitem_utf8",
+    "lineitem_sorted",
     "orders",
     "orders_utf8",
     "log",
@@ -41,6 +42,7 @@ const TABLES: [&str; 16] = [
     "nyc29",
     "embeddings",
     "wide",
+    "wide_50000",
 ];
 
 /// The number of rows, among the metadata of a file.
@@ -145,18 +147,28 @@ pub(crate) fn rows(table: &FileReader<BufReader<File>>) -> Result<u64> {
     Ok(rows.parse()?)
 }
 
-/// Writes all tables; those of real data only if their files are in the folder `real`.
-pub(crate) fn generate(data: &Path, scale: Scale, real: &Path) -> Result<()> {
+/// Writes the tables of these names, or all; those of real data only if their files are in the
+/// folder `real`.
+pub(crate) fn generate(data: &Path, scale: Scale, real: &Path, chosen: &[String]) -> Result<()> {
+    if let Some(unknown) = chosen.iter().find(|name| !TABLES.contains(&name.as_str())) {
+        bail!(
+            "no table is called {unknown}; there are {}",
+            TABLES.join(", ")
+        );
+    }
     std::fs::create_dir_all(folder(data))?;
-    for name in TABLES {
+    let wanted = |name: &&str| chosen.is_empty() || chosen.iter().any(|c| c == name);
+    for name in TABLES.into_iter().filter(wanted) {
         let table = match name {
             "lineitem" => Some(tpch::lineitem(scale)),
             "lineitem_utf8" => Some(tpch::as_utf8(tpch::lineitem(scale))),
+            "lineitem_sorted" => Some(tpch::lineitem_sorted(scale)?),
             "orders" => Some(tpch::orders(scale)),
             "orders_utf8" => Some(tpch::as_utf8(tpch::orders(scale))),
             "log" => Some(log::table(scale)?),
             "embeddings" => Some(embeddings::table(scale)),
-            "wide" => Some(wide::table(scale)),
+            "wide" => Some(wide::table(scale.of(10_000))),
+            "wide_50000" => Some(wide::table(scale.of(50_000))),
             name => real::table(name, scale, real)?,
         };
         let Some(table) = table else {

@@ -2,8 +2,13 @@
 
 use super::{BATCH_ROWS, Scale, Table};
 use crate::strings::{cast_batch, with_utf8};
-use arrow_array::{RecordBatch, RecordBatchReader};
+use anyhow::{Context, Result};
+use arrow_array::cast::AsArray;
+use arrow_array::types::Date32Type;
+use arrow_array::{RecordBatch, RecordBatchReader, UInt64Array};
 use arrow_schema::{ArrowError, SchemaRef};
+use arrow_select::concat::concat_batches;
+use arrow_select::take::take_record_batch;
 use std::sync::Arc;
 use tpchgen::generators::{LineItemGenerator, OrderGenerator};
 use tpchgen_arrow::{LineItemArrow, OrderArrow};
@@ -11,6 +16,27 @@ use tpchgen_arrow::{LineItemArrow, OrderArrow};
 pub(super) fn lineitem(scale: Scale) -> Table {
     let generator = LineItemGenerator::new(scale.tpch(), 1, 1);
     table(LineItemArrow::new(generator).with_batch_size(BATCH_ROWS))
+}
+
+/// lineitem in the order of `l_shipdate`.
+pub(super) fn lineitem_sorted(scale: Scale) -> Result<Table> {
+    let schema = lineitem(scale).schema;
+    // What is taken of Utf8 is compact; of views, every batch would have the strings of all.
+    let unsorted = as_utf8(lineitem(scale));
+    let batches = unsorted.batches.collect::<Result<Vec<_>, _>>()?;
+    let whole = concat_batches(&unsorted.schema, &batches)?;
+    let dates = whole.column_by_name("l_shipdate").context("l_shipdate")?;
+    let dates = dates.as_primitive::<Date32Type>().values();
+    let mut order: Vec<u64> = (0..whole.num_rows() as u64).collect();
+    order.sort_by_key(|&row| dates[row as usize]);
+    let rows = order.len();
+    let order = UInt64Array::from(order);
+    let mut start = 0;
+    Ok(Table::of_rows(schema.clone(), rows, move |rows| {
+        let sorted = take_record_batch(&whole, &order.slice(start, rows))?;
+        start += rows;
+        cast_batch(&sorted, &schema)
+    }))
 }
 
 pub(super) fn orders(scale: Scale) -> Table {

@@ -1,6 +1,6 @@
-//! A wide table: few rows of many f64, each column a walk in steps of a hundredth.
+//! Wide tables: few rows of many f64, each column a walk in steps of a hundredth.
 
-use super::{Scale, Table};
+use super::Table;
 use arrow_array::{ArrayRef, Float64Array, RecordBatch};
 use arrow_schema::{DataType, Field, Schema};
 use rand::rngs::StdRng;
@@ -9,8 +9,7 @@ use std::sync::Arc;
 
 const ROWS: usize = 1000;
 
-pub(super) fn table(scale: Scale) -> Table {
-    let width = scale.of(10_000);
+pub(super) fn table(width: usize) -> Table {
     let field = |i| Field::new(format!("feature_{i:05}"), DataType::Float64, false);
     let schema = Arc::new(Schema::new((0..width).map(field).collect::<Vec<_>>()));
     let mut rng = StdRng::seed_from_u64(4);

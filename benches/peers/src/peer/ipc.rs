@@ -4,7 +4,7 @@ use super::{Access, Batches, Opened, Peer, Source, Want};
 use crate::counted::{CountedFile, Cursor};
 use crate::data::BATCH_ROWS;
 use crate::strings::cast_batch;
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result, bail, ensure};
 use arrow_array::RecordBatch;
 use arrow_array::UInt64Array;
 use arrow_buffer::Buffer;
@@ -128,6 +128,7 @@ fn converted(batch: RecordBatch, want: Want<'_>) -> Result<RecordBatch> {
     Ok(match want {
         Want::Types(schema) => cast_batch(&batch, schema)?,
         Want::Matching(filter) => filter.apply(&batch)?,
+        Want::Names(_) => bail!("columns of Arrow IPC files are asked for by position"),
         Want::Written | Want::Columns(_) => batch,
     })
 }
@@ -191,7 +192,7 @@ impl Opened for IpcMap {
     fn scan(&mut self, want: Want<'_>, visit: &mut dyn FnMut(RecordBatch)) -> Result<()> {
         let decoder = self.decoder(match want {
             Want::Columns(columns) => Some(columns),
-            Want::Written | Want::Types(_) | Want::Matching(_) => None,
+            Want::Written | Want::Types(_) | Want::Matching(_) | Want::Names(_) => None,
         });
         for number in 0..self.blocks.len() {
             visit(converted(self.batch(&decoder, number)?, want)?);

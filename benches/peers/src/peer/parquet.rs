@@ -196,6 +196,11 @@ impl<R: ChunkReader + Clone + 'static> Opened for OpenParquet<R> {
                 self.builder(&metadata)
             }
             Want::Matching(filter) => return self.matching(filter, visit),
+            Want::Names(names) => {
+                let names = names.iter().map(String::as_str);
+                let mask = ProjectionMask::columns(metadata.parquet_schema(), names);
+                self.builder(&metadata).with_projection(mask)
+            }
             Want::Columns(columns) => {
                 let roots = columns.iter().copied();
                 let mask = ProjectionMask::roots(metadata.parquet_schema(), roots);

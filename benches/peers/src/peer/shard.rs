@@ -18,17 +18,20 @@ use std::sync::Arc;
 
 pub(super) struct Shards {
     profile: Profile,
+    threads: usize,
 }
 
 impl Shards {
-    pub(super) fn new(profile: Profile) -> Self {
-        Self { profile }
+    pub(super) fn new(profile: Profile, threads: usize) -> Self {
+        Self { profile, threads }
     }
 }
 
 impl Peer for Shards {
     fn write(&self, path: &Path, schema: &SchemaRef, batches: &mut Batches<'_>) -> Result<()> {
-        let options = WriterOptions::default().with_profile(self.profile);
+        let options = WriterOptions::default()
+            .with_profile(self.profile)
+            .with_threads(self.threads);
         // A file by its path would be synced.
         let sink = WriteSink::new(BufWriter::new(File::create(path)?));
         let mut writer = ShardWriter::try_new(sink, schema.clone(), options)?;
@@ -50,7 +53,10 @@ impl Peer for Shards {
             Access::Map | Access::TrustedMap => Arc::new(super::map(source.path)?),
         };
         let shard = Shard::from_reader(reader, Arc::new(NoContainer), options)?;
-        Ok(Some(Box::new(OpenShard(shard))))
+        Ok(Some(Box::new(OpenShard {
+            shard,
+            threads: self.threads,
+        })))
     }
 }
 
@@ -73,15 +79,20 @@ impl ReadAt for CountedReadAt {
     }
 }
 
-struct OpenShard(Shard);
+struct OpenShard {
+    shard: Shard,
+    threads: usize,
+}
 
 impl Opened for OpenShard {
     fn scan(&mut self, want: Want<'_>, visit: &mut dyn FnMut(RecordBatch)) -> Result<()> {
-        let scan = self.0.scan().with_batch_size(BATCH_ROWS);
+        let scan = self.shard.scan().with_batch_size(BATCH_ROWS);
+        let scan = scan.with_threads(self.threads);
         let scan = match want {
             Want::Written => scan,
             Want::Types(schema) => scan.with_schema(schema.clone()),
             Want::Columns(columns) => scan.with_projection(columns.to_vec()),
+            Want::Names(names) => scan.with_projection(names.to_vec()),
             Want::Matching(filter) => {
                 let literal = |value: &ArrayRef| Literal::try_new(value);
                 let (low, high) = (literal(&filter.low)?, literal(&filter.high)?);
@@ -95,6 +106,6 @@ impl Opened for OpenShard {
     }
 
     fn take(&mut self, rows: &[u64]) -> Result<RecordBatch> {
-        Ok(self.0.take(rows, Projection::All)?)
+        Ok(self.shard.take(rows, Projection::All)?)
     }
 }

@@ -165,6 +165,19 @@ impl OpenVortex {
             .context("the column of the filter")
     }
 
+    /// The columns of a schema, by their names.
+    fn selected(
+        &self,
+        scan: ScanBuilder<ArrayRef>,
+        schema: &Schema,
+    ) -> Result<ScanBuilder<ArrayRef>> {
+        let names = schema.fields().iter().map(|field| field.name().as_str());
+        let projection = select(names.collect::<Vec<_>>(), root())
+            .bind(self.file.dtype())?
+            .optimize_recursive()?;
+        Ok(scan.with_projection(projection))
+    }
+
     fn batches(
         &self,
         scan: ScanBuilder<ArrayRef>,
@@ -192,13 +205,14 @@ impl Opened for OpenVortex {
                 scan = scan.with_filter(matching);
             }
             Want::Columns(columns) => {
-                let projected: Schema = schema.project(columns)?;
-                let names = projected.fields().iter().map(|field| field.name().as_str());
-                let projection = select(names.collect::<Vec<_>>(), root())
-                    .bind(self.file.dtype())?
-                    .optimize_recursive()?;
-                scan = scan.with_projection(projection);
-                schema = Arc::new(projected);
+                schema = Arc::new(schema.project(columns)?);
+                scan = self.selected(scan, &schema)?;
+            }
+            Want::Names(names) => {
+                let field = |name: &String| schema.field_with_name(name).cloned();
+                let fields = names.iter().map(field).collect::<Result<Vec<_>, _>>()?;
+                schema = Arc::new(Schema::new(fields));
+                scan = self.selected(scan, &schema)?;
             }
         }
         for batch in self.batches(scan, &schema)? {

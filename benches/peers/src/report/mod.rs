@@ -2,6 +2,7 @@
 
 mod markdown;
 mod numbers;
+mod pairs;
 mod plot;
 
 use crate::peer::Format;
@@ -55,7 +56,7 @@ struct Answers {
     /// Names of the tables, in the order of the run.
     tables: Vec<String>,
     answers: BTreeMap<(String, Format, Question), Answer>,
-    /// Most threads that a process of a format had at its end.
+    /// Most threads that a process of a format had at its end, if it was asked for one.
     threads: BTreeMap<Format, u64>,
     /// Median of the peak memory of processes that had not begun, in bytes.
     idle_peak: u64,
@@ -81,11 +82,13 @@ impl Answers {
                 tables.push(measurement.table.clone());
             }
             idle_peaks.push(measurement.peak_before);
-            let most = threads.entry(measurement.format).or_insert(0);
-            *most = measurement.threads.max(*most);
             let Measurement {
                 format, question, ..
             } = measurement;
+            if question.threads() == 1 {
+                let most = threads.entry(format).or_insert(0);
+                *most = measurement.threads.max(*most);
+            }
             let key = (measurement.table.clone(), format, question);
             groups.entry(key).or_default().push(measurement);
         }

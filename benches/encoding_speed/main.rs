@@ -1,0 +1,270 @@
+//! How fast every encoding decodes, as a table in Markdown: a block of a writer's default size, and
+//! single values of it, beside a copy of what is decoded.
+//!
+//! ```sh
+//! cargo bench --bench encoding_speed
+//! ```
+#![allow(
+    clippy::unwrap_used,
+    clippy::cast_possible_truncation,
+    reason = "a bench that fails should stop; its numbers are small"
+)]
+
+mod cases;
+mod meter;
+
+use arrow_buffer::BooleanBufferBuilder;
+use arrow_shard::Limits;
+use arrow_shard::encoding::bytes::{self, BytesBuilder, BytesLayout, Input, NullsOut};
+use arrow_shard::encoding::{Context, EncodingTree, Scratch, Word, number};
+use cases::{Numbers, Strings, VALUES};
+use meter::Turns;
+use std::hint::black_box;
+
+/// The next position of those at which single values are read.
+const STRIDE: usize = 1237;
+
+/// Distance of what is read from what is written, within their pages. Where they lie at the same
+/// place of a page, copies of the C library may be many times slower.
+const APART: usize = 2048;
+const PAGE: usize = 4096;
+
+/// What a row says of time, in nanoseconds.
+struct Times {
+    /// Decoding all values of a block.
+    decode: f64,
+    /// Decoding one of its values.
+    get: f64,
+    /// Copying what was decoded.
+    copy: f64,
+    /// How fast decoding is, where a copy is 1.
+    share: f64,
+    /// A cycle of the core.
+    cycle: f64,
+}
+
+impl Times {
+    /// Of what decodes a block to that many bytes, and of what decodes one of its values.
+    fn of(bytes: usize, mut decode: impl FnMut(), mut get: impl FnMut()) -> Self {
+        let (source, mut target) = (vec![1u8; bytes], Vec::new());
+        let target = apart(&mut target, bytes, &source);
+        let mut copy = || black_box(&mut *target).copy_from_slice(black_box(&source));
+        let turns = Turns::of([&mut decode, &mut get, &mut copy]);
+        Self {
+            decode: turns.time(0),
+            get: turns.time(1),
+            copy: turns.time(2),
+            share: turns.speed(0, 2),
+            cycle: turns.cycle(),
+        }
+    }
+}
+
+/// `n` words in `place`, [`APART`] from the bytes that become them.
+fn apart<'a, W: Word>(place: &'a mut Vec<W>, n: usize, from: &[u8]) -> &'a mut [W] {
+    place.resize(n + PAGE / W::BYTES, W::ZERO);
+    let found = place.as_ptr().addr() % PAGE;
+    let wanted = (from.as_ptr().addr() + APART) % PAGE;
+    let start = (PAGE + wanted - found) % PAGE / W::BYTES;
+    &mut place[start..start + n]
+}
+
+/// A line of the table.
+struct Row {
+    name: String,
+    about: String,
+    /// Number of values.
+    count: usize,
+    /// Bytes of the encoded and of the decoded block.
+    encoded: usize,
+    decoded: usize,
+    times: Times,
+    goal: bool,
+}
+
+impl Row {
+    fn print(&self) {
+        let times = &self.times;
+        let bytes = self.decoded as f64;
+        println!(
+            "| {} | {} | {:.1} | {:.0} | {:.1} | {:.2} | {:.2} | {:.0} |",
+            self.name,
+            self.about,
+            8.0 * self.encoded as f64 / self.count as f64,
+            1e3 * self.count as f64 / times.decode,
+            bytes / times.decode,
+            bytes * times.cycle / times.decode,
+            times.share,
+            times.get,
+        );
+    }
+}
+
+/// The encodings of a block and in what they nest.
+fn name(tree: &EncodingTree) -> String {
+    let own = tree.code.name();
+    let children: Vec<String> = tree.children.iter().map(|(_, child)| name(child)).collect();
+    if children.is_empty() {
+        own.to_owned()
+    } else {
+        format!("{own} ({})", children.join(", "))
+    }
+}
+
+/// The name, if the block was encoded as it was to be: data of another sort would be measured as
+/// Plain.
+fn checked_name(tree: &EncodingTree, plan: &str) -> String {
+    let found = tree.code.name();
+    let wanted = plan.split('(').next().unwrap_or_default();
+    assert!(found.starts_with(wanted), "{plan} became {tree}");
+    name(tree)
+}
+
+fn numbers<W: Word>(case: &Numbers<W>) -> Row {
+    let mut region = Vec::new();
+    number::encode(&case.values, case.kind, &case.plan, &mut region).unwrap();
+    let count = case.values.len();
+    let tree = number::describe(&region, case.kind, count, W::BYTES).unwrap();
+    let mut place: Vec<W> = Vec::new();
+    let decoded = apart(&mut place, count, &region);
+    let limits = Limits::default();
+    let (mut scratch, mut other) = (Scratch::default(), Scratch::default());
+    let mut cx = Context::new(&limits, &mut scratch);
+    number::decode(&region, case.kind, &mut cx, decoded).unwrap();
+    assert!(*decoded == *case.values, "{tree} gives other values");
+    let decode = || {
+        let region = black_box(region.as_slice());
+        number::decode(region, case.kind, &mut cx, black_box(&mut *decoded)).unwrap();
+    };
+    let mut single = Context::new(&limits, &mut other);
+    let mut at = 0;
+    let get = || {
+        at = (at + STRIDE) % count;
+        let region = black_box(region.as_slice());
+        black_box(number::get::<W>(region, case.kind, count, at, &mut single).unwrap());
+    };
+    let bytes = count * W::BYTES;
+    Row {
+        name: checked_name(&tree, &case.plan.to_string()),
+        about: case.about.clone(),
+        count,
+        encoded: region.len(),
+        decoded: bytes,
+        times: Times::of(bytes, decode, get),
+        goal: case.goal,
+    }
+}
+
+fn strings(case: &Strings) -> Row {
+    let fixed = case.offsets.is_empty().then_some(16);
+    let input = match fixed {
+        Some(width) => Input::fixed(width, case.values.len() / width, &case.values, None),
+        None => Input::variable(&case.offsets, &case.values, None),
+    };
+    let count = input.len;
+    let mut region = Vec::new();
+    bytes::encode(&input, &case.plan, &mut region).unwrap();
+    let tree = bytes::describe(&region, count, fixed).unwrap();
+    let limits = Limits::default();
+    let (mut scratch, mut other) = (Scratch::default(), Scratch::default());
+    let mut cx = Context::new(&limits, &mut scratch);
+    let layout = fixed.map_or(BytesLayout::Offsets32, BytesLayout::Fixed);
+    let mut all = || {
+        let mut present = BooleanBufferBuilder::new(count);
+        present.append_n(count, true);
+        let mut nulls = NullsOut::new(&mut present, 0);
+        let mut out = BytesBuilder::new(layout, count);
+        let region = black_box(region.as_slice());
+        bytes::decode(region, count, fixed, &mut cx, &mut out, &mut nulls).unwrap();
+        out.finish()
+    };
+    let values = match all() {
+        bytes::Decoded::Fixed(values) | bytes::Decoded::Offsets32(_, values) => values,
+        other => unreachable!("not the layout that was asked for: {other:?}"),
+    };
+    assert!(*values == *case.values, "{tree} gives other values");
+    let mut single = Context::new(&limits, &mut other);
+    let mut at = 0;
+    let get = || {
+        at = (at + STRIDE) % count;
+        let region = black_box(region.as_slice());
+        black_box(bytes::get(region, count, fixed, at, &mut single).unwrap());
+    };
+    let decoded = case.values.len() + case.offsets.len() * size_of::<i32>();
+    let decode = || {
+        black_box(all());
+    };
+    Row {
+        name: checked_name(&tree, &case.plan.to_string()),
+        about: case.about.to_owned(),
+        count,
+        encoded: region.len(),
+        decoded,
+        times: Times::of(decoded, decode, get),
+        goal: false,
+    }
+}
+
+/// Prints the rows below a title.
+fn print(title: &str, rows: &[Row]) {
+    let rate = |row: &Row| 1.0 / row.times.cycle;
+    let rates = rows.iter().map(rate).fold((f64::MAX, 0.0), spread);
+    let copy = |row: &Row| row.decoded as f64 * row.times.cycle / row.times.copy;
+    let copies = rows.iter().map(copy).fold((f64::MAX, 0.0), spread);
+    println!("## {title}\n");
+    println!(
+        "Clock rate: {:.2} to {:.2} GHz. A copy: {:.1} to {:.1} bytes per cycle.\n",
+        rates.0, rates.1, copies.0, copies.1
+    );
+    println!(
+        "| encoding | data | bits per value | million values/s | GB/s | bytes per cycle | of a copy | one value, ns |"
+    );
+    println!("|-|-|{}", "-:|".repeat(6));
+    rows.iter().for_each(Row::print);
+    println!();
+}
+
+fn spread((least, most): (f64, f64), value: f64) -> (f64, f64) {
+    (least.min(value), most.max(value))
+}
+
+fn all_numbers<W: Word>(cases: &[Numbers<W>]) -> Vec<Row> {
+    cases.iter().map(numbers).collect()
+}
+
+/// Which of the rows that are to reach half of a copy do not.
+fn missed<'a>(rows: impl Iterator<Item = &'a Row>) -> Vec<String> {
+    let slow = rows.filter(|row| row.goal && row.times.share < 0.5);
+    slow.map(|row| format!("{} of {} ({:.2})", row.name, row.about, row.times.share))
+        .collect()
+}
+
+fn main() {
+    let integers = [
+        (
+            "Integers of 32 bits",
+            all_numbers::<u32>(&cases::integers()),
+        ),
+        (
+            "Integers of 64 bits",
+            all_numbers::<u64>(&cases::integers()),
+        ),
+    ];
+    println!("Blocks of {VALUES} values, or of 2,048 lines of text; all values were compared.\n");
+    for (title, rows) in &integers {
+        print(title, rows);
+    }
+    let single = cases::floats::<u32>(|number| u64::from((number as f32).to_bits()));
+    print("Floats of 32 bits", &all_numbers(&single));
+    let double = cases::floats::<u64>(f64::to_bits);
+    print("Floats of 64 bits", &all_numbers(&double));
+    let texts: Vec<Row> = cases::strings().iter().map(strings).collect();
+    print("Byte strings", &texts);
+    let missed = missed(integers.iter().flat_map(|(_, rows)| rows));
+    let verdict = if missed.is_empty() {
+        "all".to_owned()
+    } else {
+        format!("all but {}", missed.join("; "))
+    };
+    println!("FLBitPack, FFOR and Delta over FFOR reach half of the speed of a copy: {verdict}.");
+}

@@ -1,0 +1,104 @@
+//! What is measured to be compared with the same format's answer to another question.
+
+use super::Answers;
+use super::numbers::{milliseconds, short};
+use crate::peer::Format;
+use crate::question::Question;
+use anyhow::Result;
+use std::fmt::Write;
+
+/// A question, and the one that is compared with it.
+struct Pair {
+    titles: [&'static str; 3],
+    questions: [Question; 2],
+}
+
+const THREADS: [Pair; 2] = [
+    Pair {
+        titles: ["write", "write, 2 threads", "times as fast"],
+        questions: [Question::Write, Question::Write2],
+    },
+    Pair {
+        titles: ["scan", "scan, 2 threads", "times as fast"],
+        questions: [Question::Scan, Question::Scan2],
+    },
+];
+
+const FILTERS: [Pair; 2] = [
+    Pair {
+        titles: ["all rows, in the scan", "after it", "ratio"],
+        questions: [Question::FilterAll, Question::FilterAllAfter],
+    },
+    Pair {
+        titles: ["nearly all rows, in the scan", "after it", "ratio"],
+        questions: [Question::FilterMost, Question::FilterMostAfter],
+    },
+];
+
+/// Sections on threads, and on filters that keep what they are shown.
+pub(super) fn sections(page: &mut String, answers: &Answers) -> Result<()> {
+    let about = "Milliseconds of wall time.";
+    section(page, answers, ("One thread and two", about), &THREADS)?;
+    let about = "Milliseconds to read the rows that a filter on `l_shipdate` keeps: by a scan that \
+                 is given the\nfilter, and by a scan of all rows that arrow's kernels filter, batch \
+                 by batch; of a memory map that is open. All\nrows are of 1992 to 1998, nearly all \
+                 of February 1992 to October 1998.";
+    section(
+        page,
+        answers,
+        ("Filters that keep nearly all", about),
+        &FILTERS,
+    )
+}
+
+/// A table of those that answered both questions of a pair; nothing if nobody did.
+fn section(
+    page: &mut String,
+    answers: &Answers,
+    (title, about): (&str, &str),
+    pairs: &[Pair],
+) -> Result<()> {
+    let mut rows = Vec::new();
+    for table in &answers.tables {
+        for format in answers.formats() {
+            let cells: Vec<Option<[f64; 2]>> = pairs
+                .iter()
+                .map(|pair| both(answers, table, format, pair))
+                .collect();
+            if cells.iter().any(Option::is_some) {
+                rows.push((table, format, cells));
+            }
+        }
+    }
+    if rows.is_empty() {
+        return Ok(());
+    }
+    writeln!(page, "## {title}\n\n{about}\n")?;
+    write!(page, "| | |")?;
+    for title in pairs.iter().flat_map(|pair| pair.titles) {
+        write!(page, " {title} |")?;
+    }
+    writeln!(page, "\n|-|-|{}", "-:|".repeat(3 * pairs.len()))?;
+    for (table, format, cells) in rows {
+        write!(page, "| {table} | {} |", format.name())?;
+        for cell in cells {
+            match cell {
+                Some([one, other]) => {
+                    let ratio = short(one / other);
+                    write!(page, " {} | {} | {ratio} |", short(one), short(other))?;
+                }
+                None => write!(page, " | | |")?,
+            }
+        }
+        writeln!(page)?;
+    }
+    writeln!(page)?;
+    Ok(())
+}
+
+/// The answers to both questions, in milliseconds.
+fn both(answers: &Answers, table: &str, format: Format, pair: &Pair) -> Option<[f64; 2]> {
+    let [one, other] = pair.questions;
+    let time = |question| Some(milliseconds(answers.get(table, format, question)?.wall));
+    Some([time(one)?, time(other)?])
+}
