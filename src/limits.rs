@@ -1,5 +1,6 @@
 //! How much a reader allows a file to ask for.
 
+use crate::error::{Error, ErrorKind, Result};
 use crate::settings::settings;
 
 /// Upper bounds that a reader enforces on every input, so that a damaged or hostile file costs an
@@ -16,6 +17,7 @@ pub struct Limits {
     max_block_bytes: u64,
     max_dictionary_bytes: u64,
     max_batch_bytes: u64,
+    max_cached_bytes: u64,
 }
 
 impl Default for Limits {
@@ -31,6 +33,7 @@ impl Default for Limits {
             max_block_bytes: 1 << 32,
             max_dictionary_bytes: 1 << 32,
             max_batch_bytes: 1 << 33,
+            max_cached_bytes: 1 << 28,
         }
     }
 }
@@ -57,5 +60,27 @@ settings! {
         max_dictionary_bytes, with_max_dictionary_bytes: u64;
         /// Most bytes of Arrow data in one batch that encoded data may expand to.
         max_batch_bytes, with_max_batch_bytes: u64;
+        /// Most bytes that an open shard keeps of each kind of what it has parsed: lists of fields;
+        /// fields of stripes with their statistics, block maps, dictionaries and range indexes; and
+        /// arrays of text in memory. Beyond that the oldest are forgotten, and parsed again when
+        /// they are needed.
+        max_cached_bytes, with_max_cached_bytes: u64;
+    }
+}
+
+impl Limits {
+    /// Refuses batches that hold more than the limits allow.
+    pub(crate) fn check_batch_bytes(&self, elements: u64, width: usize) -> Result<()> {
+        let (bytes, limit) = (elements.saturating_mul(width as u64), self.max_batch_bytes);
+        if bytes > limit {
+            return Err(Error::new(
+                ErrorKind::LimitExceeded,
+                format!(
+                    "{elements} elements of {width} bytes exceed Limits::max_batch_bytes ({limit}); \
+                     read smaller batches or raise the limit"
+                ),
+            ));
+        }
+        Ok(())
     }
 }

@@ -9,12 +9,11 @@ use arrow_array::{
 };
 use arrow_buffer::{NullBuffer, OffsetBuffer};
 use arrow_schema::{DataType, Field, Fields, Schema};
-use arrow_shard::Result;
-use arrow_shard::Shard;
 use arrow_shard::format::{BasicType, DataEncoding};
 use arrow_shard::io::{ByteRange, NoContainer, ReadAt};
-use arrow_shard::read::{ShardOptions, col, lit};
+use arrow_shard::read::{InspectOptions, ShardOptions, col, lit};
 use arrow_shard::write::{Profile, WriterOptions};
+use arrow_shard::{Limits, Result, Shard};
 use bytes::Bytes;
 use std::sync::{Arc, Mutex};
 use support::written_bytes;
@@ -271,8 +270,15 @@ fn statistics_read_no_data() {
         .stripe_statistics(arrow_shard::Projection::All)
         .unwrap();
     assert_eq!(all.num_columns(), COLUMNS as usize + 1);
-    assert_only(&file.requests(), &shard, COLUMNS, &[]);
+    let requests = file.requests();
+    assert!(requests.len() <= 5, "{}", requests.len());
+    assert_only(&requests, &shard, COLUMNS, &[]);
     file.requests();
+    let shard = file.open();
+    let all = shard.statistics(arrow_shard::Projection::All).unwrap();
+    assert_eq!(all.num_columns(), COLUMNS as usize + 1);
+    let requests = file.requests();
+    assert!(requests.len() <= 5, "{}", requests.len());
     let shard = file.open();
     let one = shard.statistics(["c4711"]).unwrap();
     assert_eq!((one.num_rows(), one.num_columns()), (1, 2));
@@ -375,6 +381,64 @@ fn a_range_of_a_sorted_column_reads_the_blocks_that_can_match() {
         numbers.len()
     );
     assert!(requests.len() <= 8, "{requests:?}");
+}
+
+#[test]
+fn what_is_not_kept_is_read_again() {
+    let file = Logged::new(readings());
+    let requests = |max_bytes| {
+        let limits = Limits::default().with_max_cached_bytes(max_bytes);
+        let options = ShardOptions::default().with_limits(limits);
+        let shard = Shard::from_reader(file.clone(), Arc::new(NoContainer), options).unwrap();
+        let mut counts = Vec::new();
+        for row in [7, 7, 250_000, 7] {
+            file.requests();
+            assert_eq!(shard.take(&[row], ["text"]).unwrap().num_rows(), 1);
+            counts.push(file.requests().len());
+        }
+        counts
+    };
+    let kept = requests(1 << 28);
+    assert_eq!((kept[1], kept[3]), (1, 1), "{kept:?}");
+    // Room for the field of one stripe, whatever it takes, and for none.
+    let one = |max_bytes| {
+        let counts = requests(max_bytes);
+        counts[1] == 1 && counts[3] > 1
+    };
+    assert!((1..40).any(|n| one(n * 250)));
+    let none = requests(0);
+    assert!(none[1] > 1 && none[3] > 1, "{none:?}");
+}
+
+#[test]
+fn inspection_reads_no_more_of_a_range_index_than_its_header() {
+    let file = Logged::new(readings());
+    let shard = file.open();
+    let info = shard
+        .inspect(&InspectOptions::default().with_encodings(false))
+        .unwrap();
+    let requests = file.requests();
+    let buffers = info
+        .stripes
+        .iter()
+        .flat_map(|stripe| &stripe.fields[0].buffers);
+    let indexes: Vec<_> = buffers
+        .filter(|buffer| buffer.range_index.is_some())
+        .collect();
+    assert_eq!(indexes.len(), 3);
+    for index in indexes {
+        let described = index.range_index.as_ref().unwrap();
+        assert_eq!((described.entries, described.block_positions), (391, 256));
+        assert!(index.range.len() > 256);
+        let touching: Vec<_> = requests
+            .iter()
+            .filter(|r| overlap(**r, index.range))
+            .collect();
+        assert!(
+            touching.iter().all(|r| r.end() <= index.range.start() + 40),
+            "{touching:?}"
+        );
+    }
 }
 
 /// Lists, structs, maps and lists of fixed size, some of them null, with texts in all of them.

@@ -9,10 +9,12 @@
 mod subjects;
 mod support;
 
-use arrow_array::RecordBatch;
-use arrow_schema::SchemaRef;
+use arrow_array::{Array, BooleanArray, RecordBatch, Scalar};
+use arrow_schema::{ArrowError, DataType, SchemaRef};
+use arrow_select::concat::concat_batches;
+use arrow_shard::format::Wire;
 use arrow_shard::io::MemoryFolder;
-use arrow_shard::read::ShardOptions;
+use arrow_shard::read::{Literal, Predicate, Projection, ScanBuilder, ShardOptions, col};
 use arrow_shard::write::WriterOptions;
 use arrow_shard::{Error, Limits, Result, Shard};
 use bytes::Bytes;
@@ -20,7 +22,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 use support::allocations::{self, Counting};
 use support::covered::{Covered, covered};
-use support::written;
+use support::{collect, written};
 
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;
@@ -33,6 +35,7 @@ const TIME: Duration = Duration::from_secs(5);
 /// What is at stake: the files of a shard, and what they hold.
 struct Subject {
     files: Vec<(String, Vec<u8>)>,
+    questions: Questions,
     intact: Content,
 }
 
@@ -42,6 +45,75 @@ struct Content {
     schema: Result<SchemaRef>,
     rows: Result<Vec<RecordBatch>>,
     taken: Result<RecordBatch>,
+    /// What the filters of the subject find.
+    filtered: Vec<Result<Vec<RecordBatch>>>,
+    /// The rows in parts, or by threads.
+    parts: Result<Vec<RecordBatch>>,
+    statistics: [Result<RecordBatch>; 2],
+}
+
+/// What is read beside all rows, a part of it each time: reading everything in every way would take
+/// too long.
+struct Questions {
+    /// What every row is asked at once.
+    any: Predicate,
+    /// One of these is asked at a time.
+    others: Vec<Predicate>,
+}
+
+impl Questions {
+    /// Questions that values of every column answer, and that statistics, filters and indexes may.
+    fn new(batch: &RecordBatch) -> Self {
+        let mut values = Vec::new();
+        let mut others = Vec::new();
+        for (i, (field, array)) in batch
+            .schema()
+            .fields()
+            .iter()
+            .zip(batch.columns())
+            .enumerate()
+        {
+            let column = || col(field.name());
+            others.push(column().is_null());
+            let value = array.slice(i * 7 % array.len().max(1), array.len().min(1));
+            let plain = match field.data_type() {
+                DataType::Dictionary(_, values) => values,
+                DataType::RunEndEncoded(_, values) => values.data_type(),
+                other => other,
+            };
+            let literal = arrow_cast::cast(&value, plain).ok();
+            let literal = literal.and_then(|value| Literal::try_new(&Scalar::new(value)).ok());
+            let Some(literal) = literal.filter(|_| !plain.is_nested() && !value.is_empty()) else {
+                continue;
+            };
+            values.push(column().eq(literal.clone()));
+            others.push(column().not_eq(literal.clone()));
+            others.push(
+                column()
+                    .lt(literal.clone())
+                    .or(column().gt(literal.clone())),
+            );
+            others.push(column().is_in([literal]));
+        }
+        let any = values.into_iter().reduce(Predicate::or);
+        Self {
+            any: any.unwrap_or_else(|| Predicate::from_fn([] as [&str; 0], all)),
+            others,
+        }
+    }
+
+    /// All of them, for data that are intact; else the first and one of the others.
+    fn asked(&self, which: Option<usize>) -> Vec<Option<&Predicate>> {
+        let other = |i: usize| which.is_none_or(|n| n % self.others.len() == i);
+        let others = self.others.iter().enumerate();
+        let others = others.map(|(i, predicate)| other(i).then_some(predicate));
+        std::iter::once(Some(&self.any)).chain(others).collect()
+    }
+}
+
+/// True of every row.
+fn all(batch: &RecordBatch) -> std::result::Result<BooleanArray, ArrowError> {
+    Ok(BooleanArray::from(vec![true; batch.num_rows()]))
 }
 
 impl Subject {
@@ -59,10 +131,19 @@ impl Subject {
         let size: usize = files.iter().map(|(_, bytes)| bytes.len()).sum();
         assert!(size < 10_000, "a shard of {size} bytes takes too long");
         let rows = open(&files, Limits::default()).unwrap().num_rows();
-        let intact = read(&files, rows, Limits::default()).unwrap();
+        let shard = open(&files, Limits::default()).unwrap();
+        let everything = collect(shard.scan().build().unwrap()).unwrap();
+        let questions = Questions::new(&everything);
+        let intact = read(&files, rows, Limits::default(), &questions, None).unwrap();
+        let filtered = intact.filtered.iter().all(|rows| rows.is_ok());
+        let parts = intact.parts.is_ok() && intact.statistics.iter().all(Result::is_ok);
         let all = intact.schema.is_ok() && intact.rows.is_ok() && intact.taken.is_ok();
-        assert!(all, "{intact:?}");
-        Self { files, intact }
+        assert!(all && filtered && parts, "{intact:?}");
+        Self {
+            files,
+            questions,
+            intact,
+        }
     }
 
     fn rows(&self) -> u64 {
@@ -89,8 +170,15 @@ fn open(files: &[(String, Vec<u8>)], limits: Limits) -> Result<Shard> {
     Shard::from_reader(Arc::new(directory), Arc::new(folder), options)
 }
 
-/// Reads everything; `rows` is how many rows there should be.
-fn read(files: &[(String, Vec<u8>)], rows: u64, limits: Limits) -> Result<Content> {
+/// Reads everything; `rows` is how many rows there should be. Of what takes long, `which` says what
+/// is read; all is where it is `None`.
+fn read(
+    files: &[(String, Vec<u8>)],
+    rows: u64,
+    limits: Limits,
+    questions: &Questions,
+    which: Option<usize>,
+) -> Result<Content> {
     let shard = open(files, limits)?;
     // What these say is not data; they must only come to an end.
     let _ = shard.shard_schema();
@@ -103,17 +191,54 @@ fn read(files: &[(String, Vec<u8>)], rows: u64, limits: Limits) -> Result<Conten
         let _ = shard.field_descriptor(id);
         let _ = shard.stripe_field_descriptor(0, id);
     }
+    if let Ok(schema) = shard.shard_schema() {
+        for field in schema.fields.iter().take(4) {
+            let _ = shard.range_index(0, &field.data_type);
+        }
+    }
+    let asked = questions.asked(which);
+    let filtered = asked.into_iter().map(|predicate| match predicate {
+        // A shard may say that it has 2^63 rows that do not match.
+        Some(predicate) => {
+            let last = shard.num_rows().min(rows + 1000);
+            scan(
+                shard
+                    .scan()
+                    .with_filter(predicate.clone())
+                    .with_row_range(0..last),
+                last,
+            )
+        }
+        None => Ok(Vec::new()),
+    });
+    let parts = match which.unwrap_or(0) % 8 {
+        0 => scan(shard.scan().with_threads(2), rows),
+        n => shard.scan().split(n).and_then(|parts| {
+            let mut all = Vec::new();
+            for part in parts {
+                all.extend(scan(part, rows)?);
+            }
+            Ok(all)
+        }),
+    };
     Ok(Content {
         schema: shard.schema(),
-        rows: scan(&shard, rows),
+        rows: scan(shard.scan(), rows),
         taken: take(&shard, rows),
+        filtered: filtered.collect(),
+        parts,
+        statistics: [
+            shard.statistics(Projection::All),
+            shard.stripe_statistics(Projection::All),
+        ],
     })
 }
 
-fn scan(shard: &Shard, rows: u64) -> Result<Vec<RecordBatch>> {
+/// The batches of a scan, as far as there should be any.
+fn scan(scan: ScanBuilder, rows: u64) -> Result<Vec<RecordBatch>> {
     let mut batches = Vec::new();
     let mut found = 0;
-    for batch in shard.scan().with_batch_size(29).build()? {
+    for batch in scan.with_batch_size(29).build()? {
         let batch = batch.map_err(own_error)?;
         for column in batch.columns() {
             if let Err(e) = column.to_data().validate_full() {
@@ -130,9 +255,9 @@ fn scan(shard: &Shard, rows: u64) -> Result<Vec<RecordBatch>> {
     Ok(batches)
 }
 
-fn own_error(error: arrow_schema::ArrowError) -> Error {
+fn own_error(error: ArrowError) -> Error {
     match error {
-        arrow_schema::ArrowError::ExternalError(e) => *e.downcast().unwrap(),
+        ArrowError::ExternalError(e) => *e.downcast().unwrap(),
         other => panic!("{other} is no error of this crate"),
     }
 }
@@ -142,7 +267,7 @@ fn take(shard: &Shard, rows: u64) -> Result<RecordBatch> {
         0 => vec![],
         n => vec![n - 1, 0, n / 2, n / 3],
     };
-    shard.take(&wanted, arrow_shard::read::Projection::All)
+    shard.take(&wanted, Projection::All)
 }
 
 /// What may come of reading a damaged shard.
@@ -152,6 +277,25 @@ enum Allowed {
     SameData,
     /// Anything that is an array, or an error: mended checksums vouch for the damage.
     AnyData,
+}
+
+/// Whether rows are those expected, however they are cut into batches, or an error.
+fn equal_rows(found: &Result<Vec<RecordBatch>>, expected: &Result<Vec<RecordBatch>>) -> bool {
+    let (Ok(found), Ok(expected)) = (found, expected) else {
+        return found.is_err();
+    };
+    if found == expected {
+        return true;
+    }
+    let count = |batches: &[RecordBatch]| batches.iter().map(RecordBatch::num_rows).sum::<usize>();
+    let Some(schema) = found.first().or(expected.first()).map(RecordBatch::schema) else {
+        return true;
+    };
+    if schema.fields().is_empty() {
+        return count(found) == count(expected);
+    }
+    let joined = |batches| concat_batches(&schema, batches).ok();
+    count(found) == count(expected) && joined(found) == joined(expected)
 }
 
 struct Trial<'a> {
@@ -190,7 +334,16 @@ impl<'a> Trial<'a> {
         let rows = self.subject.rows();
         let start = Instant::now();
         allocations::start();
-        let outcome = allocations::caught(|| read(files, rows, self.limits.clone()));
+        let outcome = allocations::caught(|| {
+            let questions = &self.subject.questions;
+            read(
+                files,
+                rows,
+                self.limits.clone(),
+                questions,
+                Some(self.trials),
+            )
+        });
         let peak = allocations::peak();
         let time = start.elapsed();
         let budget = MEMORY + MEMORY_PER_BYTE * self.subject.size();
@@ -236,9 +389,24 @@ impl<'a> Trial<'a> {
             .as_ref()
             .ok()
             .map(|t| intact.taken.as_ref().unwrap() == t);
+        let asked = self.subject.questions.asked(Some(self.trials));
+        let filtered = content.filtered.iter().zip(&intact.filtered).zip(asked);
+        let filtered = filtered
+            .filter(|(_, asked)| asked.is_some())
+            .all(|((found, expected), _)| equal_rows(found, expected));
+        let statistics = content.statistics.iter().zip(&intact.statistics);
+        let statistics = statistics
+            .filter_map(|(found, expected)| Some((found.as_ref().ok()?, expected.as_ref().ok()?)))
+            .all(|(found, expected)| found == expected);
         same(schema.unwrap_or(true), "schema")
             .or(same(rows.unwrap_or(true), "rows"))
             .or(same(taken.unwrap_or(true), "rows by number"))
+            .or(same(filtered, "rows that match"))
+            .or(same(
+                equal_rows(&content.parts, &intact.rows),
+                "rows in parts",
+            ))
+            .or(same(statistics, "statistics"))
     }
 
     /// Panics if anything went wrong, or nothing was tried.
@@ -373,4 +541,6 @@ subjects! {
     encodings => Some(super::subjects::encodings());
     reference => super::subjects::reference("row1_null");
     native_types => Some(super::subjects::native_types());
+    pruned => Some(super::subjects::pruned(super::Wire::Spec));
+    pruned_reference => Some(super::subjects::pruned(super::Wire::Reference));
 }

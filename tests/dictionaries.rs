@@ -1,6 +1,8 @@
 //! Values that come without a dictionary get one where that pays, and lose it where it stops.
 #![expect(clippy::unwrap_used, reason = "a failed helper is a failed test")]
 
+mod support;
+
 use arrow_array::cast::AsArray;
 use arrow_array::types::UInt64Type;
 use arrow_array::{
@@ -9,14 +11,16 @@ use arrow_array::{
 };
 use arrow_schema::{DataType, Field, Schema};
 use arrow_shard::format::{BufferKind, DataEncoding, Wire};
-use arrow_shard::read::col;
+use arrow_shard::io::NoContainer;
+use arrow_shard::read::{ShardOptions, col};
 use arrow_shard::write::{ColumnOptions, PresenceLayout, Profile, ShardWriter, WriterOptions};
-use arrow_shard::{Projection, Shard};
+use arrow_shard::{Limits, Projection, Shard};
 use bytes::Bytes;
 use rand::rngs::StdRng;
 use rand::{Rng, SeedableRng};
 use std::collections::HashSet;
 use std::sync::Arc;
+use support::{collect, remote, written_bytes};
 
 /// Windows after which encodings are chosen anew.
 const WINDOW: usize = 65_536;
@@ -293,4 +297,43 @@ fn nulls_before_the_first_value_are_no_entry_of_a_dictionary() {
         count.as_primitive::<UInt64Type>().value(0),
         distinct.len() as u64
     );
+}
+
+/// What is read of shards that keep nothing, in every way to read: the dictionaries are still there
+/// when the values are.
+#[test]
+fn nothing_that_is_read_has_to_be_kept() {
+    let picks = picks(3000, 20, true, 5);
+    let batch = RecordBatch::try_from_iter(columns(&picks)).unwrap();
+    let options = WriterOptions::default().with_stripe_rows(1000);
+    let file = written_bytes(std::slice::from_ref(&batch), options);
+    for max_bytes in [0, 3000, 1 << 28] {
+        let limits = Limits::default().with_max_cached_bytes(max_bytes);
+        let options = ShardOptions::default().with_limits(limits);
+        let here = Shard::from_reader(
+            Arc::new(file.clone()),
+            Arc::new(NoContainer),
+            options.clone(),
+        );
+        for shard in [here.unwrap(), remote(file.clone(), options).unwrap()] {
+            assert!(with_dictionary(&shard).len() > 2);
+            assert_reads(&shard, &batch);
+            let rows = shard.scan().with_threads(2).build().unwrap();
+            assert_eq!(collect(rows).unwrap(), batch);
+            let taken = shard.take(&[2999, 7], Projection::All).unwrap();
+            assert_eq!(taken.slice(0, 1), batch.slice(2999, 1));
+            let matching = shard.scan().with_filter(col("texts").is_not_null());
+            let matching = collect(matching.build().unwrap()).unwrap();
+            let present = picks.iter().filter(|pick| pick.is_some()).count();
+            assert_eq!(matching.num_rows(), present);
+            let one = shard.scan().with_filter(col("texts").eq(text(3).as_str()));
+            let one = collect(one.build().unwrap()).unwrap();
+            let expected = picks.iter().filter(|pick| **pick == Some(3)).count();
+            assert_eq!(one.num_rows(), expected);
+            assert_eq!(
+                shard.stripe_statistics(Projection::All).unwrap().num_rows(),
+                3
+            );
+        }
+    }
 }

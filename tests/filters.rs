@@ -44,16 +44,39 @@ struct Kind {
     predicates: u32,
 }
 
-/// Runs the cases, and gives what the scans were spared in all.
-fn run(kind: &Kind) -> Vec<ScanMetrics> {
-    let mut metrics = Vec::new();
-    run_cases("filters", kind.name, kind.cases, |seed| {
-        case(kind, seed, &mut metrics);
-    });
-    metrics
+/// What the cases of a test came to.
+#[derive(Debug, Default)]
+struct Outcome {
+    metrics: Vec<ScanMetrics>,
+    /// Predicates that were to be compared, and that were.
+    asked: usize,
+    compared: usize,
+    /// Predicates that the kernels of arrow, or a full scan, could not answer.
+    unanswered: usize,
 }
 
-fn case(kind: &Kind, seed: u64, metrics: &mut Vec<ScanMetrics>) {
+/// Runs the cases, and gives what the scans were spared in all.
+fn run(kind: &Kind) -> Vec<ScanMetrics> {
+    let mut outcome = Outcome::default();
+    run_cases("filters", kind.name, kind.cases, |seed| {
+        case(kind, seed, &mut outcome);
+    });
+    if single_seed().is_none() {
+        let Outcome {
+            asked,
+            compared,
+            unanswered,
+            ..
+        } = outcome;
+        let shown = format!("{compared} of {asked} compared, {unanswered} unanswered");
+        eprintln!("{}: {shown}", kind.name);
+        assert!(asked > 0 && compared * 2 >= asked, "{shown}");
+        assert!(unanswered * 20 <= asked, "{shown}");
+    }
+    outcome.metrics
+}
+
+fn case(kind: &Kind, seed: u64, outcome: &mut Outcome) {
     let salt = kind
         .name
         .bytes()
@@ -87,16 +110,19 @@ fn case(kind: &Kind, seed: u64, metrics: &mut Vec<ScanMetrics>) {
     let shard = random_source(&mut rng, &folder);
     let paths = paths(&schema);
     for _ in 0..kind.predicates {
+        outcome.asked += 1;
         let Some(oracle) = Oracle::random(&mut rng, &paths, &data.batches, 2) else {
             continue;
         };
         let Ok(matches) = expected(&shard, &oracle) else {
+            outcome.unanswered += 1;
             continue;
         };
+        outcome.compared += 1;
         let picked = random_projection(&mut rng, &schema);
         let checked = check(&mut rng, &shard, &oracle, &matches, Some((&data, picked)));
         match checked {
-            Ok(found) => metrics.extend(found),
+            Ok(found) => outcome.metrics.extend(found),
             Err(error) => panic!(
                 "{error}\nfilter {}\n{} rows, {shown}\n{}",
                 oracle.predicate(),

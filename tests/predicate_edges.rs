@@ -279,3 +279,25 @@ fn long_chains_and_deep_nests_of_predicates_end() {
     assert_eq!(kind, ErrorKind::InvalidArgument);
     assert!(message.contains("nest"), "{message}");
 }
+
+#[test]
+fn stripes_of_one_truth_value_and_nulls_are_skipped_by_their_counts() {
+    let flags = (0..4000i64).map(|i| (i % 5 > 0).then_some(i >= 2000 && i % 2 == 0));
+    let flags: BooleanArray = flags.collect();
+    let batch = RecordBatch::try_from_iter([("flag", Arc::new(flags) as ArrayRef)]).unwrap();
+    let options = WriterOptions::default().with_stripe_rows(1000);
+    let shard = Shard::from_bytes(written_bytes(&[batch], options)).unwrap();
+    for (filter, rows, skipped) in [
+        (col("flag").eq(true), 800, 2),
+        (col("flag").not_eq(false), 800, 2),
+        (col("flag").gt(false), 800, 2),
+        (col("flag").eq(false), 2400, 0),
+    ] {
+        let shown = filter.to_string();
+        let mut reader = shard.scan().with_filter(filter).build().unwrap();
+        let found: usize = reader.by_ref().map(|batch| batch.unwrap().num_rows()).sum();
+        let metrics = reader.metrics().unwrap();
+        let stripes = metrics.skipped_by_statistics.stripes;
+        assert_eq!((found, stripes), (rows, skipped), "{shown}");
+    }
+}

@@ -6,13 +6,24 @@
     reason = "small numbers"
 )]
 
-use arrow_array::{ArrayRef, Float64Array, Int64Array, LargeStringArray, ListArray, RecordBatch};
-use arrow_array::{StringArray, types::Int32Type};
-use arrow_schema::ArrowError;
-use arrow_shard::Shard;
+mod support;
+
+use arrow_array::cast::AsArray;
+use arrow_array::types::{Int32Type, UInt64Type};
+use arrow_array::{
+    ArrayRef, BooleanArray, Float64Array, Int64Array, LargeStringArray, ListArray, RecordBatch,
+    RecordBatchOptions, StringArray,
+};
+use arrow_schema::{ArrowError, Schema};
+use arrow_shard::format::{DataRef, HEADER, Message, StripeList, Wire, open, seal};
+use arrow_shard::io::ByteRange;
+use arrow_shard::read::{Predicate, ScanBuilder};
 use arrow_shard::write::{Profile, ShardWriter, WriterOptions};
+use arrow_shard::{ErrorKind, Limits, Shard};
 use bytes::Bytes;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
+use support::inner;
 
 const ROWS: usize = 300_000;
 
@@ -174,4 +185,96 @@ fn no_thread_at_all_is_an_error() {
         .err()
         .unwrap();
     assert!(error.to_string().contains("threads is 0"), "{error}");
+}
+
+#[test]
+fn a_panic_in_a_predicate_reaches_the_caller() {
+    let shard = shard();
+    for threads in [1, 2] {
+        let odd = Predicate::from_fn(["id"], |batch| {
+            assert!(batch.num_rows() == 0, "on purpose");
+            Ok(BooleanArray::from(Vec::<bool>::new()))
+        });
+        let scan = shard.scan().with_filter(odd).with_threads(threads);
+        let read = || scan.build().unwrap().count();
+        let panic = catch_unwind(AssertUnwindSafe(read)).unwrap_err();
+        assert_eq!(panic.downcast_ref(), Some(&"on purpose"), "{threads}");
+    }
+    // The pool is as good as before.
+    let rows = shard.scan().with_threads(2).build().unwrap();
+    assert_eq!(rows.map(|b| b.unwrap().num_rows()).sum::<usize>(), ROWS);
+}
+
+/// A shard of one stripe without columns that claims so many rows.
+fn rows_of_nothing(rows: u64) -> Shard {
+    let few = RecordBatchOptions::new().with_row_count(Some(70));
+    let schema = Arc::new(Schema::empty());
+    let batch = RecordBatch::try_new_with_options(schema.clone(), vec![], &few).unwrap();
+    let mut file = Vec::new();
+    let mut writer = ShardWriter::try_new(&mut file, schema, WriterOptions::default()).unwrap();
+    writer.write(&batch).unwrap();
+    writer.finish().unwrap();
+    let mut directory = Shard::from_bytes(file.clone().into())
+        .unwrap()
+        .directory()
+        .clone();
+    let range = directory.stripe_list_ref.as_ref().unwrap().range;
+    let list = open(&file[range.to_usize().unwrap()]).unwrap();
+    let mut stripes = StripeList::decode(list, Wire::Spec, &Limits::default()).unwrap();
+    stripes.0[0].total_record_count = rows;
+    directory.total_record_count = rows;
+    // Another stripe list and directory at the end of the file count for those before.
+    let start = file.len() as u64;
+    file.extend(seal(&stripes.encode(Wire::Spec).unwrap()).unwrap());
+    let list = ByteRange::try_new(start, file.len() as u64).unwrap();
+    directory.stripe_list_ref = Some(DataRef::this(list));
+    let frame = seal(&directory.encode(Wire::Spec).unwrap()).unwrap();
+    file.extend(&frame);
+    file.extend(&frame[..4]);
+    file.extend(HEADER);
+    Shard::from_bytes(file.into()).unwrap()
+}
+
+#[test]
+fn rows_that_cost_no_bytes_are_not_listed() {
+    for total in [1 << 60, u64::MAX] {
+        let shard = rows_of_nothing(total);
+        assert_eq!(shard.num_rows(), total);
+        let scan = shard.scan().with_row_number("row");
+        let mut reader = scan.clone().with_threads(2).build().unwrap();
+        for i in 0..100 {
+            let batch = reader.next().unwrap().unwrap();
+            let numbers = batch.column(0).as_primitive::<UInt64Type>();
+            assert_eq!((numbers.value(0), numbers.len()), (i * 8192, 8192));
+        }
+        drop(reader);
+        let parts = scan.split(4).unwrap();
+        assert_eq!(parts.len(), 4);
+        let left = |part: ScanBuilder| part.build().unwrap().remaining_rows();
+        let left: Vec<u64> = parts.into_iter().map(left).collect();
+        assert_eq!(left.iter().sum::<u64>(), total);
+        assert!(left.iter().all(|&rows| rows.abs_diff(total / 4) < 1 << 20));
+        // The last rows, whose windows end beyond all numbers.
+        let last = scan.with_row_range(total - 10..total);
+        for threads in [1, 2] {
+            let reader = last.clone().with_threads(threads).build().unwrap();
+            let rows: usize = reader.map(|batch| batch.unwrap().num_rows()).sum();
+            assert_eq!(rows, 10);
+        }
+    }
+}
+
+#[test]
+fn batches_of_all_rows_obey_the_limit_of_batches() {
+    let shard = rows_of_nothing(1 << 60);
+    let all = shard.scan().with_batch_size(usize::MAX);
+    let scans = [
+        all.clone().with_row_number("row"),
+        all.clone().with_row_selection(0..1 << 59),
+        all.with_row_selection(0..1 << 59).with_row_number("row"),
+    ];
+    for scan in scans {
+        let error = scan.build().unwrap().next().unwrap().unwrap_err();
+        assert_eq!(inner(&error).kind(), ErrorKind::LimitExceeded, "{error}");
+    }
 }

@@ -1,16 +1,19 @@
 //! The bytes of a shard: everything that can be asked of it comes to an end, and a shard that
 //! verification calls sound can be read.
 
-use arrow_array::RecordBatchReader;
+use arrow_array::{RecordBatchReader, Scalar};
 use arrow_shard::io::NoContainer;
-use arrow_shard::read::{InspectOptions, ShardOptions};
-use arrow_shard::{Error, ErrorKind, Shard};
+use arrow_shard::read::{InspectOptions, Literal, Predicate, ScanBuilder, ShardOptions, col};
+use arrow_shard::{Error, ErrorKind, Projection, Shard};
 use bytes::Bytes;
 use std::sync::Arc;
 
 /// Batches and rows that are read of a scan.
 const BATCHES: usize = 4;
 const BATCH_ROWS: usize = 1000;
+/// Columns that filters ask for, and rows that they look at: none may match.
+const FILTERED_COLUMNS: usize = 8;
+const FILTERED_ROWS: u64 = 4000;
 /// Most rows that are verified: rows that are all alike cost a file nothing.
 const VERIFIED_ROWS: u64 = 1 << 17;
 
@@ -41,11 +44,26 @@ pub fn read(shard: &Shard) {
     let mut errors: Vec<Error> = scan(shard, 0).into_iter().collect();
     if rows > 0 {
         errors.extend(scan(shard, rows / 2));
-        errors.extend(
-            shard
-                .take(&[0, rows / 3, rows - 1], arrow_shard::Projection::All)
-                .err(),
-        );
+        errors.extend(shard.take(&[0, rows / 3, rows - 1], Projection::All).err());
+    }
+    for part in shard.scan().split(3).unwrap_or_default() {
+        errors.extend(batches_of(part));
+    }
+    errors.extend(batches_of(shard.scan().with_threads(2)));
+    for filter in filters(shard) {
+        let rows = 0..rows.min(FILTERED_ROWS);
+        let error = batches_of(shard.scan().with_filter(filter).with_row_range(rows));
+        // Not all types have an order.
+        errors.extend(error.filter(|error| error.kind() != ErrorKind::SchemaMismatch));
+    }
+    errors.extend(shard.statistics(Projection::All).err());
+    errors.extend(shard.stripe_statistics(Projection::All).err());
+    for field in shard
+        .shard_schema()
+        .iter()
+        .flat_map(|schema| &schema.fields)
+    {
+        errors.extend(shard.range_index(0, &field.data_type).err());
     }
     let _ = shard.inspect(&InspectOptions::default().with_blocks(true));
     if rows > VERIFIED_ROWS {
@@ -64,13 +82,42 @@ pub fn read(shard: &Shard) {
     }
 }
 
+/// Whether rows hold what the first one holds, more, or nothing, for a few columns whose name is
+/// theirs alone.
+fn filters(shard: &Shard) -> Vec<Predicate> {
+    let Ok(row) = shard.take(&[0], Projection::All) else {
+        return Vec::new();
+    };
+    let schema = row.schema();
+    let mut filters = Vec::new();
+    for (field, array) in schema
+        .fields()
+        .iter()
+        .zip(row.columns())
+        .take(FILTERED_COLUMNS)
+    {
+        let name = field.name();
+        let same = schema.fields().iter().filter(|other| other.name() == name);
+        if same.count() > 1 || name.contains('.') {
+            continue;
+        }
+        filters.push(col(name).is_null());
+        if let Ok(value) = Literal::try_new(&Scalar::new(array.clone())) {
+            filters.push(col(name).eq(value.clone()));
+            filters.push(col(name).gt(value));
+        }
+    }
+    filters
+}
+
 /// Reads a few batches from a row on.
 fn scan(shard: &Shard, first: u64) -> Option<Error> {
-    let reader = shard
-        .scan()
-        .with_offset(first)
-        .with_batch_size(BATCH_ROWS)
-        .build();
+    batches_of(shard.scan().with_offset(first))
+}
+
+/// Reads a few batches.
+fn batches_of(scan: ScanBuilder) -> Option<Error> {
+    let reader = scan.with_batch_size(BATCH_ROWS).build();
     let mut reader = match reader {
         Ok(reader) => reader,
         Err(error) => return Some(error),

@@ -48,6 +48,12 @@ impl BlockMap {
         self.byte_ends.push(self.data_size() + u64::from(bytes));
     }
 
+    /// Bytes that the map takes in memory.
+    pub fn memory_size(&self) -> u64 {
+        size_of_val(self.value_ends.as_slice()) as u64
+            + size_of_val(self.byte_ends.as_slice()) as u64
+    }
+
     /// Number of blocks.
     pub fn len(&self) -> usize {
         self.value_ends.len()

@@ -21,7 +21,9 @@ pub use checksums::{
 pub use dictionary::{DictionaryInput, ValueDictionary};
 pub use offsets::{offset_width, read_offsets};
 pub use pieces::{PiecePool, Pieces};
-pub use range_index::{IndexedBlock, RANGE_INDEX_HEADER, RangeIndex, RangeIndexInput};
+pub use range_index::{
+    IndexedBlock, RANGE_INDEX_HEADER, RangeIndex, RangeIndexHeader, RangeIndexInput,
+};
 pub use runs::{Runs, read_runs};
 pub use selection::Selection;
 pub use stored::{

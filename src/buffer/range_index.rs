@@ -12,7 +12,7 @@ use super::Chunks;
 use super::writer::BUFFER_ALIGNMENT;
 use crate::encoding::{Context, NumberKind, envelope, number};
 use crate::error::{Error, ErrorKind, Result, Within, to_usize};
-use crate::format::{AnyValue, BasicType, DataType, ValueKind, decimal128};
+use crate::format::{AnyValue, BasicType, DataType, INDEX_BLOCK, ValueKind, decimal128};
 use std::cmp::Ordering;
 use std::ops::Range;
 
@@ -27,8 +27,6 @@ pub struct RangeIndexInput<'a> {
     pub basic_type: BasicType,
     /// Positions of the field.
     pub positions: u64,
-    /// Positions of a block; the last one may have fewer.
-    pub block_positions: u16,
     /// Least value of every block, little-endian.
     pub minimums: &'a [u8],
     /// Greatest value of every block.
@@ -52,7 +50,7 @@ impl RangeIndexInput<'_> {
         out.extend_from_slice(&[self.basic_type as u8, 1]);
         out.extend_from_slice(&self.positions.to_le_bytes());
         out.resize(RANGE_INDEX_HEADER, 0);
-        out[36..38].copy_from_slice(&self.block_positions.to_le_bytes());
+        out[36..38].copy_from_slice(&INDEX_BLOCK.to_le_bytes()[..2]);
         let parts = [(12, self.minimums), (20, self.maximums), (28, &invalid)];
         for (at, bytes) in parts {
             let start = out.len();
@@ -80,53 +78,36 @@ enum BoundKind {
     Decimal128,
 }
 
-/// A range index: the range of every block of positions.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct RangeIndex {
+/// The header of a range index, which says how much there is of it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct RangeIndexHeader {
     kind: BoundKind,
     width: usize,
     positions: u64,
-    block_positions: u64,
-    minimums: Vec<u8>,
-    maximums: Vec<u8>,
-    /// Empty if all are 0.
-    invalid: Vec<u8>,
+    has_checksums: bool,
+    /// Bytes of the minimums, maximums and invalid counts.
+    sizes: [u64; 3],
 }
 
-/// A block of a range index.
-#[derive(Debug, Clone, PartialEq)]
-pub struct IndexedBlock {
-    /// The positions.
-    pub positions: Range<u64>,
-    /// Values that are null or NaN.
-    pub invalid: u64,
-    /// Least and greatest value, of the kinds that range statistics have; `None` if all are
-    /// invalid.
-    pub range: Option<(AnyValue, AnyValue)>,
-}
-
-impl RangeIndex {
-    /// Parses the index of a field of `positions` positions; `header` has the checksums of the
-    /// header, if there are any.
+impl RangeIndexHeader {
+    /// Parses the header at the start of the index of a field of `positions` positions;
+    /// `checksums` are those of the header, if there are any.
     ///
     /// # Errors
-    /// [`Corrupt`](ErrorKind::Corrupt) or [`Checksum`](ErrorKind::Checksum) if the bytes are
-    /// damaged or fit another field, [`Unsupported`](ErrorKind::Unsupported) for another version,
-    /// or a type that has no order here.
+    /// Those of [`RangeIndex::parse`].
     pub fn parse(
         bytes: &[u8],
         node: &DataType,
         positions: u64,
-        header: Option<&Chunks>,
-        cx: &mut Context<'_>,
+        checksums: Option<&Chunks>,
     ) -> Result<Self> {
-        let Some((head, mut rest)) = bytes.split_first_chunk::<RANGE_INDEX_HEADER>() else {
+        let Some(head) = bytes.first_chunk::<RANGE_INDEX_HEADER>() else {
             return Err(Error::corrupt(format!(
                 "expected a header of {RANGE_INDEX_HEADER} bytes, found {} bytes",
                 bytes.len()
             )));
         };
-        if let Some(chunks) = header {
+        if let Some(chunks) = checksums {
             chunks.verify(&(0..RANGE_INDEX_HEADER as u64), head)?;
         }
         let number = |at: usize, len: usize| {
@@ -148,33 +129,90 @@ impl RangeIndex {
         };
         expect("type of the field", number(2, 1), node.basic_type as u64)?;
         expect("positions of the field", number(4, 8), positions)?;
+        // Where the header has no checksum, another number would drop rows unseen.
+        expect("positions of a block", number(36, 2), INDEX_BLOCK)?;
         expect("padding of the header", number(38, 2), 0)?;
-        let block_positions = number(36, 2);
-        if positions == 0 || block_positions == 0 {
-            return Err(Error::corrupt(format!(
-                "{positions} positions in blocks of {block_positions}"
-            )));
+        if positions == 0 {
+            return Err(Error::corrupt("an index of no positions"));
         }
         let (kind, width) = bounds_of(node)?;
-        let blocks = positions.div_ceil(block_positions);
-        let checksums = head[3] != 0;
-        let mut part = |at: usize, entry: usize, name: &'static str| {
-            let size = to_usize(number(at, 8))?;
+        Ok(Self {
+            kind,
+            width,
+            positions,
+            has_checksums: head[3] != 0,
+            sizes: [number(12, 8), number(20, 8), number(28, 8)],
+        })
+    }
+
+    /// Number of blocks of [`INDEX_BLOCK`] positions.
+    pub fn blocks(&self) -> u64 {
+        self.positions.div_ceil(INDEX_BLOCK)
+    }
+}
+
+/// A range index: the range of every block of positions.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RangeIndex {
+    kind: BoundKind,
+    width: usize,
+    positions: u64,
+    minimums: Vec<u8>,
+    maximums: Vec<u8>,
+    /// Empty if all are 0.
+    invalid: Vec<u8>,
+}
+
+/// A block of a range index.
+#[derive(Debug, Clone, PartialEq)]
+pub struct IndexedBlock {
+    /// The positions.
+    pub positions: Range<u64>,
+    /// Values that are null or NaN.
+    pub invalid: u64,
+    /// Least and greatest value, of the kinds that range statistics have; `None` if all are
+    /// invalid.
+    pub range: Option<(AnyValue, AnyValue)>,
+}
+
+impl RangeIndex {
+    /// Parses the index of a field of `positions` positions; `checksums` are those of the header,
+    /// if there are any.
+    ///
+    /// # Errors
+    /// [`Corrupt`](ErrorKind::Corrupt) or [`Checksum`](ErrorKind::Checksum) if the bytes are
+    /// damaged or fit another field, [`Unsupported`](ErrorKind::Unsupported) for another version,
+    /// or a type that has no order here.
+    pub fn parse(
+        bytes: &[u8],
+        node: &DataType,
+        positions: u64,
+        checksums: Option<&Chunks>,
+        cx: &mut Context<'_>,
+    ) -> Result<Self> {
+        let header = RangeIndexHeader::parse(bytes, node, positions, checksums)?;
+        let mut rest = &bytes[RANGE_INDEX_HEADER..];
+        let mut part = |size: u64, entry: usize, name: &'static str| {
+            let size = to_usize(size)?;
             let (block, after) = rest.split_at_checked(size).ok_or_else(|| {
                 Error::corrupt(format!("expected {size} bytes, found {}", rest.len())).within(name)
             })?;
             rest = after;
-            decode(block, checksums, blocks.saturating_mul(entry as u64), cx).within(|| name.into())
+            let len = header.blocks().saturating_mul(entry as u64);
+            decode(block, header.has_checksums, len, cx).within(|| name.into())
         };
-        let minimums = part(12, width, "minimums")?;
-        let maximums = part(20, width, "maximums")?;
-        let invalid = match number(28, 8) {
+        let (kind, width) = (header.kind, header.width);
+        let [min_size, max_size, invalid_size] = header.sizes;
+        let minimums = part(min_size, width, "minimums")?;
+        let maximums = part(max_size, width, "maximums")?;
+        let invalid = match invalid_size {
             0 => Vec::new(),
-            _ => part(28, 2, "invalid counts")?,
+            size => part(size, 2, "invalid counts")?,
         };
-        if rest.len() >= BUFFER_ALIGNMENT {
+        // A part that the header leaves out would stand here.
+        if rest.len() >= BUFFER_ALIGNMENT || rest.iter().any(|&byte| byte != 0) {
             return Err(Error::corrupt(format!(
-                "{} bytes follow the range index",
+                "{} bytes follow the range index, expected zeros up to a multiple of {BUFFER_ALIGNMENT}",
                 rest.len()
             )));
         }
@@ -182,7 +220,6 @@ impl RangeIndex {
             kind,
             width,
             positions,
-            block_positions,
             minimums,
             maximums,
             invalid,
@@ -212,14 +249,14 @@ impl RangeIndex {
         self.minimums.len() / self.width
     }
 
+    /// Bytes that the index takes in memory.
+    pub fn memory_size(&self) -> u64 {
+        (self.minimums.len() + self.maximums.len() + self.invalid.len()) as u64
+    }
+
     /// Number of positions of the field.
     pub fn positions(&self) -> u64 {
         self.positions
-    }
-
-    /// Positions of a block; the last may have fewer.
-    pub fn block_positions(&self) -> u64 {
-        self.block_positions
     }
 
     /// The least value of each block as the field stores values, meaningless where all of a
@@ -246,9 +283,9 @@ impl RangeIndex {
 
     /// The blocks, in order.
     pub fn blocks(&self) -> impl Iterator<Item = IndexedBlock> {
-        let starts = (0..self.positions).step_by(self.block_positions.try_into().unwrap_or(1));
-        starts.enumerate().map(|(i, start)| {
-            self.block(i, start..self.positions.min(start + self.block_positions))
+        (0..self.len()).map(|i| {
+            let start = i as u64 * INDEX_BLOCK;
+            self.block(i, start..self.positions.min(start + INDEX_BLOCK))
         })
     }
 
@@ -368,7 +405,6 @@ mod tests {
         let input = RangeIndexInput {
             basic_type,
             positions: 1000,
-            block_positions: 256,
             minimums,
             maximums,
             invalid,
@@ -445,12 +481,20 @@ mod tests {
             let cx = &mut Context::new(&limits, &mut scratch);
             let chunks = table.find(0, 0, Part::RangeIndexHeader, 40).unwrap();
             let found = RangeIndex::parse(&damaged, &int32(), 1000, chunks.as_ref(), cx);
-            // The padding at the end has no meaning.
-            let padding = at >= RANGE_INDEX_HEADER + 32 + 32 + 24;
-            assert_eq!(found.is_err(), !padding, "byte {at}");
+            assert!(found.is_err(), "byte {at}");
         }
+        let mut without_counts = bytes.clone();
+        without_counts[28..36].fill(0);
+        parse(&without_counts, &int32(), 1000).unwrap_err();
         for len in 0..bytes.len() - 64 {
             parse(&bytes[..len], &int32(), 1000).unwrap_err();
+        }
+        // Blocks of another size say other things of the same values.
+        for bit in 0..8 {
+            let mut other = bytes.clone();
+            other[36] ^= 1 << bit;
+            let error = parse(&other, &int32(), 1000).unwrap_err();
+            assert!(error.to_string().contains("expected 256"), "{error}");
         }
         parse(&bytes, &int32(), 999).unwrap_err();
         parse(&bytes, &DataType::new(BasicType::Int64, "b"), 1000).unwrap_err();

@@ -45,18 +45,7 @@ impl ReadContext<'_> {
 
     /// Refuses to make more than the limits allow.
     pub(crate) fn check_batch_bytes(&self, elements: u64, width: usize) -> Result<()> {
-        let bytes = elements.saturating_mul(width as u64);
-        if bytes > self.limits.max_batch_bytes() {
-            return Err(Error::new(
-                ErrorKind::LimitExceeded,
-                format!(
-                    "{elements} elements of {width} bytes exceed Limits::max_batch_bytes ({}); \
-                     read smaller batches or raise the limit",
-                    self.limits.max_batch_bytes()
-                ),
-            ));
-        }
-        Ok(())
+        self.limits.check_batch_bytes(elements, width)
     }
 }
 

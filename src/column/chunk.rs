@@ -225,6 +225,8 @@ pub struct DecodedDictionary {
 pub struct DictionaryEntries {
     /// The values as a leaf chunk (`Fixed` or `Bytes`); the null entry is null.
     pub chunk: Chunk<Values>,
+    /// The code of the null entry, if there is one.
+    pub null_id: Option<u32>,
     /// The Arrow arrays made of them, by Arrow type, shared by all batches of the stripe.
     pub arrays: ArraySlot,
 }

@@ -2,6 +2,9 @@
 
 use super::{DataRef, NameValuePair};
 
+/// Positions of a block of a range index; the last may have fewer.
+pub const INDEX_BLOCK: u64 = 256;
+
 /// An index: its type, what it covers, and where it is stored.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct IndexDescriptor {

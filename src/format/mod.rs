@@ -35,7 +35,7 @@ pub use field::{
 };
 pub use frame::{FRAME_OVERHEAD, open, seal};
 pub use header::{FormatVersion, HEADER, HEADER_LEN, MAGIC};
-pub use index::{IndexArtifact, IndexCollection, IndexDescriptor};
+pub use index::{INDEX_BLOCK, IndexArtifact, IndexCollection, IndexDescriptor};
 pub use schema::{
     BasicType, DELETED_RECORD, DataType, ExtendedType, Field, INGESTION_TIMESTAMP, PropertyValue,
     RECORD_IDENTITY, Schema,

@@ -67,6 +67,7 @@ pub(super) fn entries(
     });
     Ok(DictionaryEntries {
         chunk: Chunk { len, nulls, values },
+        null_id: dictionary.null_id,
         arrays: Mutex::default(),
     })
 }

@@ -1,9 +1,13 @@
 //! The parsed metadata of an open shard, each element read when it is first needed.
 
 use super::artifacts::Artifacts;
+use super::cache::Cache;
 use super::columns::ProjectedColumns;
 use super::fetch::Bench;
-use crate::buffer::{Body, FieldLayout, Place, RangeIndex, Storage, ValueDictionary};
+use crate::buffer::{
+    BlockMap, Body, Chunks, FieldLayout, Place, RANGE_INDEX_HEADER, RangeIndex, RangeIndexHeader,
+    Storage, StoredIndex, ValueDictionary,
+};
 use crate::column::{ArraySlot, ArrowSchemaHint, DictionaryEntries};
 use crate::encoding::{Context, Scratch};
 use crate::error::{Error, ErrorKind, Result, Within};
@@ -13,16 +17,13 @@ use crate::format::{
     StripeProperties, ValueKind, Wire, find_property,
 };
 use crate::io::ByteRange;
+use crate::limits::Limits;
 use bytes::Bytes;
-use hashbrown::HashMap;
-use std::hash::Hash;
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, OnceLock};
 
 /// A field of a stripe: the ordinal of the stripe and the schema id.
 pub(super) type FieldKey = (u64, u32);
 
-/// Most parsed elements of a kind that are kept.
-const MAX_KEPT: usize = 1 << 18;
 /// Positions of a window of kept arrays.
 pub(super) const WINDOW: u64 = 65_536;
 
@@ -37,37 +38,43 @@ macro_rules! ready {
 }
 pub(super) use ready;
 
-/// Parsed elements by key, shared by all clones of a shard.
-#[derive(Debug)]
-pub(super) struct Cache<K, V>(Mutex<HashMap<K, Arc<V>>>);
-
-impl<K, V> Default for Cache<K, V> {
-    fn default() -> Self {
-        Self(Mutex::default())
-    }
-}
-
-impl<K: Eq + Hash, V> Cache<K, V> {
-    pub(super) fn get(&self, key: &K) -> Option<Arc<V>> {
-        let map = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        map.get(key).cloned()
-    }
-
-    /// Keeps a value, unless another thread was faster; gives the one that is kept.
-    pub(super) fn insert(&self, key: K, value: V) -> Arc<V> {
-        let mut map = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if map.len() >= MAX_KEPT {
-            map.clear();
-        }
-        map.entry(key).or_insert_with(|| Arc::new(value)).clone()
-    }
-}
-
 /// References to the field descriptors of a stripe, and the artifact that holds them.
 #[derive(Debug)]
 pub(super) struct FieldList {
     artifact: u32,
     refs: DataRefs,
+}
+
+/// A field of a stripe: its descriptor, and what has been made of it so far.
+#[derive(Debug)]
+pub(super) struct StripeField {
+    /// The descriptor, and the artifact that holds it; `None` if the stripe has no such field.
+    described: Option<(u32, StripeFieldDescriptor)>,
+    layout: OnceLock<Arc<FieldLayout>>,
+    dictionary: OnceLock<Arc<DictionaryEntries>>,
+    range_index: OnceLock<Arc<RangeIndex>>,
+}
+
+impl StripeField {
+    /// The descriptor, and the artifact that holds it; `None` if the stripe has no such field.
+    pub(super) fn described(&self) -> Option<(u32, &StripeFieldDescriptor)> {
+        self.described
+            .as_ref()
+            .map(|(artifact, descriptor)| (*artifact, descriptor))
+    }
+
+    /// What is known of the values; `None` if the stripe has no such field.
+    pub(super) fn facts(&self) -> Option<&FieldDescriptor> {
+        self.described().map(|(_, descriptor)| &descriptor.field)
+    }
+}
+
+/// Where the values of a stripe field are, and what their codes stand for.
+#[derive(Debug, Clone)]
+pub(super) struct OpenField {
+    pub(super) layout: Arc<FieldLayout>,
+    /// The entries of the value dictionary, if there is one.
+    pub(super) dictionary: Option<Arc<DictionaryEntries>>,
 }
 
 /// What is known of an open shard.
@@ -83,15 +90,14 @@ pub(super) struct Metadata {
     stripes: OnceLock<(u32, Vec<StripeDirectory>)>,
     field_lists: Cache<u64, FieldList>,
     shard_field_list: OnceLock<FieldList>,
-    layouts: Cache<FieldKey, FieldLayout>,
-    pub(super) dictionaries: Cache<FieldKey, DictionaryEntries>,
-    range_indexes: Cache<FieldKey, RangeIndex>,
+    fields: Cache<FieldKey, StripeField>,
     /// Arrays of raw values, by window of positions.
     pub(super) windows: Cache<(FieldKey, u64), ArraySlot>,
 }
 
 impl Metadata {
     pub(super) fn new(artifacts: Artifacts, wire: Wire, directory: ShardDirectory) -> Self {
+        let max_bytes = artifacts.limits().max_cached_bytes();
         Self {
             artifacts,
             wire,
@@ -101,12 +107,10 @@ impl Metadata {
             properties: OnceLock::new(),
             all_columns: OnceLock::new(),
             stripes: OnceLock::new(),
-            field_lists: Cache::default(),
+            field_lists: Cache::new(max_bytes),
             shard_field_list: OnceLock::new(),
-            layouts: Cache::default(),
-            dictionaries: Cache::default(),
-            range_indexes: Cache::default(),
-            windows: Cache::default(),
+            fields: Cache::new(max_bytes),
+            windows: Cache::new(max_bytes),
         }
     }
 
@@ -268,7 +272,8 @@ impl Metadata {
         let (artifact, directory) = ready!(self.stripe(bench, stripe));
         let reference = required(directory.field_list_ref.as_ref(), "field list")?;
         let list = ready!(self.read_field_list(bench, artifact, reference));
-        Ok(Some(self.field_lists.insert(stripe, list)))
+        let bytes = reference.range.len();
+        Ok(Some(self.field_lists.insert(stripe, list, bytes)))
     }
 
     fn read_field_list(
@@ -285,24 +290,40 @@ impl Metadata {
         }))
     }
 
-    /// The descriptor of a stripe field, and the artifact that holds it; the inner `None` if the
-    /// stripe has no such field.
-    pub(super) fn descriptor(
+    /// A field of a stripe, its descriptor read.
+    pub(super) fn field(
         &self,
         bench: &Bench<'_>,
-        (stripe, id): FieldKey,
-    ) -> Result<Option<Option<(u32, StripeFieldDescriptor)>>> {
+        key: FieldKey,
+    ) -> Result<Option<Arc<StripeField>>> {
+        if let Some(field) = self.fields.get(&key) {
+            return Ok(Some(field));
+        }
+        let (stripe, id) = key;
         let list = ready!(self.field_list(bench, stripe));
-        let Some(reference) = list.refs.get(id as usize)? else {
-            return Ok(Some(None));
+        let mut bytes = 0;
+        let mut described = None;
+        if let Some(reference) = list.refs.get(id as usize)? {
+            let mut payload = ready!(
+                bench
+                    .frame(list.artifact, &reference)
+                    .within(|| "field descriptor".to_owned())
+            );
+            let artifact = self.artifacts.resolve(&reference.url, list.artifact)?;
+            if !bench.is_resident(artifact) {
+                // What is kept of a message must not keep what was fetched with it.
+                payload = Bytes::copy_from_slice(&payload);
+            }
+            bytes = 2 * payload.len() as u64;
+            described = Some((artifact, self.decode(&payload)?));
+        }
+        let field = StripeField {
+            described,
+            layout: OnceLock::new(),
+            dictionary: OnceLock::new(),
+            range_index: OnceLock::new(),
         };
-        let payload = ready!(
-            bench
-                .frame(list.artifact, &reference)
-                .within(|| "field descriptor".to_owned())
-        );
-        let artifact = self.artifacts.resolve(&reference.url, list.artifact)?;
-        Ok(Some(Some((artifact, self.decode(&payload)?))))
+        Ok(Some(self.fields.insert(key, field, bytes)))
     }
 
     /// Whether the list of the shard-level descriptors has been read.
@@ -336,22 +357,17 @@ impl Metadata {
     }
 
     /// Where the values of a stripe field are.
-    fn places(
-        &self,
-        bench: &Bench<'_>,
-        key: FieldKey,
-        node: &DataType,
-    ) -> Result<Option<Arc<FieldLayout>>> {
-        if let Some(layout) = self.layouts.get(&key) {
-            return Ok(Some(layout));
+    fn places(&self, field: &StripeField, node: &DataType) -> Result<Arc<FieldLayout>> {
+        if let Some(layout) = field.layout.get() {
+            return Ok(layout.clone());
         }
-        let layout = match ready!(self.descriptor(bench, key)) {
+        let layout = match field.described() {
             None => FieldLayout::absent(node, u64::MAX)?,
-            Some((artifact, descriptor)) => FieldLayout::try_new(node, &descriptor, &mut |url| {
+            Some((artifact, descriptor)) => FieldLayout::try_new(node, descriptor, &mut |url| {
                 self.artifacts.resolve(url, artifact)
             })?,
         };
-        Ok(Some(self.layouts.insert(key, layout)))
+        Ok(field.layout.get_or_init(|| Arc::new(layout)).clone())
     }
 
     /// The range index of a stripe field; the inner `None` if it has none.
@@ -361,15 +377,12 @@ impl Metadata {
         key: FieldKey,
         node: &DataType,
     ) -> Result<Option<Option<Arc<RangeIndex>>>> {
-        if let Some(index) = self.range_indexes.get(&key) {
-            return Ok(Some(Some(index)));
+        let field = ready!(self.field(bench, key));
+        if let Some(index) = field.range_index.get() {
+            return Ok(Some(Some(index.clone())));
         }
-        let layout = ready!(self.places(bench, key, node));
-        let stored = match &layout.storage {
-            Storage::Buffers(buffers) => buffers.range_index.as_ref(),
-            Storage::Null | Storage::Constant(_) => None,
-        };
-        let Some(stored) = stored else {
+        let layout = self.places(&field, node)?;
+        let Some(stored) = stored_index(&layout) else {
             return Ok(Some(None));
         };
         let name = || "range index".to_owned();
@@ -377,24 +390,58 @@ impl Metadata {
         let bytes = ready!(bench.get(stored.place));
         let mut scratch = Scratch::default();
         let mut cx = Context::new(self.artifacts.limits(), &mut scratch);
-        let verify = self.artifacts.options().verify_checksums();
-        let header = stored.header_checksums.as_ref().filter(|_| verify);
+        let header = self.header_checksums(stored);
         let index = RangeIndex::parse(&bytes, node, layout.positions, header, &mut cx);
-        Ok(Some(Some(
-            self.range_indexes.insert(key, index.within(name)?),
-        )))
+        let index = Arc::new(index.within(name)?);
+        if field.range_index.set(index.clone()).is_ok() {
+            self.fields.grow(&key, index.memory_size());
+        }
+        Ok(Some(Some(index)))
     }
 
-    /// Where the values of a stripe field are, its block maps and dictionary loaded.
-    pub(super) fn layout(
+    /// The header of the range index of a stripe field; the inner `None` if it has none.
+    pub(super) fn range_index_header(
         &self,
         bench: &Bench<'_>,
         key: FieldKey,
         node: &DataType,
-    ) -> Result<Option<Arc<FieldLayout>>> {
-        let layout = ready!(self.places(bench, key, node));
+    ) -> Result<Option<Option<RangeIndexHeader>>> {
+        let field = ready!(self.field(bench, key));
+        let layout = self.places(&field, node)?;
+        let Some(stored) = stored_index(&layout) else {
+            return Ok(Some(None));
+        };
+        let range = stored.place.range;
+        let range = range.slice(0, range.len().min(RANGE_INDEX_HEADER as u64))?;
+        let place = Place {
+            range,
+            ..stored.place
+        };
+        let bytes = ready!(bench.get(place));
+        let checksums = self.header_checksums(stored);
+        let header = RangeIndexHeader::parse(&bytes, node, layout.positions, checksums);
+        header
+            .within(|| "range index".to_owned())
+            .map(|h| Some(Some(h)))
+    }
+
+    fn header_checksums<'a>(&self, stored: &'a StoredIndex) -> Option<&'a Chunks> {
+        let verify = self.artifacts.options().verify_checksums();
+        stored.header_checksums.as_ref().filter(|_| verify)
+    }
+
+    /// Where the values of a stripe field are, its block maps and dictionary loaded.
+    pub(super) fn open_field(
+        &self,
+        bench: &Bench<'_>,
+        key: FieldKey,
+        node: &DataType,
+    ) -> Result<Option<OpenField>> {
+        let field = ready!(self.field(bench, key));
+        let layout = self.places(&field, node)?;
         let Storage::Buffers(buffers) = &layout.storage else {
-            return Ok(Some(layout));
+            let dictionary = None;
+            return Ok(Some(OpenField { layout, dictionary }));
         };
         let verify = self.artifacts.options().verify_checksums();
         let mut complete = true;
@@ -408,38 +455,55 @@ impl Metadata {
                 };
                 self.check_message(place.range)
                     .within(|| "block map".to_owned())?;
-                match bench.get(place)? {
-                    Some(bytes) => blocks
-                        .load_map(buffer.place.range, &bytes, verify)
-                        .within(|| format!("{:?} buffer", buffer.kind))?,
-                    None => complete = false,
-                }
+                let Some(bytes) = bench.get(place)? else {
+                    complete = false;
+                    continue;
+                };
+                blocks
+                    .load_map(buffer.place.range, &bytes, verify)
+                    .within(|| format!("{:?} buffer", buffer.kind))?;
+                let size = blocks.map().map_or(0, BlockMap::memory_size);
+                self.fields.grow(&key, size);
             }
         }
-        if let Some(place) = buffers.dictionary
-            && self.dictionaries.get(&key).is_none()
-        {
-            let limit = self.artifacts.limits().max_dictionary_bytes();
-            if place.range.len() > limit {
-                return Err(Error::new(
-                    ErrorKind::LimitExceeded,
-                    format!(
-                        "a value dictionary of {} bytes exceeds Limits::max_dictionary_bytes ({limit})",
-                        place.range.len()
-                    ),
-                ));
-            }
-            match bench.get(place)? {
-                Some(bytes) => {
-                    let entries = ValueDictionary::parse(&bytes)
-                        .and_then(|d| super::dictionary::entries(d, node, &layout))
-                        .within(|| "value dictionary".to_owned())?;
-                    self.dictionaries.insert(key, entries);
-                }
-                None => complete = false,
-            }
+        let mut dictionary = None;
+        if let Some(place) = buffers.dictionary {
+            dictionary = self.dictionary(bench, key, &field, &layout, (place, node))?;
+            complete &= dictionary.is_some();
         }
-        Ok(complete.then_some(layout))
+        if !complete {
+            return Ok(None);
+        }
+        Ok(Some(OpenField { layout, dictionary }))
+    }
+
+    /// The entries of the value dictionary of a stripe field.
+    fn dictionary(
+        &self,
+        bench: &Bench<'_>,
+        key: FieldKey,
+        field: &StripeField,
+        layout: &FieldLayout,
+        (place, node): (Place, &DataType),
+    ) -> Result<Option<Arc<DictionaryEntries>>> {
+        if let Some(entries) = field.dictionary.get() {
+            return Ok(Some(entries.clone()));
+        }
+        check_dictionary(place.range, self.artifacts.limits())?;
+        let bytes = ready!(bench.get(place));
+        let entries = ValueDictionary::parse(&bytes)
+            .and_then(|d| super::dictionary::entries(d, node, layout))
+            .within(|| "value dictionary".to_owned())?;
+        let entries = Arc::new(entries);
+        if field.dictionary.set(entries.clone()).is_ok() {
+            // The arrays that are made of the entries hold about as much again.
+            let size = place
+                .range
+                .len()
+                .saturating_add(16 * entries.chunk.len as u64);
+            self.fields.grow(&key, size.saturating_mul(2));
+        }
+        Ok(Some(entries))
     }
 
     fn check_message(&self, range: ByteRange) -> Result<()> {
@@ -455,6 +519,28 @@ impl Metadata {
         }
         Ok(())
     }
+}
+
+fn stored_index(layout: &FieldLayout) -> Option<&StoredIndex> {
+    match &layout.storage {
+        Storage::Buffers(buffers) => buffers.range_index.as_ref(),
+        Storage::Null | Storage::Constant(_) => None,
+    }
+}
+
+/// Whether a value dictionary is small enough to be read.
+pub(super) fn check_dictionary(range: ByteRange, limits: &Limits) -> Result<()> {
+    let limit = limits.max_dictionary_bytes();
+    if range.len() > limit {
+        return Err(Error::new(
+            ErrorKind::LimitExceeded,
+            format!(
+                "a value dictionary of {} bytes exceeds Limits::max_dictionary_bytes ({limit})",
+                range.len()
+            ),
+        ));
+    }
+    Ok(())
 }
 
 fn required<'a, T>(element: Option<&'a T>, name: &str) -> Result<&'a T> {

@@ -2,6 +2,7 @@
 
 mod artifacts;
 mod batches;
+mod cache;
 mod columns;
 mod constant;
 mod dictionary;

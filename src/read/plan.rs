@@ -34,7 +34,7 @@ pub(super) fn open_fields(
     rows: u64,
     columns: &[Column],
 ) -> Result<Option<StripeFields>> {
-    let mut layouts = Vec::new();
+    let mut opened = Vec::new();
     let mut complete = true;
     for column in columns {
         let mut error = Ok(());
@@ -42,10 +42,8 @@ pub(super) fn open_fields(
             if error.is_err() {
                 return;
             }
-            match metadata.layout(bench, (stripe, node.schema_id), node) {
-                Ok(Some(layout)) => {
-                    layouts.push((node.schema_id, layout));
-                }
+            match metadata.open_field(bench, (stripe, node.schema_id), node) {
+                Ok(Some(field)) => opened.push((node.schema_id, field)),
                 Ok(None) => complete = false,
                 Err(e) => {
                     let name = if node.name.is_empty() {
@@ -62,7 +60,7 @@ pub(super) fn open_fields(
     if !complete {
         return Ok(None);
     }
-    let fields = StripeFields::new(stripe, layouts, bench);
+    let fields = StripeFields::new(stripe, opened, bench);
     for column in columns {
         check_positions(metadata.wire, &fields, &column.node, Some(rows))
             .within(|| format!("stripe {stripe}, field `{}`", column.node.name))?;
@@ -327,7 +325,8 @@ pub(super) fn window_rows(fields: &StripeFields, rows: u64, fetch_bytes: u64) ->
     }
     let windows = rows.div_ceil(WINDOW).max(1);
     let per_window = (bytes / windows).max(1);
-    (fetch_bytes / per_window).clamp(1, windows) * WINDOW
+    let fetched = (fetch_bytes / per_window).clamp(1, windows);
+    fetched.saturating_mul(WINDOW)
 }
 
 /// A batch of columns; `rows` says how many rows there are where there is no column.

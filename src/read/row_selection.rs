@@ -124,9 +124,11 @@ impl From<&BooleanArray> for RowSelection {
 }
 
 impl FromIterator<u64> for RowSelection {
-    /// Row numbers in any order.
+    /// Row numbers in any order. No shard has row `u64::MAX`, for which no range has an end; it
+    /// counts as the one before.
     fn from_iter<I: IntoIterator<Item = u64>>(rows: I) -> Self {
-        let ranges = rows.into_iter().map(|row| row..row.saturating_add(1));
+        let ranges = rows.into_iter().map(|row| row.min(u64::MAX - 1));
+        let ranges = ranges.map(|row| row..row + 1);
         ranges.collect::<Vec<_>>().into()
     }
 }
@@ -149,5 +151,11 @@ mod tests {
         }
         let array = BooleanArray::from(vec![Some(true), None, Some(false), Some(true)]);
         assert_eq!(RowSelection::from(&array).ranges(), [0..1, 3..4]);
+    }
+
+    #[test]
+    fn no_row_number_is_dropped() {
+        let last = RowSelection::from_iter([u64::MAX, 3]);
+        assert_eq!((last.len(), last.ranges().len()), (2, 2));
     }
 }

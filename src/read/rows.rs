@@ -36,6 +36,8 @@ impl RowFormat {
         rows: impl FnOnce() -> Selection,
     ) -> Result<RecordBatch> {
         if self.row_number {
+            let limits = self.shard.inner.artifacts.limits();
+            limits.check_batch_bytes(count as u64, size_of::<u64>())?;
             let rows = rows();
             let ranges = rows.ranges().iter();
             let numbers = ranges.flat_map(|range| first + range.start..first + range.end);
@@ -100,7 +102,7 @@ impl RowReader {
         let artifacts = &inner.artifacts;
         if rows.end > stripe.window.end || rows.start < stripe.window.start {
             self.fetched.clear();
-            let border = (rows.start + stripe.window_rows) / WINDOW * WINDOW;
+            let border = rows.start.saturating_add(stripe.window_rows) / WINDOW * WINDOW;
             let window = rows.start..border.max(rows.end).min(most);
             let selection = Selection::range(window.clone());
             drive(artifacts, &mut self.fetched, |bench| {

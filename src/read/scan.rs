@@ -12,7 +12,7 @@ use super::rows::RowFormat;
 use super::shard::Shard;
 #[cfg(feature = "threads")]
 use super::threads::ThreadedReader;
-use super::windows::windows;
+use super::windows::split;
 use crate::buffer::Selection;
 use crate::error::{Error, ErrorKind, Result};
 use arrow_array::{RecordBatch, RecordBatchReader};
@@ -173,17 +173,15 @@ impl ScanBuilder {
         let Wanted {
             rows, selection, ..
         } = self.wanted()?;
-        let pieces = windows(&self.shard, rows, 1)?;
-        let per_part = pieces.len().div_ceil(parts.max(1)).max(1);
-        let part = |pieces: &[Range<u64>]| {
+        let part = |rows: Range<u64>| {
             let mut part = self.clone();
-            let (first, last) = (pieces.first(), pieces.last());
-            part.rows = first.zip(last).map(|(first, last)| first.start..last.end);
+            part.rows = Some(rows);
             (part.offset, part.limit) = (0, None);
             part.selection = selection.clone().map(RowSelection::from);
             part
         };
-        Ok(pieces.chunks(per_part).map(part).collect())
+        let parts = split(&self.shard, &rows, parts as u64)?;
+        Ok(parts.into_iter().map(part).collect())
     }
 
     /// Starts the scan; this reads the schema, and no data yet.

@@ -233,8 +233,8 @@ impl Shard {
         stripe: u64,
         schema_id: u32,
     ) -> Result<Option<StripeFieldDescriptor>> {
-        let found = self.drive(|bench| self.inner.descriptor(bench, (stripe, schema_id)))?;
-        Ok(found.map(|(_, descriptor)| descriptor))
+        let field = self.drive(|bench| self.inner.field(bench, (stripe, schema_id)))?;
+        Ok(field.described().map(|(_, descriptor)| descriptor.clone()))
     }
 
     /// The range index of a field of a stripe; `None` if it has none. Reads the index alone.

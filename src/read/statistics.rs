@@ -3,7 +3,7 @@
 use super::columns::Column;
 use super::constant::bound_value;
 use super::fetch::Bench;
-use super::metadata::Metadata;
+use super::metadata::{Metadata, OpenField};
 use super::projection::Projection;
 use super::shard::Shard;
 use super::source::{ReadState, Source, StripeFields};
@@ -56,6 +56,9 @@ enum Scope {
     Stripes,
 }
 
+/// Descriptors that are fetched at once, about.
+const AT_ONCE: usize = 1 << 15;
+
 /// A field whose positions are the rows.
 struct Target {
     path: String,
@@ -79,18 +82,23 @@ fn statistics(shard: &Shard, projection: &Projection, scope: Scope) -> Result<Re
     };
     let mut fields = vec![Field::new("row_count", ArrowType::UInt64, false)];
     let mut arrays: Vec<ArrayRef> = vec![Arc::new(UInt64Array::from(rows.clone()))];
-    for target in &targets {
-        let described = shard.drive(|bench| describe(inner, bench, target, scope, &rows))?;
-        let known: Vec<Known> = described
-            .iter()
-            .zip(&rows)
-            .map(|(field, &rows)| Known::new(field, rows, &target.node, inner.wire))
-            .collect();
-        let array = shard
-            .drive(|bench| known_array(inner, bench, target, &known).map(Some))
-            .within(|| format!("statistics of `{}`", target.path))?;
-        fields.push(Field::new(&target.path, array.data_type().clone(), false));
-        arrays.push(Arc::new(array));
+    for some in targets.chunks((AT_ONCE / rows.len().max(1)).max(1)) {
+        let known = shard.drive(|bench| {
+            // All are asked for before any is missed, so that one round fetches all.
+            let known = some.iter();
+            let known = known.map(|target| known_of(inner, bench, target, scope, &rows));
+            Ok(known
+                .collect::<Result<Vec<_>>>()?
+                .into_iter()
+                .collect::<Option<Vec<_>>>())
+        })?;
+        for (target, known) in some.iter().zip(&known) {
+            let array = shard
+                .drive(|bench| known_array(inner, bench, target, known).map(Some))
+                .within(|| format!("statistics of `{}`", target.path))?;
+            fields.push(Field::new(&target.path, array.data_type().clone(), false));
+            arrays.push(Arc::new(array));
+        }
     }
     RecordBatch::try_new(Arc::new(Schema::new(fields)), arrays).map_err(|e| {
         Error::new(
@@ -132,24 +140,22 @@ fn add_targets(column: &Column, prefix: Option<&str>, around: Vec<u32>, targets:
     }
 }
 
-/// The descriptors of a field, and whether a struct around it may be null.
-type Described = (Option<FieldDescriptor>, bool);
-
-fn describe(
+/// What is known of a target over each of the ranges of rows.
+fn known_of(
     metadata: &Metadata,
     bench: &Bench<'_>,
     target: &Target,
     scope: Scope,
     rows: &[u64],
-) -> Result<Option<Vec<Described>>> {
+) -> Result<Option<Vec<Known>>> {
     let mut all = Vec::with_capacity(rows.len());
     let mut complete = true;
     for (stripe, &rows) in (0..).zip(rows) {
         let read = |id| match scope {
             Scope::Shard => metadata.shard_descriptor(bench, id),
             Scope::Stripes => {
-                let found = metadata.descriptor(bench, (stripe, id))?;
-                Ok(found.map(|field| field.map(|(_, descriptor)| descriptor.field)))
+                let field = metadata.field(bench, (stripe, id))?;
+                Ok(field.map(|field| field.facts().cloned()))
             }
         };
         let own = read(target.node.schema_id)?;
@@ -165,7 +171,16 @@ fn describe(
             }
         }
         match own {
-            Some(own) => all.push((own, may_be_null)),
+            Some(own) => {
+                let own = own.as_ref();
+                all.push(Known::new(
+                    own,
+                    may_be_null,
+                    rows,
+                    &target.node,
+                    metadata.wire,
+                ));
+            }
             None => complete = false,
         }
     }
@@ -183,7 +198,13 @@ struct Known {
 }
 
 impl Known {
-    fn new((field, may_be_null): &Described, rows: u64, node: &DataType, wire: Wire) -> Self {
+    fn new(
+        field: Option<&FieldDescriptor>,
+        may_be_null: bool,
+        rows: u64,
+        node: &DataType,
+        wire: Wire,
+    ) -> Self {
         let Some(field) = field else {
             // Nothing is stored of a field that is null throughout.
             return Self {
@@ -347,7 +368,11 @@ fn value_array(
         physical: Physical::of(node)?,
         storage: Storage::Constant(value),
     };
-    let fields = StripeFields::new(0, vec![(node.schema_id, Arc::new(layout))], bench);
+    let field = OpenField {
+        layout: Arc::new(layout),
+        dictionary: None,
+    };
+    let fields = StripeFields::new(0, vec![(node.schema_id, field)], bench);
     let mut source = Source {
         metadata,
         bench,

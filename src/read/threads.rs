@@ -1,25 +1,29 @@
 //! Rows of a shard in order, decoded by several threads.
 
 use super::batches::RowPlan;
-use super::windows::windows;
+use super::windows::Windows;
 use crate::error::{Error, ErrorKind, Result};
 use arrow_array::RecordBatch;
 use std::collections::VecDeque;
 use std::ops::Range;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::mpsc::{Receiver, TryRecvError, sync_channel};
 
 /// The batches of a window, up to the first that cannot be read.
 type Window = Vec<Result<RecordBatch>>;
 
+/// What a task comes to: a window, or a panic of code that the user gave.
+type Outcome = std::thread::Result<Window>;
+
 /// A task, and the number of rows of its window.
-type Task = (u64, Receiver<Window>);
+type Task = (u64, Receiver<Outcome>);
 
 /// Reads windows of rows as tasks on rayon's threads, and gives their batches in order.
 #[derive(Debug)]
 pub(super) struct ThreadedReader {
     plan: RowPlan,
     /// Windows that no task reads yet.
-    windows: VecDeque<Range<u64>>,
+    windows: Windows,
     /// What tasks have read or are reading, in order.
     tasks: VecDeque<Task>,
     /// Tasks at a time.
@@ -33,7 +37,7 @@ impl ThreadedReader {
     pub(super) fn try_new(plan: RowPlan, rows: Range<u64>, threads: usize) -> Result<Self> {
         let remaining = rows.end - rows.start;
         let mut reader = Self {
-            windows: windows(&plan.format.shard, rows, plan.format.batch_size)?.into(),
+            windows: Windows::try_new(&plan.format.shard, &rows, plan.format.batch_size)?,
             plan,
             tasks: VecDeque::new(),
             threads,
@@ -52,14 +56,16 @@ impl ThreadedReader {
     /// Starts as many tasks as may run, and one more for each thread to go on with.
     fn start_tasks(&mut self) {
         while self.tasks.len() < 2 * self.threads
-            && let Some(rows) = self.windows.pop_front()
+            && let Some(rows) = self.windows.next()
         {
             let (sender, receiver) = sync_channel(1);
             let count = rows.end - rows.start;
             let reader = self.plan.read(rows);
             rayon::spawn(move || {
+                // A panic would abort the process here; it belongs to who asks for the batches.
+                let read = catch_unwind(AssertUnwindSafe(|| reader.collect()));
                 // A reader that is gone wants no batches.
-                drop(sender.send(reader.collect()));
+                drop(sender.send(read));
             });
             self.tasks.push_back((count, receiver));
         }
@@ -79,7 +85,13 @@ impl Iterator for ThreadedReader {
     fn next(&mut self) -> Option<Self::Item> {
         while self.ready.is_empty() {
             let (rows, task) = self.tasks.pop_front()?;
-            self.ready.extend(receive(&task));
+            match receive(&task) {
+                Ok(window) => self.ready.extend(window),
+                Err(panic) => {
+                    self.stop();
+                    resume_unwind(panic);
+                }
+            }
             if self.plan.filter.is_some() {
                 let matched = self.ready.iter().flatten().map(RecordBatch::num_rows);
                 let matched = matched.sum::<usize>() as u64;
@@ -100,12 +112,10 @@ impl Iterator for ThreadedReader {
 
 /// Waits for a task. A thread of the pool works on other tasks meanwhile, so that a pool of one
 /// thread does not wait for itself.
-fn receive(task: &Receiver<Window>) -> Window {
+fn receive(task: &Receiver<Outcome>) -> Outcome {
     let lost = || {
-        vec![Err(Error::new(
-            ErrorKind::Io,
-            "a task of the scan panicked",
-        ))]
+        let error = Error::new(ErrorKind::Io, "a task of the scan has been dropped");
+        Ok(vec![Err(error)])
     };
     if rayon::current_thread_index().is_none() {
         return task.recv().unwrap_or_else(|_| lost());

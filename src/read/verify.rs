@@ -195,9 +195,7 @@ impl<F: FnMut(VerifyProgress<'_>)> Verifier<'_, F> {
         let sound = self.fields(stripe, node, node.name.clone());
         let id = node.schema_id;
         if sound.readable
-            && let Some(ordinal) = columns
-                .iter()
-                .position(|column| column.node.schema_id == id)
+            && let Ok(ordinal) = columns.binary_search_by_key(&id, |column| column.node.schema_id)
         {
             self.assemble(stripe, node, ordinal, sound.stored, before);
         }

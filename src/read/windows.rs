@@ -3,37 +3,117 @@
 use super::metadata::{WINDOW, ready};
 use super::shard::Shard;
 use crate::error::Result;
+use std::collections::VecDeque;
 use std::ops::Range;
 
-/// Cuts rows at the borders of stripes, and inside of them where the windows that blocks end at do,
+/// Rows of a stripe, by number in the shard.
+#[derive(Debug)]
+struct StripeRows {
+    /// Number of the stripe's first row.
+    first: u64,
+    rows: Range<u64>,
+}
+
+impl StripeRows {
+    /// Ordinal of the window that a row lies in.
+    fn window_of(&self, row: u64) -> u64 {
+        (row - self.first) / WINDOW
+    }
+
+    /// Where a window begins, or the rows end.
+    fn start_of(&self, window: u64) -> u64 {
+        let start = self.first.saturating_add(window.saturating_mul(WINDOW));
+        start.min(self.rows.end)
+    }
+}
+
+/// The stripes that hold rows of a range, and the rows.
+fn stripes_of(shard: &Shard, rows: &Range<u64>) -> Result<VecDeque<StripeRows>> {
+    shard.drive(|bench| {
+        let stripes = ready!(shard.inner.stripes(bench));
+        let before =
+            stripes.partition_point(|s| s.record_offset + s.total_record_count <= rows.start);
+        let stripes = stripes[before..].iter();
+        let stripes = stripes.take_while(|s| s.record_offset < rows.end).map(|s| {
+            let end = s.record_offset + s.total_record_count;
+            StripeRows {
+                first: s.record_offset,
+                rows: s.record_offset.max(rows.start)..end.min(rows.end),
+            }
+        });
+        Ok(Some(stripes.filter(|s| !s.rows.is_empty()).collect()))
+    })
+}
+
+/// Rows cut at the borders of stripes, and inside of them where the windows that blocks end at do,
 /// or at the next multiple of `batch` rows: read in batches of so many rows, the pieces give the
 /// same batches as the rows in one.
-pub(super) fn windows(shard: &Shard, rows: Range<u64>, batch: u64) -> Result<Vec<Range<u64>>> {
-    let stripes = shard.drive(|bench| {
-        let stripes = ready!(shard.inner.stripes(bench));
-        let first =
-            stripes.partition_point(|s| s.record_offset + s.total_record_count <= rows.start);
-        let ranges = stripes[first..]
-            .iter()
-            .take_while(|s| s.record_offset < rows.end)
-            .map(|s| s.record_offset..s.record_offset + s.total_record_count);
-        Ok(Some(ranges.collect::<Vec<_>>()))
-    })?;
-    let mut pieces = Vec::new();
-    for stripe in stripes {
-        let end = stripe.end.min(rows.end);
-        let mut start = stripe.start.max(rows.start);
-        while start < end {
-            let border = stripe.start + ((start - stripe.start) / WINDOW + 1) * WINDOW;
-            // Batches are cut from the first row on, so that a piece ends where a batch does.
-            let whole = (border - start)
-                .div_ceil(batch)
-                .max(1)
-                .saturating_mul(batch);
-            let next = start.saturating_add(whole).min(end);
-            pieces.push(start..next);
-            start = next;
-        }
+#[cfg(feature = "threads")]
+#[derive(Debug)]
+pub(super) struct Windows {
+    stripes: VecDeque<StripeRows>,
+    batch: u64,
+}
+
+#[cfg(feature = "threads")]
+impl Windows {
+    pub(super) fn try_new(shard: &Shard, rows: &Range<u64>, batch: u64) -> Result<Self> {
+        let stripes = stripes_of(shard, rows)?;
+        Ok(Self { stripes, batch })
     }
-    Ok(pieces)
+
+    /// Leaves nothing to come.
+    pub(super) fn clear(&mut self) {
+        self.stripes.clear();
+    }
+}
+
+#[cfg(feature = "threads")]
+impl Iterator for Windows {
+    type Item = Range<u64>;
+
+    fn next(&mut self) -> Option<Range<u64>> {
+        let stripe = self.stripes.front_mut()?;
+        let Range { start, end } = stripe.rows;
+        let border = stripe.start_of(stripe.window_of(start) + 1);
+        // Batches are cut from the first row on, so that a piece ends where a batch does.
+        let whole = (border - start).div_ceil(self.batch).max(1);
+        let whole = whole.saturating_mul(self.batch);
+        let next = start.saturating_add(whole).min(end);
+        stripe.rows.start = next;
+        if next == end {
+            self.stripes.pop_front();
+        }
+        Some(start..next)
+    }
+}
+
+/// Cuts rows into at most `parts` ranges of about as many windows each.
+pub(super) fn split(shard: &Shard, rows: &Range<u64>, parts: u64) -> Result<Vec<Range<u64>>> {
+    let stripes = stripes_of(shard, rows)?;
+    let count = |s: &StripeRows| s.window_of(s.rows.end - 1) - s.window_of(s.rows.start) + 1;
+    let total: u64 = stripes.iter().map(count).sum();
+    let per_part = total.div_ceil(parts.max(1)).max(1);
+    let mut cut = Vec::new();
+    let mut start = rows.start;
+    let mut left = per_part;
+    for stripe in &stripes {
+        let last = stripe.window_of(stripe.rows.end - 1);
+        let mut window = stripe.window_of(stripe.rows.start);
+        while last - window + 1 >= left {
+            window += left;
+            let end = stripe.start_of(window);
+            cut.push(start..end);
+            (start, left) = (end, per_part);
+            if window > last {
+                break;
+            }
+        }
+        left -= (last + 1).saturating_sub(window);
+    }
+    let end = stripes.back().map_or(start, |stripe| stripe.rows.end);
+    if start < end {
+        cut.push(start..end);
+    }
+    Ok(cut)
 }

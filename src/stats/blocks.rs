@@ -1,7 +1,10 @@
 //! Spec: docs/format.md, "Range indexes": the range of every 256 positions, and whether they pay.
 
-/// Positions of a block of a range index.
-pub(crate) const INDEX_BLOCK: usize = 256;
+use crate::format;
+
+/// [`INDEX_BLOCK`](format::INDEX_BLOCK), where positions are counted in memory.
+#[expect(clippy::cast_possible_truncation, reason = "a small constant")]
+const INDEX_BLOCK: usize = format::INDEX_BLOCK as usize;
 
 /// What a range index holds, one entry per block of [`INDEX_BLOCK`] positions.
 #[derive(Debug, Clone, PartialEq, Eq)]

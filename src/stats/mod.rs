@@ -11,7 +11,7 @@ mod merge;
 mod number;
 mod wide;
 
-pub(crate) use blocks::{INDEX_BLOCK, IndexedRanges};
+pub(crate) use blocks::IndexedRanges;
 pub(crate) use bloom::{BloomFilter, FilterSizing};
 pub(crate) use bytes::{ByteRun, ByteStats, byte_value};
 pub(crate) use distinct::{DistinctStats, FilterPlan};

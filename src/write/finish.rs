@@ -18,8 +18,7 @@ use crate::format::{
     SplitBlockBloomFilter, TypeStats, ValueKind,
 };
 use crate::stats::{
-    ByteStats, DecimalForm, DecimalStats, DistinctStats, INDEX_BLOCK, IndexedRanges, NumberStats,
-    byte_value,
+    ByteStats, DecimalForm, DecimalStats, DistinctStats, IndexedRanges, NumberStats, byte_value,
 };
 
 /// Fewest distinct values for which a filter is made unasked: a dictionary answers for fewer.
@@ -182,7 +181,6 @@ impl FinishedValues {
         let input = RangeIndexInput {
             basic_type: plan.basic_type,
             positions: index.positions,
-            block_positions: u16::try_from(INDEX_BLOCK).unwrap_or(u16::MAX),
             minimums: &index.minimums,
             maximums: &index.maximums,
             invalid: &index.invalid,

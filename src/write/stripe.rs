@@ -163,15 +163,16 @@ impl StripeBuilder {
     }
 }
 
-/// Writes the buffers of a stripe to the file with that URL. `properties` are those of the user, by
-/// the schema id of their column.
+/// Writes the buffers of a stripe to the file with that URL. `properties` are those of the user, in
+/// the order of the schema ids of their columns.
 pub(super) fn write_stripe(
     stripe: EncodedStripe,
     url: String,
     out: &mut Output<'_>,
-    mut properties: Vec<(usize, Vec<NameValuePair>)>,
+    properties: Vec<(usize, Vec<NameValuePair>)>,
     capabilities: &Capabilities,
 ) -> Result<StripeRecord> {
+    let mut properties = properties.into_iter().peekable();
     let mut fields = Vec::with_capacity(stripe.fields.len());
     for (id, field) in stripe.fields.into_iter().enumerate() {
         let mut checksums = ChecksumTable::default();
@@ -187,8 +188,8 @@ pub(super) fn write_stripe(
         if !checksums.is_empty() && capabilities.checksum_properties {
             descriptor.custom_properties.push(checksums.to_property());
         }
-        if let Some((_, own)) = properties.iter_mut().find(|(column, _)| *column == id) {
-            descriptor.custom_properties.append(own);
+        if let Some((_, own)) = properties.next_if(|(column, _)| *column == id) {
+            descriptor.custom_properties.extend(own);
         }
         fields.push(StripeFieldDescriptor {
             field: descriptor,

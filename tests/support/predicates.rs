@@ -173,10 +173,14 @@ impl Oracle {
     }
 
     pub(crate) fn predicate(&self) -> Predicate {
-        let lit = |value: &ArrayRef| Literal::try_new(&Scalar::new(value.clone())).unwrap();
+        let of = |value: &ArrayRef| Literal::try_new(&Scalar::new(value.clone())).unwrap();
+        let lit = |(i, value): (usize, &ArrayRef)| match i % 2 {
+            0 => of(value),
+            _ => of(&in_another_type(value)),
+        };
         match self {
             Self::Compare(path, comparison, value) => {
-                let (column, value) = (col(&path.name), lit(value));
+                let (column, value) = (col(&path.name), lit((*comparison, value)));
                 match comparison {
                     0 => column.eq(value),
                     1 => column.not_eq(value),
@@ -186,7 +190,7 @@ impl Oracle {
                     _ => column.gt_eq(value),
                 }
             }
-            Self::In(path, values) => col(&path.name).is_in(values.iter().map(lit)),
+            Self::In(path, values) => col(&path.name).is_in(values.iter().enumerate().map(lit)),
             Self::Null(path) => col(&path.name).is_null(),
             Self::Prefix(path, prefix) => col(&path.name).starts_with(prefix),
             Self::Function(path) => {
@@ -292,6 +296,20 @@ fn compare(
         4 => cmp::gt(array, &value),
         _ => cmp::gt_eq(array, &value),
     }
+}
+
+/// The same value in another type that has it, if there is one.
+fn in_another_type(value: &ArrayRef) -> ArrayRef {
+    let other = match value.data_type() {
+        DataType::Int8 | DataType::Int16 | DataType::Int32 => DataType::Int64,
+        DataType::UInt8 | DataType::UInt16 | DataType::UInt32 => DataType::Int64,
+        DataType::Float16 | DataType::Float32 => DataType::Float64,
+        DataType::Utf8 => DataType::LargeUtf8,
+        DataType::LargeUtf8 => DataType::Utf8View,
+        DataType::Binary => DataType::LargeBinary,
+        _ => return value.clone(),
+    };
+    arrow_cast::cast(value, &other).unwrap()
 }
 
 /// A value of the column's type: mostly one that it has.

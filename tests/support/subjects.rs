@@ -218,7 +218,23 @@ pub(crate) fn encodings() -> Subject {
     Subject::new(&batch, options(Profile::Balanced))
 }
 
-/// A shard of the reference implementation.
+/// Columns with a range index and with a Bloom filter.
+pub(crate) fn pruned(wire: Wire) -> Subject {
+    let sorted: Int32Array = (0..300).map(|i| (i % 9 != 0).then_some(i)).collect();
+    let texts: StringArray = (0..300)
+        .map(|i| (i % 7 != 0).then(|| format!("{}", i * 7919 % 40)))
+        .collect();
+    let batch = batch([
+        ("sorted", Arc::new(sorted) as ArrayRef),
+        ("texts", Arc::new(texts)),
+    ]);
+    let options = options(Profile::Balanced)
+        .with_wire(wire)
+        .with_bloom_filter_enabled(true)
+        .with_dictionary_enabled(false);
+    Subject::new(&batch, options)
+}
+
 /// Written for the reference implementation, in its own types.
 pub(crate) fn native_types() -> Subject {
     let valid = |i: i64| i % 5 != 0;
@@ -244,6 +260,7 @@ pub(crate) fn native_types() -> Subject {
     )
 }
 
+/// A shard of the reference implementation.
 pub(crate) fn reference(name: &str) -> Option<Subject> {
     let path = shared("golden/shards")?.join(format!("{name}.amudai.shard"));
     let folder = MemoryFolder::new();

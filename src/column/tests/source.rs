@@ -381,7 +381,13 @@ impl NodeSource for MemorySource {
                 }
             };
             let arrays = Default::default();
-            (Arc::new(DictionaryEntries { chunk, arrays }), codes)
+            let null_id = u32::try_from(chunk.len - 1).ok();
+            let entries = DictionaryEntries {
+                chunk,
+                null_id,
+                arrays,
+            };
+            (Arc::new(entries), codes)
         });
         let code = |i: usize| match stored.valid[i] {
             true => codes[&stored.bytes[i]],

@@ -2,7 +2,7 @@
 
 use super::super::columns::Column;
 use super::super::fetch::Bench;
-use super::super::metadata::{Metadata, ready};
+use super::super::metadata::{Metadata, StripeField, ready};
 use super::super::plan::open_fields;
 use super::super::predicate::{Bound, FilterColumn, Leaf, Node, Test, Truth};
 use super::super::prune::{Facts, simplify, truth};
@@ -11,9 +11,9 @@ use super::Counters;
 use super::metrics::{Level, count};
 use super::range_index::{IndexedStripe, indexed_columns};
 use super::statistics::{absent, facts};
-use crate::buffer::{FieldLayout, RangeIndex, Selection, Storage};
-use crate::column::has_dictionary;
-use crate::error::{Error, ErrorKind, Result, Within};
+use crate::buffer::{RangeIndex, Selection, Storage};
+use crate::column::{DictionaryEntries, has_dictionary};
+use crate::error::{ErrorKind, Result, Within};
 use crate::format::{FieldDescriptor, StripeDirectory};
 use arrow_array::BooleanArray;
 use arrow_buffer::BooleanBuffer;
@@ -57,7 +57,7 @@ pub(super) enum Outcome {
 }
 
 /// The descriptors of the nodes of a column in a stripe, or the shard; `None` if it has not the node.
-type Descriptors = Vec<Option<FieldDescriptor>>;
+type Descriptors<'a> = Vec<Option<&'a FieldDescriptor>>;
 
 /// A part of a conjunction.
 #[derive(Debug)]
@@ -131,16 +131,17 @@ impl Filter {
         let read = |column: &FilterColumn| {
             let mut found = Vec::new();
             for node in column.nodes() {
-                let descriptor = metadata.descriptor(bench, (ordinal, node.schema_id));
-                let descriptor = descriptor
-                    .within(|| format!("stripe {ordinal}, field `{}`", column.column.node.name))?;
-                found.push(descriptor.map(|d| d.map(|(_, descriptor)| descriptor.field)));
+                let field = metadata.field(bench, (ordinal, node.schema_id));
+                let place = || format!("stripe {ordinal}, field `{}`", column.column.node.name);
+                found.push(field.within(place)?);
             }
             Ok(found.into_iter().collect::<Option<Vec<_>>>())
         };
-        let Some(descriptors) = self.descriptors(read)? else {
-            return Ok(None);
-        };
+        let fields = ready!(self.of_columns(read));
+        let fields = fields.iter().map(|nodes| nodes.iter());
+        let descriptors: Vec<Descriptors<'_>> = fields
+            .map(|nodes| nodes.map(|node: &Arc<StripeField>| node.facts()).collect())
+            .collect();
         let facts = self.facts(&descriptors, rows, false);
         let mut truths = self.truths(&facts, &[])?;
         let mut conjuncts = match self.remaining(&truths) {
@@ -172,7 +173,7 @@ impl Filter {
             .map(|&c| bound.columns[c].column.clone())
             .collect();
         let fields = ready!(open_fields(metadata, bench, ordinal, rows, &columns));
-        let entries = self.entries(metadata, &fields, &wanted)?;
+        let entries = self.entries(&fields, &wanted)?;
         for (i, entries) in entries.iter().enumerate() {
             if let Some(entries) = entries {
                 let column = &facts[bound.leaves[i].column];
@@ -225,9 +226,11 @@ impl Filter {
             }
             Ok(found.into_iter().collect::<Option<Vec<_>>>())
         };
-        let Some(descriptors) = self.descriptors(read)? else {
-            return Ok(None);
-        };
+        let descriptors = ready!(self.of_columns(read));
+        let descriptors: Vec<Descriptors<'_>> = descriptors
+            .iter()
+            .map(|nodes| nodes.iter().map(Option::as_ref).collect())
+            .collect();
         let facts = self.facts(&descriptors, directory.total_record_count, true);
         let none = self
             .remaining(&self.truths(&facts, &[])?)
@@ -235,18 +238,18 @@ impl Filter {
         Ok(Some(*self.none_matches.get_or_init(|| none)))
     }
 
-    /// The descriptors of the nodes of each column; `None` if some have still to be fetched.
-    fn descriptors(
+    /// What is read of the nodes of each column; `None` if some has still to be fetched.
+    fn of_columns<T>(
         &self,
-        read: impl FnMut(&FilterColumn) -> Result<Option<Descriptors>>,
-    ) -> Result<Option<Vec<Descriptors>>> {
+        read: impl FnMut(&FilterColumn) -> Result<Option<Vec<T>>>,
+    ) -> Result<Option<Vec<Vec<T>>>> {
         // All are asked for before any is missed, so that one round fetches all.
         let found: Result<Vec<_>> = self.bound.columns.iter().map(read).collect();
         Ok(found?.into_iter().collect())
     }
 
     /// What descriptors say about each column.
-    fn facts(&self, descriptors: &[Descriptors], rows: u64, is_shard: bool) -> Vec<Facts> {
+    fn facts(&self, descriptors: &[Descriptors<'_>], rows: u64, is_shard: bool) -> Vec<Facts> {
         let columns = self.bound.columns.iter().zip(descriptors);
         columns
             .map(|(column, descriptors)| facts(column, descriptors, rows, is_shard))
@@ -254,9 +257,9 @@ impl Filter {
     }
 
     /// By ordinal of the leaf: which of its values no row holds.
-    fn absent(&self, descriptors: &[Descriptors]) -> Vec<Option<BooleanBuffer>> {
+    fn absent(&self, descriptors: &[Descriptors<'_>]) -> Vec<Option<BooleanBuffer>> {
         let of = |leaf: &Leaf| {
-            let descriptor = descriptors[leaf.column].last()?.as_ref()?;
+            let descriptor = (*descriptors[leaf.column].last()?)?;
             absent(&self.bound.columns[leaf.column], descriptor, &leaf.test)
         };
         self.bound.leaves.iter().map(of).collect()
@@ -340,25 +343,19 @@ impl Filter {
     /// The truth of the leaves for every entry of the dictionaries of the wanted columns.
     fn entries(
         &self,
-        metadata: &Metadata,
         fields: &StripeFields,
         wanted: &[usize],
     ) -> Result<Vec<Option<Arc<BooleanArray>>>> {
         let bound = &self.bound;
         let of = |leaf: &Leaf| {
             let column = &bound.columns[leaf.column];
-            if matches!(leaf.test, Test::IsNull)
-                || !wanted.contains(&leaf.column)
-                || dictionary_of(column, fields).is_none()
-            {
+            if matches!(leaf.test, Test::IsNull) || !wanted.contains(&leaf.column) {
                 return Ok(None);
             }
-            let node = column.leaf();
-            let entries = metadata
-                .dictionaries
-                .get(&(fields.stripe, node.schema_id))
-                .ok_or_else(|| Error::corrupt("the value dictionary has not been read"))?;
-            let entries = entries.array(&column.value_type, node)?;
+            let Some(entries) = dictionary_of(column, fields) else {
+                return Ok(None);
+            };
+            let entries = entries.array(&column.value_type, column.leaf())?;
             Ok(Some(Arc::new(leaf.test.of(&entries)?)))
         };
         let place = || format!("stripe {}", fields.stripe);
@@ -408,17 +405,15 @@ impl Filter {
     }
 }
 
-/// The layout of a column that is stored with a value dictionary.
-fn dictionary_of<'a>(column: &FilterColumn, fields: &'a StripeFields) -> Option<&'a FieldLayout> {
+/// The dictionary of a column that is stored with one.
+fn dictionary_of<'a>(
+    column: &FilterColumn,
+    fields: &'a StripeFields,
+) -> Option<&'a DictionaryEntries> {
     let leaf = column.leaf();
-    if !column.is_tested || !has_dictionary(leaf.basic_type) {
-        return None;
-    }
-    let layout = fields.layout(leaf.schema_id)?;
-    match &layout.storage {
-        Storage::Buffers(buffers) => buffers.dictionary.is_some().then_some(layout.as_ref()),
-        _ => None,
-    }
+    let may_have = column.is_tested && has_dictionary(leaf.basic_type);
+    let dictionary = fields.dictionary(leaf.schema_id).filter(|_| may_have)?;
+    Some(dictionary)
 }
 
 fn stored_bytes(column: &FilterColumn, fields: &StripeFields) -> u64 {

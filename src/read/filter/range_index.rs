@@ -7,6 +7,7 @@ use super::statistics::outer_zeros;
 use crate::buffer::{RangeIndex, Selection};
 use crate::column::{Chunk, Values};
 use crate::error::Result;
+use crate::format::INDEX_BLOCK;
 use arrow_array::{Array, ArrayRef};
 use arrow_buffer::{BooleanBuffer, Buffer, NullBuffer};
 use std::sync::Arc;
@@ -21,7 +22,6 @@ type Truths = Truth<BooleanBuffer>;
 #[derive(Debug)]
 pub(super) struct IndexedStripe {
     rows: u64,
-    block_rows: u64,
     blocks: usize,
     /// By ordinal of the leaf.
     leaves: Vec<Truths>,
@@ -41,12 +41,11 @@ impl IndexedStripe {
         let Some(first) = indexes.iter().flatten().find(|index| fits(index)) else {
             return Ok(None);
         };
-        let block_rows = first.block_positions();
         let blocks = first.len();
         let mut bounds: Vec<Option<Bounds>> = Vec::with_capacity(indexes.len());
         for (i, index) in indexes.iter().enumerate() {
             let index = index.as_ref();
-            let index = index.filter(|i| fits(i) && i.block_positions() == block_rows);
+            let index = index.filter(|i| fits(i));
             bounds.push(index.and_then(|index| Bounds::new(index, &bound.columns[i], &facts[i])));
         }
         let mut leaves = Vec::with_capacity(bound.leaves.len());
@@ -61,7 +60,6 @@ impl IndexedStripe {
         }
         Ok(is_narrowed.then_some(Self {
             rows,
-            block_rows,
             blocks,
             leaves,
         }))
@@ -76,11 +74,7 @@ impl IndexedStripe {
             may = &may & &truths.may_be_true;
         }
         let slices = may.set_slices();
-        let rows = |block: usize| {
-            (block as u64)
-                .saturating_mul(self.block_rows)
-                .min(self.rows)
-        };
+        let rows = |block: usize| (block as u64).saturating_mul(INDEX_BLOCK).min(self.rows);
         Ok(slices.map(|(from, to)| rows(from)..rows(to)).collect())
     }
 }
@@ -113,8 +107,8 @@ impl Bounds {
     fn new(index: &RangeIndex, column: &FilterColumn, facts: &Facts) -> Option<Self> {
         let blocks = index.len();
         let rows = |i: usize| {
-            let start = (i as u64).saturating_mul(index.block_positions());
-            index.block_positions().min(index.positions() - start)
+            let start = (i as u64).saturating_mul(INDEX_BLOCK);
+            INDEX_BLOCK.min(index.positions() - start)
         };
         let is_empty = |i: usize| index.invalid(i) >= rows(i);
         let filled = NullBuffer::new(BooleanBuffer::collect_bool(blocks, |i| !is_empty(i)));

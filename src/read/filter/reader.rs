@@ -239,15 +239,18 @@ impl FilteredReader {
             false => stripe.window_rows.max(stripe.chunk_rows),
         };
         let border = |from: u64, rows: u64| match rows % WINDOW {
-            0 => (from / rows + 1) * rows,
+            0 => (from / rows * rows).saturating_add(rows),
             _ => from.saturating_add(rows),
         };
         let end = border(start, most).min(stripe.rows.end);
         stripe.rows.start = end;
+        let limits = self.format.shard.inner.artifacts.limits();
         let mut chunks = Vec::new();
         let mut from = start;
         while from < end {
             let to = border(from, stripe.chunk_rows).min(end);
+            // A bit for each row.
+            limits.check_batch_bytes((to - from).div_ceil(8), 1)?;
             chunks.push(Part::new(from..to, stripe.wanted.as_ref())?);
             from = to;
         }

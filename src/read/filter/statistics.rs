@@ -8,7 +8,7 @@ use crate::format::{AnyValue, FieldDescriptor, RangeStats, TypeStats};
 use crate::stats::{BloomFilter, is_hashed};
 use arrow_array::cast::AsArray;
 use arrow_array::types::{Float16Type, Float32Type, Float64Type};
-use arrow_array::{Array, ArrayRef};
+use arrow_array::{Array, ArrayRef, BooleanArray};
 use arrow_buffer::BooleanBuffer;
 use arrow_schema::{DataType, Field};
 use half::f16;
@@ -21,7 +21,7 @@ use std::sync::Arc;
 /// so that a constant of theirs is not used.
 pub(super) fn facts(
     column: &FilterColumn,
-    descriptors: &[Option<FieldDescriptor>],
+    descriptors: &[Option<&FieldDescriptor>],
     rows: u64,
     is_shard: bool,
 ) -> Facts {
@@ -32,10 +32,8 @@ pub(super) fn facts(
     }
     let is_known = |d: &FieldDescriptor| d.null_count == Some(0) && d.position_count == rows;
     let is_null = |d: &FieldDescriptor| d.null_count == Some(d.position_count);
-    facts.may_be_null = !descriptors.iter().all(|d| d.as_ref().is_some_and(is_known));
-    facts.may_be_present = descriptors
-        .iter()
-        .all(|d| d.as_ref().is_some_and(|d| !is_null(d)));
+    facts.may_be_null = !descriptors.iter().all(|d| d.is_some_and(is_known));
+    facts.may_be_present = descriptors.iter().all(|d| d.is_some_and(|d| !is_null(d)));
     let Some(Some(leaf)) = descriptors.last() else {
         return facts;
     };
@@ -76,7 +74,30 @@ pub(super) fn facts(
         facts.low = bound(min_value, *min_inclusive, -0.0);
         facts.high = bound(max_value, *max_inclusive, 0.0);
     }
+    if let Some((low, high)) = truth_bounds(leaf).filter(|_| column.is_tested) {
+        let bound = |value: bool| {
+            Some(Bound {
+                value: Arc::new(BooleanArray::from(vec![value])),
+                inclusive: true,
+            })
+        };
+        (facts.low, facts.high) = (bound(low), bound(high));
+    }
     facts
+}
+
+/// Least and greatest of the truth values of a field that counts them all.
+fn truth_bounds(field: &FieldDescriptor) -> Option<(bool, bool)> {
+    let Some(TypeStats::Boolean {
+        true_count,
+        false_count,
+    }) = field.type_specific
+    else {
+        return None;
+    };
+    let values = true_count.checked_add(false_count).filter(|&n| n > 0)?;
+    let all = values.checked_add(field.null_count?)? == field.position_count;
+    all.then_some((false_count == 0, true_count > 0))
 }
 
 /// Which of the values that a test of a column asks for no row of a stripe holds, by its

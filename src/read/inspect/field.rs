@@ -10,7 +10,7 @@ use crate::encoding::presence::PresenceKind;
 use crate::encoding::{EncodingTree, bytes, envelope, number, presence};
 use crate::error::{Error, Result, Within, to_usize};
 use crate::format::{
-    BasicType, BufferKind, DataEncoding, DataType, EncodedBuffer, NativeDataEncoding,
+    BasicType, BufferKind, DataEncoding, DataType, EncodedBuffer, INDEX_BLOCK, NativeDataEncoding,
 };
 use crate::io::ByteRange;
 use crate::read::shard::Shard;
@@ -90,11 +90,11 @@ impl Inspector<'_> {
         let key = (self.stripe, node.schema_id);
         let found = self
             .shard
-            .drive(|bench| self.shard.inner.descriptor(bench, key))?;
-        let Some((artifact, descriptor)) = found else {
+            .drive(|bench| self.shard.inner.field(bench, key))?;
+        let Some((artifact, descriptor)) = found.described() else {
             return Ok(());
         };
-        let field = descriptor.field;
+        let field = descriptor.field.clone();
         info.contradictions = contradictions(&field);
         info.positions = Some(field.position_count);
         info.null_count = field.null_count;
@@ -171,11 +171,15 @@ impl Inspector<'_> {
     }
 
     fn range_index(&self, node: &DataType, info: &mut BufferInfo) {
-        match self.shard.range_index(self.stripe, node) {
-            Ok(index) => {
-                info.range_index = index.map(|index| RangeIndexInfo {
-                    entries: index.len() as u64,
-                    block_positions: index.block_positions(),
+        let (inner, key) = (&self.shard.inner, (self.stripe, node.schema_id));
+        let header = self
+            .shard
+            .drive(|bench| inner.range_index_header(bench, key, node));
+        match header {
+            Ok(header) => {
+                info.range_index = header.map(|header| RangeIndexInfo {
+                    entries: header.blocks(),
+                    block_positions: INDEX_BLOCK,
                 });
             }
             Err(error) => info.problem = Some(error.to_string()),

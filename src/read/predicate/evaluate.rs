@@ -225,6 +225,12 @@ impl Bound {
 fn look_up(codes: &[u32], nulls: Option<&NullBuffer>, entries: &BooleanArray) -> BooleanArray {
     let values = match one_stretch(entries.values()) {
         Some((low, high)) => codes_within(codes, low, high),
+        // All entries are looked at where there are more rows than entries.
+        None if codes.len() < entries.len() => {
+            let truths = entries.values();
+            let is = |code: usize| code < truths.len() && truths.value(code);
+            BooleanBuffer::collect_bool(codes.len(), |i| is(codes[i] as usize))
+        }
         None => {
             let truths: Vec<bool> = entries.values().iter().collect();
             let is = |code: u32| truths.get(code as usize).copied().unwrap_or(false);

@@ -19,6 +19,9 @@ use std::borrow::Cow;
 use std::ops::Range;
 use std::sync::Arc;
 
+/// Bytes of an array that consists of bytes of the file.
+const ARRAY_BYTES: u64 = 512;
+
 impl Source<'_> {
     pub(super) fn read_padded_bits(
         &mut self,
@@ -266,7 +269,8 @@ impl Source<'_> {
             return Ok(None);
         };
         let window = range.start / WINDOW;
-        let end = ((window + 1) * WINDOW).min(field.layout.positions);
+        let end = (window * WINDOW).saturating_add(WINDOW);
+        let end = end.min(field.layout.positions);
         // Only what costs no memory is kept: arrays that consist of the file's own bytes.
         let width = match layout {
             ByteLayout::Offsets32 => 4,
@@ -286,7 +290,7 @@ impl Source<'_> {
         let slots = &self.metadata.windows;
         let slot = match slots.get(&(key, window)) {
             Some(slot) => slot,
-            None => slots.insert((key, window), ArraySlot::default()),
+            None => slots.insert((key, window), ArraySlot::default(), ARRAY_BYTES),
         };
         Ok(Some((window * WINDOW..end, slot)))
     }
@@ -297,24 +301,13 @@ impl Source<'_> {
         rows: &Selection,
     ) -> Result<Option<DecodedDictionary>> {
         // Every column of every batch comes by here, and few have a dictionary.
-        let layout = self.fields.layout(node.schema_id);
-        let has_dictionary = layout.is_some_and(|layout| match &layout.storage {
-            Storage::Buffers(buffers) => buffers.dictionary.is_some(),
-            _ => false,
-        });
-        if !has_dictionary {
+        let Some(entries) = self.fields.dictionary(node.schema_id).cloned() else {
             return Ok(None);
-        }
-        let key = (self.fields.stripe, node.schema_id);
-        let metadata = self.metadata;
+        };
         let mut field = self.open(node, rows)?;
         let Storage::Buffers(buffers) = &field.layout.storage else {
             return Ok(None);
         };
-        let entries = metadata
-            .dictionaries
-            .get(&key)
-            .ok_or_else(|| Error::corrupt("the value dictionary has not been read"))?;
         let data = required(buffers.data.as_ref(), "DATA")?;
         let embedded = buffers.embedded_presence;
         let read = field
@@ -322,7 +315,7 @@ impl Source<'_> {
             .within(|| "DATA buffer".to_owned())?;
         let codes = words::<u32>(&read.data);
         let mut present = field.leaf_nulls(buffers, read.nulls, rows)?;
-        if let Some(null_id) = null_id(entries.chunk.nulls.as_ref()) {
+        if let Some(null_id) = entries.null_id {
             let named = NullBuffer::from_iter(codes.iter().map(|&code| code != null_id));
             present = NullBuffer::union(present.as_ref(), Some(&named));
         }
@@ -334,13 +327,6 @@ impl Source<'_> {
             entries,
         }))
     }
-}
-
-fn null_id(nulls: Option<&NullBuffer>) -> Option<u32> {
-    let nulls = nulls?;
-    (0..nulls.len())
-        .find(|&i| nulls.is_null(i))
-        .and_then(|i| u32::try_from(i).ok())
 }
 
 fn check_codes(codes: &[u32], nulls: Option<&NullBuffer>, entries: usize) -> Result<()> {

@@ -4,14 +4,14 @@ mod leaf;
 mod nested;
 
 use super::fetch::Bench;
-use super::metadata::Metadata;
+use super::metadata::{Metadata, OpenField};
 use crate::buffer::{
     BlockCache, FieldBuffers, FieldLayout, Numbers, ReadContext, Runs, Selection, Storage,
     StoredBuffer, StringCache, read_bits, read_numbers, read_offsets, string_bytes,
 };
 use crate::column::{
-    ByteLayout, Chunk, DecodedBytes, DecodedDictionary, DecodedLists, DecodedUnions, NodeSource,
-    OffsetWidth,
+    ByteLayout, Chunk, DecodedBytes, DecodedDictionary, DecodedLists, DecodedUnions,
+    DictionaryEntries, NodeSource, OffsetWidth,
 };
 use crate::encoding::{NumberKind, Scratch};
 use crate::error::{Error, Result, Within, to_usize};
@@ -23,28 +23,24 @@ use std::borrow::Cow;
 use std::ops::Range;
 use std::sync::{Arc, PoisonError};
 
-/// The layouts of the fields of one stripe that a plan reads.
+/// The fields of one stripe that a plan reads, with all that reading them takes but their bytes.
 #[derive(Debug)]
 pub(super) struct StripeFields {
     pub(super) stripe: u64,
-    /// Schema ids, ascending, of `layouts`.
+    /// Schema ids, ascending, of `fields`.
     ids: Vec<u32>,
-    layouts: Vec<Arc<FieldLayout>>,
+    fields: Vec<OpenField>,
     /// Whether all bytes of the fields are in memory, so that nothing has to be fetched.
     resident: bool,
 }
 
 impl StripeFields {
     /// The fields with these schema ids.
-    pub(super) fn new(
-        stripe: u64,
-        mut layouts: Vec<(u32, Arc<FieldLayout>)>,
-        bench: &Bench<'_>,
-    ) -> Self {
-        layouts.sort_unstable_by_key(|(id, _)| *id);
-        layouts.dedup_by_key(|(id, _)| *id);
-        let (ids, layouts): (Vec<u32>, Vec<Arc<FieldLayout>>) = layouts.into_iter().unzip();
-        let resident = layouts.iter().all(|layout| match &layout.storage {
+    pub(super) fn new(stripe: u64, mut fields: Vec<(u32, OpenField)>, bench: &Bench<'_>) -> Self {
+        fields.sort_unstable_by_key(|(id, _)| *id);
+        fields.dedup_by_key(|(id, _)| *id);
+        let (ids, fields): (Vec<u32>, Vec<OpenField>) = fields.into_iter().unzip();
+        let resident = fields.iter().all(|field| match &field.layout.storage {
             Storage::Buffers(buffers) => buffers
                 .streams()
                 .all(|buffer| bench.is_resident(buffer.place.artifact)),
@@ -53,19 +49,24 @@ impl StripeFields {
         Self {
             stripe,
             ids,
-            layouts,
+            fields,
             resident,
         }
     }
 
     /// The layout of the field with a schema id.
     pub(super) fn layout(&self, id: u32) -> Option<&Arc<FieldLayout>> {
-        self.layouts.get(self.index(id)?)
+        Some(&self.fields.get(self.index(id)?)?.layout)
+    }
+
+    /// The entries of the dictionary of the field with a schema id, if it has one.
+    pub(super) fn dictionary(&self, id: u32) -> Option<&Arc<DictionaryEntries>> {
+        self.fields.get(self.index(id)?)?.dictionary.as_ref()
     }
 
     /// The layouts of all fields.
-    pub(super) fn layouts(&self) -> &[Arc<FieldLayout>] {
-        &self.layouts
+    pub(super) fn layouts(&self) -> impl Iterator<Item = &FieldLayout> {
+        self.fields.iter().map(|field| field.layout.as_ref())
     }
 
     /// Whether all bytes of the fields are in memory.
@@ -96,7 +97,7 @@ pub(super) struct FieldState {
 /// What decoding keeps from batch to batch.
 #[derive(Debug, Default)]
 pub(super) struct ReadState {
-    /// In the order of the layouts of the open stripe.
+    /// In the order of the fields of the open stripe.
     fields: Vec<FieldState>,
     scratch: Scratch,
 }
@@ -132,7 +133,7 @@ impl Source<'_> {
             .fields
             .index(node.schema_id)
             .ok_or_else(|| Error::corrupt(format!("schema node {} is not open", node.schema_id)))?;
-        let layout = &self.fields.layouts[index];
+        let layout = &self.fields.fields[index].layout;
         if rows.end() > layout.positions {
             return Err(Error::corrupt(format!(
                 "the field has {} positions, position {} was expected",
@@ -141,7 +142,7 @@ impl Source<'_> {
             )));
         }
         if self.state.fields.is_empty() {
-            let states = self.fields.layouts.iter().map(|_| FieldState::default());
+            let states = self.fields.fields.iter().map(|_| FieldState::default());
             self.state.fields = states.collect();
         }
         Ok(Opened {

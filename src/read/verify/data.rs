@@ -16,6 +16,7 @@ use crate::format::{
 };
 use crate::read::dictionary;
 use crate::read::inspect::{Elements, Part, block_groups};
+use crate::read::metadata::check_dictionary;
 use crate::stats::BloomFilter;
 use bytes::Bytes;
 use std::cmp::Ordering;
@@ -29,18 +30,18 @@ impl<F: FnMut(VerifyProgress<'_>)> Verifier<'_, F> {
         };
         let key = (stripe, node.schema_id);
         let inner = &self.shard.inner;
-        let found = self.shard.drive(|bench| inner.descriptor(bench, key));
+        let found = self.shard.drive(|bench| inner.field(bench, key));
         let Some(found) = self.note(at.clone(), found) else {
             return unreadable;
         };
-        let Some((artifact, descriptor)) = found else {
+        let Some((artifact, descriptor)) = found.described() else {
             return Checked {
                 readable: true,
                 stored: false,
             };
         };
         // A layout of its own, because that of the shard remembers what was verified before.
-        let layout = FieldLayout::try_new(node, &descriptor, &mut |url| {
+        let layout = FieldLayout::try_new(node, descriptor, &mut |url| {
             inner.artifacts.resolve(url, artifact)
         });
         let Some(layout) = self.note(at.clone(), layout) else {
@@ -65,7 +66,7 @@ impl<F: FnMut(VerifyProgress<'_>)> Verifier<'_, F> {
                         dictionary: buffers.dictionary.is_some(),
                         embedded_offsets: buffers.embedded_offsets,
                     };
-                    let loaded = self.load_map(buffer, blocks, &descriptor);
+                    let loaded = self.load_map(buffer, blocks, descriptor);
                     readable &= self.note(at.clone(), loaded).is_some();
                     let elements = Elements::of(node, layout.physical, part);
                     self.blocks(&layout, buffers, buffer, blocks, elements, &at);
@@ -199,16 +200,7 @@ impl<F: FnMut(VerifyProgress<'_>)> Verifier<'_, F> {
         layout: &FieldLayout,
         filter: Option<&SplitBlockBloomFilter>,
     ) -> Result<()> {
-        let limit = self.shard.inner.artifacts.limits().max_dictionary_bytes();
-        if place.range.len() > limit {
-            return Err(Error::new(
-                ErrorKind::LimitExceeded,
-                format!(
-                    "{} bytes exceed Limits::max_dictionary_bytes ({limit})",
-                    place.range.len()
-                ),
-            ));
-        }
+        check_dictionary(place.range, self.shard.inner.artifacts.limits())?;
         self.report.data_bytes += place.range.len();
         let bytes = self.shard.bytes_at(place)?;
         ValueDictionary::verify_sorted_ids(&bytes)?;
