@@ -81,11 +81,12 @@ impl Questions {
                 DataType::RunEndEncoded(_, values) => values.data_type(),
                 other => other,
             };
+            if value.is_empty() || plain.is_nested() {
+                continue;
+            }
             let literal = arrow_cast::cast(&value, plain).ok();
             let literal = literal.and_then(|value| Literal::try_new(&Scalar::new(value)).ok());
-            let Some(literal) = literal.filter(|_| !plain.is_nested() && !value.is_empty()) else {
-                continue;
-            };
+            let Some(literal) = literal else { continue };
             values.push(column().eq(literal.clone()));
             others.push(column().not_eq(literal.clone()));
             others.push(
