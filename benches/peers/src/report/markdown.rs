@@ -104,13 +104,14 @@ What was measured:
   random rows are read by number, all columns; **again**: of a file that is open, other rows each time.
 * **range**, **equal**: the file is mapped and opened, and the rows that a filter on one column keeps are read, all
   columns; **again**: of a map that is open. Of lineitem it is March 1995 of `l_shipdate`, which is not sorted but in
-  lineitem_sorted; of the log a hundredth of the rows by `time`, or one `host` of 2,000. Parquet skips row groups and pages by their statistics, then
-  rows by a row filter; Vortex is given the filter; Arrow IPC reads everything, and filters.
+  lineitem_sorted; of the log a hundredth of the rows by `time`, or one `host` of 2,000. Parquet skips row groups and
+  pages by their statistics, then rows by a row filter; Vortex is given the filter; Arrow IPC reads everything, and filters.
 * **CPU**: time of all threads, user and system. **peak**: `VmHWM` of the process after doing it once, pages of
   memory maps included. **requests**, **MB**: reads that are asked of the operating system, when done once.
 * Writers have their defaults, but for what the name of a format says. Compression of Parquet is zstd at level 3.
   Parquet finds rows by its page index, Arrow IPC by the number of the batch.
-* wide_50000 is not written by vortex-compact, which takes half a minute for a fifth of it.
+* wide_50000 is not written by vortex-compact, which takes half a minute for a fifth of it. Arrow IPC is not asked for
+  columns by name, since its reader takes positions alone.
 * The real tables are small ones repeated to a million rows: what repeats helps compressors with a long window.
 ";
 
