@@ -3,7 +3,6 @@
 use crate::buffer::Selection;
 use crate::error::Result;
 use crate::format::DataType;
-use crate::kernels;
 use arrow_array::ArrayRef;
 use arrow_buffer::{
     ArrowNativeType, BooleanBuffer, Buffer, NullBuffer, OffsetBuffer, ScalarBuffer,
@@ -129,19 +128,6 @@ impl ByteValues {
             }
         }
     }
-}
-
-/// Appends the values of views one after the other, those of nulls empty, and the end of each. Stops
-/// when `limit` bytes have been appended or more; gives how many values were, at least one of any.
-pub(crate) fn append_views(
-    views: &[u128],
-    buffers: &[Buffer],
-    nulls: Option<&BooleanBuffer>,
-    limit: usize,
-    values: &mut Vec<u8>,
-    ends: &mut Vec<u64>,
-) -> usize {
-    kernels::append_views(views, buffers, nulls, limit, values, ends)
 }
 
 /// Which of Arrow's layouts to decode variable-size values or lists into.

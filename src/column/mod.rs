@@ -14,7 +14,6 @@ mod ticks;
 
 pub(crate) use arrow_schema_hint::{ArrowSchemaHint, encode as encode_arrow_schema};
 pub use assemble::assemble;
-pub(crate) use chunk::append_views;
 pub use chunk::{
     ArraySlot, ByteLayout, ByteValues, Chunk, DecodedBytes, DecodedDictionary, DecodedLists,
     DecodedUnions, DictionaryEntries, ListOffsets, NodeSource, OffsetWidth, Values, Window,
@@ -22,6 +21,9 @@ pub use chunk::{
 pub(crate) use range::{codes_within, integer_key, integers_within};
 pub use schema::{NativeTypes, SchemaOptions, TypeMapping, complete_labels, to_arrow, to_shard};
 pub use shred::shred;
+
+// The writer takes views apart as they are.
+pub(crate) use crate::kernels::append_views;
 
 use crate::error::{Error, ErrorKind};
 use crate::format::{BasicType, DataType};
