@@ -28,6 +28,16 @@ fn row_start(row: usize) -> usize {
     16 * ORDER[row / 8] + 128 * (row % 8)
 }
 
+/// The row whose values are the next after those of `ordinal` others.
+#[inline(always)]
+pub(super) fn row_in_order<W: Word>(ordinal: u32) -> u32 {
+    // As many groups of 8 rows as a word has bytes make 128 values.
+    let groups = W::BITS / 8;
+    let (block, place) = (ordinal / groups, ordinal % groups);
+    // `ORDER` is its own inverse.
+    8 * (ORDER[(place * (8 / groups)) as usize] as u32) + block
+}
+
 #[inline(always)]
 fn unpack_body<W: Word>(packed: &[u8], width: u32, reference: W, dst: &mut [W; CHUNK]) {
     let packed = &packed[..chunk_bytes(width)];
@@ -237,6 +247,21 @@ mod tests {
         agrees_with_the_formulas::<u16>();
         agrees_with_the_formulas::<u32>();
         agrees_with_the_formulas::<u64>();
+    }
+
+    fn rows_are_in_order<W: Word>() {
+        for ordinal in 0..W::BITS {
+            let start = row_start(row_in_order::<W>(ordinal) as usize);
+            assert_eq!(start, ordinal as usize * W::LANES);
+        }
+    }
+
+    #[test]
+    fn rows_of_every_word_follow_one_another() {
+        rows_are_in_order::<u8>();
+        rows_are_in_order::<u16>();
+        rows_are_in_order::<u32>();
+        rows_are_in_order::<u64>();
     }
 
     #[test]

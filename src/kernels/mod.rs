@@ -32,7 +32,7 @@ pub(crate) use fsst::{MAX_SYMBOL, Symbols};
 pub(crate) use fsst_encoder::{FsstEncoder, quarters};
 pub(crate) use gather::gather_entries;
 pub(crate) use hash::hash_words;
-pub(crate) use prefix_sum::prefix_sum;
+pub(crate) use prefix_sum::{prefix_sum, unpack_sums};
 pub(crate) use utf8::{utf8_array, utf8_view_array};
 pub(crate) use views::{append_views, views_of};
 pub(crate) use word::Pools;

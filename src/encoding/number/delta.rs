@@ -5,8 +5,12 @@
 //! ```
 
 use super::super::fields::{Fields, pad, write_word};
-use super::{Children, Codec, Context, EncodingCode, Estimate, NumberKind, Plan, Stats, Word};
-use crate::error::{Error, Result};
+use super::packed::Packed;
+use super::{
+    Children, Codec, Context, EncodingCode, Estimate, NumberKind, Plan, Stats, Word, ffor,
+    fl_bit_pack,
+};
+use crate::error::{Error, Result, Within};
 use crate::kernels::prefix_sum;
 use std::ops::Range;
 
@@ -17,6 +21,49 @@ fn parse<W: Word>(values: &[u8]) -> Result<(W, &[u8])> {
     Ok((fields.word()?, nested))
 }
 
+/// Decodes the first `dst.len()` of the `n` values.
+fn sums<W: Word>(
+    values: &[u8],
+    kind: NumberKind,
+    n: usize,
+    cx: &mut Context<'_>,
+    dst: &mut [W],
+) -> Result<()> {
+    let (base, nested) = parse(values)?;
+    let Some(count) = n.checked_sub(1) else {
+        return Err(Error::corrupt("differences of no values"));
+    };
+    if let Some(packed) = packed(nested, kind, count, cx)? {
+        packed.decode_sums(base, dst);
+        return Ok(());
+    }
+    let Some((first, differences)) = dst.split_first_mut() else {
+        return Ok(());
+    };
+    let needed = 0..differences.len();
+    let needed = std::slice::from_ref(&needed);
+    super::decode_selected(nested, kind, count, needed, cx, differences)?;
+    *first = base;
+    prefix_sum(dst);
+    Ok(())
+}
+
+/// The `n` differences, if they are bit-packed.
+fn packed<'a, W: Word>(
+    nested: &'a [u8],
+    kind: NumberKind,
+    n: usize,
+    cx: &mut Context<'_>,
+) -> Result<Option<Packed<'a, W>>> {
+    let code = super::code_of::<W>(nested, kind)?;
+    let packed = match code {
+        EncodingCode::Ffor => ffor::parse(nested, n),
+        EncodingCode::FlBitPack => fl_bit_pack::parse(nested, n),
+        _ => return Ok(None),
+    };
+    cx.deeper(|_| packed.map(Some)).within(|| code.to_string())
+}
+
 impl Codec for Delta {
     fn decode<W: Word>(
         values: &[u8],
@@ -24,14 +71,7 @@ impl Codec for Delta {
         cx: &mut Context<'_>,
         dst: &mut [W],
     ) -> Result<()> {
-        let (base, nested) = parse(values)?;
-        let Some((first, differences)) = dst.split_first_mut() else {
-            return Err(Error::corrupt("differences of no values"));
-        };
-        super::decode(nested, kind, cx, differences)?;
-        *first = base;
-        prefix_sum(dst);
-        Ok(())
+        sums(values, kind, dst.len(), cx, dst)
     }
 
     fn select<W: Word>(
@@ -42,17 +82,9 @@ impl Codec for Delta {
         cx: &mut Context<'_>,
         dst: &mut [W],
     ) -> Result<()> {
-        let (base, nested) = parse(values)?;
         let last = ranges.last().map_or(0, |r| r.end);
         cx.with_words(last, |cx, all: &mut [W]| {
-            let Some((first, differences)) = all.split_first_mut() else {
-                return Ok(());
-            };
-            let needed = 0..differences.len();
-            let needed = std::slice::from_ref(&needed);
-            super::decode_selected(nested, kind, n - 1, needed, cx, differences)?;
-            *first = base;
-            prefix_sum(all);
+            sums(values, kind, n, cx, all)?;
             super::copy_ranges(all, ranges, dst);
             Ok(())
         })

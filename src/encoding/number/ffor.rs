@@ -13,7 +13,7 @@ use std::ops::Range;
 
 pub(super) struct Ffor;
 
-fn parse<W: Word>(values: &[u8], n: usize) -> Result<Packed<'_, W>> {
+pub(super) fn parse<W: Word>(values: &[u8], n: usize) -> Result<Packed<'_, W>> {
     let (mut fields, chunks) = Fields::split(values, W::BYTES + 1)?;
     let reference = fields.word()?;
     Packed::try_new(chunks, fields.u8()?, reference, n)

@@ -12,7 +12,7 @@ use std::ops::Range;
 
 pub(super) struct FlBitPack;
 
-fn parse<W: Word>(values: &[u8], n: usize) -> Result<Packed<'_, W>> {
+pub(super) fn parse<W: Word>(values: &[u8], n: usize) -> Result<Packed<'_, W>> {
     let (mut fields, chunks) = Fields::split(values, 1)?;
     Packed::try_new(chunks, fields.u8()?, W::ZERO, n)
 }

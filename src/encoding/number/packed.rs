@@ -2,7 +2,9 @@
 
 use super::Word;
 use crate::error::{Error, Result};
-use crate::kernels::{CHUNK, Place, chunk_bytes, pack, place_of, prefetch_at, unpack, unpack_at};
+use crate::kernels::{
+    CHUNK, Place, chunk_bytes, pack, place_of, prefetch_at, unpack, unpack_at, unpack_sums,
+};
 use std::ops::Range;
 
 /// Chunks of bit-packed values, and what to add to each value.
@@ -46,6 +48,12 @@ impl<'a, W: Word> Packed<'a, W> {
 
     pub(super) fn decode(&self, dst: &mut [W]) {
         unpack(self.chunks, self.width, self.reference, dst);
+    }
+
+    /// Values that begin with `first` and of which neighbours differ by the packed ones; there is at
+    /// most one more than of these.
+    pub(super) fn decode_sums(&self, first: W, dst: &mut [W]) {
+        unpack_sums(self.chunks, self.width, self.reference, first, dst);
     }
 
     pub(super) fn select(&self, ranges: &[Range<usize>], dst: &mut [W]) {
