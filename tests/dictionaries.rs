@@ -6,9 +6,11 @@ mod support;
 use arrow_array::cast::AsArray;
 use arrow_array::types::UInt64Type;
 use arrow_array::{
-    Array, ArrayRef, BinaryArray, FixedSizeBinaryArray, Float64Array, Int64Array, LargeStringArray,
-    RecordBatch, StringViewArray, UInt16Array,
+    Array, ArrayRef, BinaryArray, Decimal128Array, DictionaryArray, FixedSizeBinaryArray,
+    Float64Array, Int8Array, Int32Array, Int64Array, LargeStringArray, RecordBatch, StringArray,
+    StringViewArray, UInt16Array,
 };
+use arrow_buffer::{Buffer, NullBuffer, OffsetBuffer};
 use arrow_schema::{DataType, Field, Schema};
 use arrow_shard::format::{BufferKind, DataEncoding, Wire};
 use arrow_shard::io::NoContainer;
@@ -335,5 +337,67 @@ fn nothing_that_is_read_has_to_be_kept() {
                 3
             );
         }
+    }
+}
+
+/// Batches of a column of dictionary arrays, in one stripe if nothing stands against it.
+fn written_batches(field: Field, arrays: &[ArrayRef], options: WriterOptions) -> Vec<u8> {
+    let schema = Arc::new(Schema::new(vec![field]));
+    let mut file = Vec::new();
+    let mut writer = ShardWriter::try_new(&mut file, schema.clone(), options).unwrap();
+    for array in arrays {
+        let batch = RecordBatch::try_new(schema.clone(), vec![array.clone()]).unwrap();
+        writer.write(&batch).unwrap();
+    }
+    writer.finish().unwrap();
+    file
+}
+
+#[test]
+fn an_entry_that_no_row_uses_may_be_one_that_cannot_be_stored() {
+    let decimals = |entries: Vec<i128>| -> ArrayRef {
+        let entries = Decimal128Array::from(entries);
+        let entries = entries.with_precision_and_scale(5, 2).unwrap();
+        let keys = Int32Array::from(vec![Some(0), None, Some(1), Some(0)]);
+        Arc::new(DictionaryArray::new(keys, Arc::new(entries)))
+    };
+    // The last entry has more digits than the type allows.
+    let (sound, unused) = (decimals(vec![100, -5]), decimals(vec![7, 8, 12_345_678]));
+    let field = Field::new("d", sound.data_type().clone(), true);
+    for arrays in [[&sound, &unused], [&unused, &sound]] {
+        let arrays = arrays.map(Arc::clone);
+        for options in every_option() {
+            let file = written_batches(field.clone(), &arrays, options);
+            let shard = Shard::from_bytes(file.into()).unwrap();
+            assert_eq!(
+                shard.stripe_statistics(Projection::All).unwrap().num_rows(),
+                1
+            );
+            let read = collect(shard.scan().build().unwrap()).unwrap();
+            let [first, second] = &arrays;
+            assert_eq!(&read.column(0).slice(0, 4), first);
+            assert_eq!(&read.column(0).slice(4, 4), second);
+        }
+    }
+}
+
+#[test]
+fn what_stands_under_a_null_entry_of_an_ordered_dictionary_is_not_stored() {
+    let entries = StringArray::new(
+        OffsetBuffer::new(vec![0, 6, 11].into()),
+        Buffer::from(b"secretshown"),
+        Some(NullBuffer::from(vec![false, true])),
+    );
+    let keys = Int8Array::from(vec![1, 0, 1]);
+    let array: ArrayRef = Arc::new(DictionaryArray::new(keys, Arc::new(entries)));
+    let field = Field::new("d", array.data_type().clone(), true).with_dict_is_ordered(true);
+    for options in every_option() {
+        let file = written_batches(field.clone(), &[array.clone(), array.clone()], options);
+        let holds = |text: &[u8]| file.windows(text.len()).any(|bytes| bytes == text);
+        assert!(holds(b"shown") && !holds(b"secret"));
+        let shard = Shard::from_bytes(file.into()).unwrap();
+        let read = collect(shard.scan().build().unwrap()).unwrap();
+        let texts = |array: &ArrayRef| arrow_cast::cast(array, &DataType::Utf8).unwrap();
+        assert_eq!(&texts(&read.column(0).slice(3, 3)), &texts(&array));
     }
 }

@@ -2,6 +2,7 @@
 
 use super::checksums::CHUNK_BYTES;
 use crate::encoding::Word;
+use crate::kernels::as_bytes;
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// Bytes of every piece but the last: those that one checksum covers.
@@ -16,6 +17,11 @@ impl PiecePool {
     fn pieces(&self) -> std::sync::MutexGuard<'_, Vec<Vec<u8>>> {
         // Empty vectors are all that there is to spoil.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Bytes of memory that wait for the next stripe.
+    pub fn memory_size(&self) -> usize {
+        self.pieces().len() * PIECE_BYTES
     }
 
     /// An empty piece with room for all of its bytes.
@@ -74,36 +80,26 @@ impl Pieces {
         }
     }
 
-    /// Appends words. Whatever else was appended must have left a whole number of words.
-    pub fn extend_words<W: Word>(&mut self, mut words: &[W]) {
-        while !words.is_empty() {
-            let room = self.room(words.len().saturating_mul(W::BYTES)) / W::BYTES;
-            let (now, rest) = words.split_at(words.len().min(room));
-            for (place, word) in self.places::<W>(now.len()).iter_mut().zip(now) {
-                *place = word.to_le();
-            }
-            words = rest;
-        }
+    /// Appends words.
+    pub fn extend_words<W: Word>(&mut self, words: &[W]) {
+        self.extend(as_bytes(words));
     }
 
-    /// As [`extend_words`](Self::extend_words), `count` words that `word` gives by their index.
+    /// Appends `count` words that `word` gives by their index. Whatever else was appended must have
+    /// left a whole number of words.
     pub fn extend_with<W: Word>(&mut self, count: usize, word: impl Fn(usize) -> W) {
         let mut done = 0;
         while done < count {
             let room = self.room((count - done).saturating_mul(W::BYTES)) / W::BYTES;
             let now = room.min(count - done);
-            for (i, place) in self.places::<W>(now).iter_mut().enumerate() {
+            let start = self.open.len();
+            self.open.resize(start + now * W::BYTES, 0);
+            let places = W::chunks_mut(&mut self.open[start..]);
+            for (i, place) in places.iter_mut().enumerate() {
                 *place = word(done + i).to_le();
             }
             done += now;
         }
-    }
-
-    /// Room for `count` words in the open piece.
-    fn places<W: Word>(&mut self, count: usize) -> &mut [W::Bytes] {
-        let start = self.open.len();
-        self.open.resize(start + count * W::BYTES, 0);
-        W::chunks_mut(&mut self.open[start..])
     }
 
     /// Appends `count` zeros.

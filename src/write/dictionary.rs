@@ -50,7 +50,8 @@ impl DictionaryEncoder {
         most: usize,
     ) -> bool {
         if self.entry.ordered {
-            let given = (0..entries.len).map(|i| value(&entries.values, i));
+            let blank = self.blank();
+            let given = (0..entries.len).map(|i| shown(entries, i, &blank));
             return !self.is_empty() && !self.codes.entries().iter().eq(given);
         }
         if self.entries() + entries.len <= most {
@@ -86,10 +87,11 @@ impl DictionaryEncoder {
         };
         if self.entry.ordered {
             // Every entry has its own ordinal as code, used or not.
+            let blank = self.blank();
             for (i, code) in map.iter_mut().enumerate() {
                 *code = match self.is_empty() {
                     true => {
-                        let entry = value(&entries.values, i);
+                        let entry = shown(entries, i, &blank);
                         self.codes.entries_mut().append(entry)?
                     }
                     false => u32::try_from(i).unwrap_or(NULL),
@@ -111,6 +113,11 @@ impl DictionaryEncoder {
         }
         self.last = Some((entries.clone(), map));
         Ok(())
+    }
+
+    /// What stands for entries that are null.
+    fn blank(&self) -> Vec<u8> {
+        vec![0; self.entry.width.unwrap_or(0)]
     }
 
     /// Bytes of the values that the codes stand for.
@@ -148,6 +155,14 @@ pub(super) fn expand(
         width,
         data: data.into(),
     })
+}
+
+/// The bytes of entry `i`, or `blank` for a null one: what an array hides there is not stored.
+fn shown<'a>(entries: &'a Chunk<Values>, i: usize, blank: &'a [u8]) -> &'a [u8] {
+    match &entries.nulls {
+        Some(nulls) if nulls.is_null(i) => blank,
+        _ => value(&entries.values, i),
+    }
 }
 
 /// The bytes of entry `i` of a leaf.

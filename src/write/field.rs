@@ -14,6 +14,7 @@ use crate::error::{Error, Result};
 use crate::format::{AnyValue, BufferKind, FieldDescriptor};
 use crate::stats::{Lengths, NumberStats};
 use arrow_buffer::{BooleanBuffer, BooleanBufferBuilder, Buffer, NullBuffer};
+use std::sync::Arc;
 
 /// A finished field: its buffers, and its descriptor without them.
 #[derive(Debug)]
@@ -94,6 +95,11 @@ impl FieldEncoder {
             presence: None,
             values: ValueEncoder::Empty,
         }
+    }
+
+    /// The path of the field.
+    pub(super) fn path(&self) -> Arc<str> {
+        self.plan.path.clone()
     }
 
     /// Whether appending the chunk would overflow the keys of the Arrow dictionary type.

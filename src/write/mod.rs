@@ -1,5 +1,6 @@
 //! Writing shards.
 
+mod batch;
 mod bits;
 mod choose;
 mod codes;

@@ -15,6 +15,8 @@ use std::sync::Arc;
 /// What the writer knows of a schema node.
 #[derive(Debug, Clone)]
 pub(super) struct FieldPlan {
+    /// The path of the field, for errors.
+    pub(super) path: Arc<str>,
     pub(super) basic_type: BasicType,
     pub(super) physical: Physical,
     pub(super) domain: NumberDomain,
@@ -86,6 +88,7 @@ impl FieldPlan {
         let keeps_dictionary = capabilities.numeric_dictionaries
             || (matches!(physical, Physical::Fixed(_) | Physical::Bytes) && !is_decimal128);
         Ok(Self {
+            path: node.name.as_str().into(),
             basic_type: node.basic_type,
             physical,
             keeps_dictionary,

@@ -6,7 +6,6 @@ use super::settings::Settings;
 use crate::column::{SchemaOptions, to_shard};
 use crate::error::{Error, ErrorKind, Result, Within};
 use crate::format::{BasicType, Capabilities, DataType, Schema};
-use arrow_array::{Array, RecordBatch};
 use arrow_schema::{DataType as ArrowType, Field, SchemaRef};
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -115,7 +114,7 @@ pub(super) fn field_plans(
     let mut plans = Vec::new();
     for (field, shard_field) in schema.fields().iter().zip(&shard_schema.fields) {
         let settings = options.of_column(field.name());
-        add_plans(field, &shard_field.data_type, settings, &mut plans)
+        add_plans(field, &shard_field.data_type, "", settings, &mut plans)
             .within(|| format!("column `{}`", field.name()))?;
     }
     let pool = Arc::default();
@@ -129,10 +128,13 @@ pub(super) fn field_plans(
 fn add_plans(
     field: &Field,
     node: &DataType,
+    above: &str,
     settings: Settings,
     plans: &mut Vec<FieldPlan>,
 ) -> Result<()> {
     let mut plan = FieldPlan::new(node, settings)?;
+    let path = path_below(above, &node.name);
+    plan.path = path.as_str().into();
     let mut field = field;
     // Dictionaries and runs are stored as their values, so that their node is that of the values.
     let values;
@@ -155,9 +157,17 @@ fn add_plans(
     );
     plans.push(plan);
     for (child, node) in child_fields(field.data_type()).zip(&node.children) {
-        add_plans(child, node, settings, plans)?;
+        add_plans(child, node, &path, settings, plans)?;
     }
     Ok(())
+}
+
+/// The path of a node below another; columns are below "".
+pub(super) fn path_below(above: &str, name: &str) -> String {
+    match above {
+        "" => name.to_owned(),
+        above => format!("{above}.{name}"),
+    }
 }
 
 /// The fields of a nested type, in the order of the children of its node.
@@ -199,52 +209,4 @@ pub(super) fn check_column_names(options: &WriterOptions, schema: &SchemaRef) ->
         }
     }
     Ok(())
-}
-
-pub(super) fn check_batch(schema: &SchemaRef, batch: &RecordBatch) -> Result<()> {
-    let mismatch = |message: String| Err(Error::new(ErrorKind::SchemaMismatch, message));
-    if batch.num_columns() != schema.fields().len() {
-        return mismatch(format!(
-            "the batch has {} columns, the shard {}",
-            batch.num_columns(),
-            schema.fields().len()
-        ));
-    }
-    let given = batch.schema_ref().fields().iter().zip(batch.columns());
-    for (expected, (field, column)) in schema.fields().iter().zip(given) {
-        if expected.name() != field.name() {
-            return mismatch(format!(
-                "the batch has column `{}` where the shard has `{}`",
-                field.name(),
-                expected.name()
-            ));
-        }
-        if !expected.data_type().equals_datatype(column.data_type()) {
-            return mismatch(format!(
-                "column `{}` of the batch is {}, that of the shard {}; cast it first",
-                field.name(),
-                column.data_type(),
-                expected.data_type()
-            ));
-        }
-        if !expected.is_nullable() && column.logical_null_count() > 0 {
-            return mismatch(format!(
-                "column `{}` is declared without nulls, but the batch has {}",
-                field.name(),
-                column.logical_null_count()
-            ));
-        }
-    }
-    Ok(())
-}
-
-/// Bytes of Arrow data that the rows of a batch take.
-pub(super) fn slice_bytes(batch: &RecordBatch) -> Result<u64> {
-    let mut bytes = 0;
-    for column in batch.columns() {
-        // Arrow has no such figure for views; what their buffers take is near enough.
-        let size = column.to_data().get_slice_memory_size();
-        bytes += size.unwrap_or_else(|_| column.get_array_memory_size()) as u64;
-    }
-    Ok(bytes)
 }

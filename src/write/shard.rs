@@ -1,13 +1,12 @@
 //! The writer of shards.
 
+use super::batch::{batch_bytes, check_batch};
 use super::directory::{StripeRecord, write_directory};
 use super::explain::FieldCandidates;
 use super::options::{Layout, WriterOptions};
 use super::output::Output;
 use super::plan::FieldPlan;
-use super::schema::{
-    check_batch, check_column_names, field_plans, shard_schema, slice_bytes, stored_schema,
-};
+use super::schema::{check_column_names, field_plans, path_below, shard_schema, stored_schema};
 use super::settings::WINDOW;
 use super::stripe::{EncodedStripe, NodeChunk, StripeBuilder, write_stripe};
 use super::workers::Workers;
@@ -203,9 +202,11 @@ impl<S: Sink> ShardWriter<S> {
         &self.schema
     }
 
-    /// Bytes that the writer holds in memory.
+    /// Bytes that the writer holds in memory: of the stripe that has not been written yet, and of
+    /// those before what is kept for the next one.
     pub fn memory_size(&self) -> usize {
-        self.stripe.memory_size()
+        let kept = self.plans.first().map_or(0, |plan| plan.pool.memory_size());
+        self.stripe.memory_size() + kept
     }
 
     /// Bytes written so far, to all files.
@@ -233,7 +234,7 @@ impl<S: Sink> ShardWriter<S> {
 
     fn write_rows(&mut self, batch: &RecordBatch) -> Result<()> {
         let rows = batch.num_rows();
-        let bytes = slice_bytes(batch)?;
+        let bytes = batch_bytes(batch);
         let mut at = 0;
         while at < rows {
             let in_stripe = self.stripe.rows();
@@ -241,11 +242,21 @@ impl<S: Sink> ShardWriter<S> {
                 .min(WINDOW as u64 - in_stripe % WINDOW as u64);
             let len = usize::try_from(room).unwrap_or(usize::MAX).min(rows - at);
             let chunks = self.shred(batch, at, len)?;
-            if self.stripe.rows() > 0 && self.stripe.would_overflow(&chunks, &self.workers)? {
+            let ordinal = self.stripes.len();
+            let place = || format!("stripe {ordinal}");
+            let overflows = self.stripe.rows() > 0
+                && self
+                    .stripe
+                    .would_overflow(&chunks, &self.workers)
+                    .within(place)?;
+            if overflows {
                 self.write_stripe()?;
             }
             let bytes = bytes * len as u64 / rows as u64;
-            self.stripe.push(len as u64, bytes, chunks, &self.workers)?;
+            let ordinal = self.stripes.len();
+            self.stripe
+                .push(len as u64, bytes, chunks, &self.workers)
+                .within(|| format!("stripe {ordinal}"))?;
             at += len;
             let full = self.stripe.rows() >= self.options.stripe_rows()
                 || self.stripe.bytes() >= self.options.stripe_bytes()
@@ -457,10 +468,7 @@ fn now() -> u64 {
 
 /// Appends schema ids and paths of a node and of those below it.
 fn push_paths(node: &DataType, above: &str, paths: &mut Vec<(u32, String)>) {
-    let path = match above {
-        "" => node.name.clone(),
-        above => format!("{above}.{}", node.name),
-    };
+    let path = path_below(above, &node.name);
     for child in &node.children {
         push_paths(child, &path, paths);
     }

@@ -120,17 +120,16 @@ impl StripeBuilder {
     /// Gives all fields their chunks.
     fn settle(&mut self, workers: &Workers) -> Result<()> {
         (self.pending_batches, self.pending_bytes) = (0, 0);
-        let fields = self.fields.iter_mut().zip(&mut self.pending).enumerate();
-        let work: Vec<_> = fields
-            .filter(|(_, (_, chunks))| !chunks.is_empty())
-            .collect();
-        type Work<'a> = (usize, (&'a mut FieldEncoder, &'a mut Vec<Chunk<Values>>));
-        let weight = |(_, (field, _)): &Work<'_>| field.memory_size();
-        workers.map_heaviest_first(work, weight, |(id, (field, chunks))| {
+        let fields = self.fields.iter_mut().zip(&mut self.pending);
+        let work: Vec<_> = fields.filter(|(_, chunks)| !chunks.is_empty()).collect();
+        type Work<'a> = (&'a mut FieldEncoder, &'a mut Vec<Chunk<Values>>);
+        let weight = |(field, _): &Work<'_>| field.memory_size();
+        workers.map_heaviest_first(work, weight, |(field, chunks)| {
+            let path = field.path();
             let mut chunks = chunks.drain(..);
             chunks
                 .try_for_each(|chunk| field.push(&chunk))
-                .within(|| format!("schema node {id}"))
+                .within(|| column(&path))
         })?;
         Ok(())
     }
@@ -146,21 +145,30 @@ impl StripeBuilder {
     pub(super) fn into_candidates(mut self, workers: &Workers) -> Result<Vec<Vec<Candidate>>> {
         self.settle(workers)?;
         let fields = self.fields.into_iter();
-        fields.map(FieldEncoder::into_candidates).collect()
+        let candidates = |field: FieldEncoder| {
+            let path = field.path();
+            field.into_candidates().within(|| column(&path))
+        };
+        fields.map(candidates).collect()
     }
 
     /// Encodes what is still staged.
     pub(super) fn finish(mut self, workers: &Workers) -> Result<EncodedStripe> {
         self.settle(workers)?;
+        let finish = |field: FieldEncoder| {
+            let path = field.path();
+            field.finish().within(|| column(&path))
+        };
         Ok(EncodedStripe {
             rows: self.rows,
-            fields: workers.map_heaviest_first(
-                self.fields,
-                FieldEncoder::memory_size,
-                FieldEncoder::finish,
-            )?,
+            fields: workers.map_heaviest_first(self.fields, FieldEncoder::memory_size, finish)?,
         })
     }
+}
+
+/// Where a field is, for errors.
+fn column(path: &str) -> String {
+    format!("column `{path}`")
 }
 
 /// Writes the buffers of a stripe to the file with that URL. `properties` are those of the user, in
@@ -203,4 +211,33 @@ pub(super) fn write_stripe(
         url,
         fields,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::options::WriterOptions;
+    use super::super::schema::{field_plans, shard_schema};
+    use super::*;
+    use arrow_schema::{DataType, Field, Schema};
+    use std::sync::Arc;
+
+    #[test]
+    fn a_chunk_that_cannot_be_encoded_is_of_a_column() {
+        let member = Field::new("b", DataType::Int32, true);
+        let column = Field::new("a", DataType::Struct(vec![member].into()), true);
+        let schema = Arc::new(Schema::new(vec![column]));
+        let options = WriterOptions::default();
+        let stored = shard_schema(&schema, &options).unwrap();
+        let plans = field_plans(&schema, &stored, &options).unwrap();
+        let workers = Workers::try_new(1).unwrap();
+        let mut stripe = StripeBuilder::new(&plans);
+        let wrong = Chunk {
+            len: 1,
+            nulls: None,
+            values: Values::Bits(vec![true].into()),
+        };
+        stripe.push(1, 1, vec![(1, wrong)], &workers).unwrap();
+        let error = stripe.finish(&workers).unwrap_err().to_string();
+        assert!(error.contains("column `a.b`"), "{error}");
+    }
 }

@@ -17,7 +17,15 @@ pub(super) fn bytes(array: &dyn Array, slots: &Slots, node: &DataType) -> Result
     if array.data_type().is_string() != is_text && !is_dynamic {
         return Err(mismatch(array.data_type(), node));
     }
-    let (taken, nulls) = slots.take(array)?;
+    // What is taken as views is not copied, and has no end at 2 GiB.
+    let viewed = match array.data_type() {
+        _ if slots.is_all() => None,
+        ArrowType::Utf8 => Some(ArrowType::Utf8View),
+        ArrowType::Binary => Some(ArrowType::BinaryView),
+        _ => None,
+    };
+    let viewed = viewed.map(|to| arrow_cast::cast(array, &to)).transpose()?;
+    let (taken, nulls) = slots.take(viewed.as_deref().unwrap_or(array))?;
     let values = match taken.data_type() {
         ArrowType::Utf8 => offsets32(taken.as_string::<i32>()),
         ArrowType::Binary => offsets32(taken.as_binary::<i32>()),

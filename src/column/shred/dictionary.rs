@@ -8,7 +8,7 @@ use crate::format::DataType;
 use arrow_array::cast::AsArray;
 use arrow_array::types::ArrowDictionaryKeyType;
 use arrow_array::{Array, DictionaryArray, downcast_dictionary_array};
-use arrow_buffer::{ArrowNativeType, BooleanBuffer, NullBuffer};
+use arrow_buffer::{ArrowNativeType, BooleanBuffer, BooleanBufferBuilder, NullBuffer};
 use arrow_schema::DataType as ArrowType;
 use std::sync::Arc;
 
@@ -30,8 +30,8 @@ impl Shredder<'_> {
     }
 }
 
-/// The dictionary-encoded chunk; `None` if the values must be stored plain, or if an entry, which
-/// may be one that no row uses, cannot be stored at all.
+/// The dictionary-encoded chunk; `None` if the values must be stored plain, or if an entry that a
+/// row uses cannot be stored at all.
 fn coded(
     keys: &[usize],
     nulls: Option<&NullBuffer>,
@@ -47,7 +47,17 @@ fn coded(
     }
     let codes: Option<Vec<u32>> = keys.iter().map(|k| u32::try_from(*k).ok()).collect();
     let codes = codes?;
-    let entries = leaf(values, &Slots::all(values.len()), node).ok()?;
+    let all = Slots::all(values.len());
+    let entries = leaf(values, &all, node)
+        // The rows decide whether they can be stored, not an entry that none of them uses.
+        .or_else(|_| {
+            leaf(
+                values,
+                &all.with_mask(Some(used(keys, nulls, values.len()))),
+                node,
+            )
+        })
+        .ok()?;
     let nulls = match &entries.nulls {
         None => nulls.cloned(),
         Some(null_entries) => {
@@ -66,6 +76,18 @@ fn coded(
             entries: Arc::new(entries),
         },
     })
+}
+
+/// Which of the entries occur at positions that are not null.
+fn used(keys: &[usize], nulls: Option<&NullBuffer>, entries: usize) -> NullBuffer {
+    let mut used = BooleanBufferBuilder::new(entries);
+    used.append_n(entries, false);
+    for (i, &key) in keys.iter().enumerate() {
+        if nulls.is_none_or(|nulls| nulls.is_valid(i)) {
+            used.set_bit(key, true);
+        }
+    }
+    NullBuffer::new(used.finish())
 }
 
 /// The key at every position, 0 at null ones.

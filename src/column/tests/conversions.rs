@@ -14,7 +14,7 @@ use arrow_array::types::{
 };
 use arrow_array::{
     Array, ArrayRef, Decimal128Array, DictionaryArray, FixedSizeListArray, Int8Array, Int32Array,
-    Int64Array, LargeStringArray, ListArray, NullArray, StringArray, StructArray,
+    Int64Array, LargeStringArray, ListArray, NullArray, RunArray, StringArray, StructArray,
     TimestampSecondArray, UInt64Array,
 };
 use arrow_buffer::{Buffer, NullBuffer};
@@ -462,4 +462,24 @@ fn the_source_can_refuse_positions_that_only_the_schema_multiplies() {
     assert!(read_as(&lists(1), &wanted, Style::default()).is_ok());
     let e = error_of(read_as(&lists(2), &wanted, Style::default()));
     assert_eq!(e.kind(), ErrorKind::LimitExceeded);
+}
+
+/// Runs whose values, laid out one after the other, take more bytes than 32-bit offsets can say.
+#[test]
+fn runs_of_long_texts_are_not_laid_out() {
+    let texts = StringArray::from(vec!["x".repeat(40_000), "y".repeat(40_000)]);
+    let runs = RunArray::try_new(&Int32Array::from(vec![60_000, 65_536]), &texts).unwrap();
+    let field = Field::new("c", runs.data_type().clone(), true);
+    let mut rows = 0;
+    shred(&field, &runs, &node_of(&field, false), &mut |_, chunk| {
+        let Values::Bytes(bytes) = &chunk.values else {
+            return Err(Error::invalid("texts are bytes"));
+        };
+        rows += chunk.len;
+        assert!(bytes.value(59_999).starts_with(b"xx"));
+        assert!(bytes.value(60_000).starts_with(b"yy"));
+        Ok(())
+    })
+    .unwrap();
+    assert_eq!(rows, 65_536);
 }
