@@ -7,7 +7,7 @@ use arrow_array::types::{
     Decimal32Type, Decimal64Type, Decimal128Type, Decimal256Type, DecimalType,
 };
 use arrow_array::{Array, PrimitiveArray};
-use arrow_buffer::{ArrowNativeType, Buffer, MutableBuffer, NullBuffer};
+use arrow_buffer::{ArrowNativeType, Buffer, NullBuffer, i256};
 use arrow_schema::DataType as ArrowType;
 
 /// Checks that every value that is present in a decimal array has no more digits than declared.
@@ -58,56 +58,106 @@ pub(super) fn resize(
     to: usize,
     nulls: Option<&NullBuffer>,
 ) -> Result<Buffer> {
-    macro_rules! dispatch {
-        ($(($from:literal, $to:literal)),*) => {
-            match (from, to) {
-                $(($from, $to) => resize_const::<$from, $to>(data, nulls),)*
-                _ if from == to => Ok(data.clone()),
-                _ => Err(Error::new(
-                    ErrorKind::SchemaMismatch,
-                    format!("decimals of {from} bytes cannot become decimals of {to} bytes"),
-                )),
-            }
-        };
+    let i32_of = i32::from_le_bytes;
+    let i64_of = i64::from_le_bytes;
+    let i128_of = i128::from_le_bytes;
+    let i256_of = i256::from_le_bytes;
+    let i256_of_i128 = i256::from_i128;
+    match (from, to) {
+        _ if from == to => Ok(data.clone()),
+        (4, 8) => Ok(widen(data, |v| i64::from(i32_of(v)))),
+        (4, 16) => Ok(widen(data, |v| i128::from(i32_of(v)))),
+        (4, 32) => Ok(widen(data, |v| i256_of_i128(i32_of(v).into()))),
+        (8, 16) => Ok(widen(data, |v| i128::from(i64_of(v)))),
+        (8, 32) => Ok(widen(data, |v| i256_of_i128(i64_of(v).into()))),
+        (16, 32) => Ok(widen(data, |v| i256_of_i128(i128_of(v)))),
+        (8, 4) => narrow(data, nulls, |v| low::<i32>(i64_of(v).into())),
+        (16, 4) => narrow(data, nulls, |v| low::<i32>(i128_of(v))),
+        (16, 8) => narrow(data, nulls, |v| low::<i64>(i128_of(v))),
+        (32, 4) => narrow(data, nulls, |v| low_of_256::<i32>(i256_of(v))),
+        (32, 8) => narrow(data, nulls, |v| low_of_256::<i64>(i256_of(v))),
+        (32, 16) => narrow(data, nulls, |v| {
+            let v = i256_of(v);
+            (v.as_i128(), v.to_i128().is_some())
+        }),
+        _ => Err(Error::new(
+            ErrorKind::SchemaMismatch,
+            format!("decimals of {from} bytes cannot become decimals of {to} bytes"),
+        )),
     }
-    dispatch!(
-        (4, 8),
-        (4, 16),
-        (4, 32),
-        (8, 4),
-        (8, 16),
-        (8, 32),
-        (16, 4),
-        (16, 8),
-        (16, 32),
-        (32, 4),
-        (32, 8),
-        (32, 16)
-    )
 }
 
-fn resize_const<const FROM: usize, const TO: usize>(
+fn widen<const FROM: usize, T: ArrowNativeType>(
+    data: &[u8],
+    wide: impl Fn([u8; FROM]) -> T,
+) -> Buffer {
+    let (values, _) = data.as_chunks::<FROM>();
+    values.iter().map(|v| wide(*v)).collect::<Vec<T>>().into()
+}
+
+/// `low` gives the low bits of a value, and whether they are all of it.
+fn narrow<const FROM: usize, T: ArrowNativeType>(
     data: &[u8],
     nulls: Option<&NullBuffer>,
+    low: impl Fn([u8; FROM]) -> (T, bool),
 ) -> Result<Buffer> {
     let (values, _) = data.as_chunks::<FROM>();
-    let mut out = MutableBuffer::with_capacity(values.len().saturating_mul(TO));
-    let both = FROM.min(TO);
-    for (row, value) in values.iter().enumerate() {
-        // The byte that repeats the sign of the lower bytes.
-        let fill = if value[both - 1] & 0x80 == 0 { 0 } else { 0xFF };
-        let fits = value[both..].iter().all(|b| *b == fill);
-        if !fits && nulls.is_none_or(|n| n.is_valid(row)) {
+    let mut all = true;
+    let narrow = values.iter().map(|v| {
+        let (value, fits) = low(*v);
+        all &= fits;
+        value
+    });
+    let narrow: Vec<T> = narrow.collect();
+    if !all {
+        let is_wrong = |row: usize| !low(values[row]).1 && nulls.is_none_or(|n| n.is_valid(row));
+        if let Some(row) = (0..values.len()).find(|row| is_wrong(*row)) {
             return Err(Error::new(
                 ErrorKind::ValueOutOfRange,
-                format!("row {row}: the decimal does not fit in {TO} bytes"),
+                format!(
+                    "row {row}: the decimal does not fit in {} bytes",
+                    size_of::<T>()
+                ),
             ));
         }
-        let mut resized = [fill; TO];
-        resized[..both].copy_from_slice(&value[..both]);
-        out.extend_from_slice(&resized);
     }
-    Ok(out.into())
+    Ok(narrow.into())
+}
+
+/// The low bits of an integer, and whether they are all of it.
+fn low<T: Narrow>(value: i128) -> (T, bool) {
+    let low = T::low(value);
+    (low, low.into() == value)
+}
+
+fn low_of_256<T: Narrow>(value: i256) -> (T, bool) {
+    let (narrow, fits) = low(value.as_i128());
+    (narrow, fits && value.to_i128().is_some())
+}
+
+/// Integers that decimals are narrowed to.
+trait Narrow: ArrowNativeType + Into<i128> {
+    fn low(value: i128) -> Self;
+}
+
+impl Narrow for i32 {
+    #[expect(
+        clippy::cast_possible_truncation,
+        reason = "the low bits are what is meant"
+    )]
+    fn low(value: i128) -> Self {
+        value as Self
+    }
+}
+
+impl Narrow for i64 {
+    #[expect(
+        clippy::cast_possible_truncation,
+        reason = "the low bits are what is meant"
+    )]
+    fn low(value: i128) -> Self {
+        value as Self
+    }
 }
 
 /// Bytes of the values of an Arrow decimal type.
@@ -116,7 +166,7 @@ pub(super) fn arrow_width(arrow: &ArrowType) -> Option<usize> {
         ArrowType::Decimal32(..) => Some(i32::get_byte_width()),
         ArrowType::Decimal64(..) => Some(i64::get_byte_width()),
         ArrowType::Decimal128(..) => Some(i128::get_byte_width()),
-        ArrowType::Decimal256(..) => Some(arrow_buffer::i256::get_byte_width()),
+        ArrowType::Decimal256(..) => Some(i256::get_byte_width()),
         _ => None,
     }
 }
