@@ -62,6 +62,10 @@ impl ReadAt for LocalFile {
     fn read_at(&self, range: ByteRange) -> Result<Bytes> {
         self.read(range).within(|| describe(&self.path))
     }
+
+    fn is_near(&self) -> bool {
+        true
+    }
 }
 
 /// How errors name a file.

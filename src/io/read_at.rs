@@ -40,6 +40,12 @@ pub trait ReadAt: Send + Sync + Debug {
     fn resident(&self) -> Option<Bytes> {
         None
     }
+
+    /// Whether a read costs hardly more than a copy of its bytes, so that many small reads are as
+    /// good as a few large ones; so it is of memory and of local files.
+    fn is_near(&self) -> bool {
+        self.resident().is_some()
+    }
 }
 
 /// Reads are slices without a copy, with whatever alignment the memory has.
@@ -79,6 +85,10 @@ macro_rules! forward {
 
             fn resident(&self) -> Option<Bytes> {
                 (**self).resident()
+            }
+
+            fn is_near(&self) -> bool {
+                (**self).is_near()
             }
         }
     )*};

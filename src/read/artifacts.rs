@@ -90,6 +90,12 @@ impl Artifacts {
         others.get((artifact as usize).checked_sub(1)?).cloned()
     }
 
+    /// Whether small reads of the directory file are as good as large ones.
+    #[cfg(feature = "threads")]
+    pub(super) fn are_near(&self) -> bool {
+        self.root.is_near()
+    }
+
     /// All bytes of an artifact, if they are in memory anyway.
     pub(super) fn resident(&self, artifact: u32) -> Option<Bytes> {
         if artifact == 0 {

@@ -40,6 +40,15 @@ impl RowPlan {
 }
 
 impl BatchReader {
+    /// Goes on with other rows, once those before have been read.
+    #[cfg(feature = "threads")]
+    pub(super) fn restart(&mut self, rows: Range<u64>) {
+        match self {
+            Self::All(reader) => reader.restart(rows),
+            Self::Filtered(reader) => reader.restart(rows),
+        }
+    }
+
     /// Rows that have not been read yet; with a filter, those that may be.
     pub(super) fn remaining_rows(&self) -> u64 {
         match self {

@@ -82,6 +82,12 @@ impl RowReader {
         }
     }
 
+    /// Goes on with other rows; a stripe that holds them stays open.
+    #[cfg(feature = "threads")]
+    pub(super) fn restart(&mut self, rows: Range<u64>) {
+        self.rows = rows;
+    }
+
     /// Rows that have not been read yet.
     pub(super) fn remaining_rows(&self) -> u64 {
         self.rows.end - self.rows.start

@@ -22,7 +22,12 @@ impl StripeRows {
 
     /// Where a window begins, or the rows end.
     fn start_of(&self, window: u64) -> u64 {
-        let start = self.first.saturating_add(window.saturating_mul(WINDOW));
+        self.border_of(window, WINDOW)
+    }
+
+    /// Where a unit of so many rows begins, or the rows end.
+    fn border_of(&self, ordinal: u64, unit: u64) -> u64 {
+        let start = self.first.saturating_add(ordinal.saturating_mul(unit));
         start.min(self.rows.end)
     }
 }
@@ -45,21 +50,25 @@ fn stripes_of(shard: &Shard, rows: &Range<u64>) -> Result<VecDeque<StripeRows>> 
     })
 }
 
-/// Rows cut at the borders of stripes, and inside of them where the windows that blocks end at do,
-/// or at the next multiple of `batch` rows: read in batches of so many rows, the pieces give the
-/// same batches as the rows in one.
+/// Rows cut at the borders of stripes, and inside of them at multiples of `unit` rows, or at the next
+/// multiple of `batch` rows: read in batches of so many rows, the pieces give the same batches as the
+/// rows in one.
 #[cfg(feature = "threads")]
 #[derive(Debug)]
 pub(super) struct Windows {
     stripes: VecDeque<StripeRows>,
+    unit: u64,
     batch: u64,
 }
 
 #[cfg(feature = "threads")]
 impl Windows {
-    pub(super) fn try_new(shard: &Shard, rows: &Range<u64>, batch: u64) -> Result<Self> {
-        let stripes = stripes_of(shard, rows)?;
-        Ok(Self { stripes, batch })
+    pub(super) fn try_new(shard: &Shard, rows: &Range<u64>, unit: u64, batch: u64) -> Result<Self> {
+        Ok(Self {
+            stripes: stripes_of(shard, rows)?,
+            unit,
+            batch,
+        })
     }
 
     /// Leaves nothing to come.
@@ -75,7 +84,7 @@ impl Iterator for Windows {
     fn next(&mut self) -> Option<Range<u64>> {
         let stripe = self.stripes.front_mut()?;
         let Range { start, end } = stripe.rows;
-        let border = stripe.start_of(stripe.window_of(start) + 1);
+        let border = stripe.border_of((start - stripe.first) / self.unit + 1, self.unit);
         // Batches are cut from the first row on, so that a piece ends where a batch does.
         let whole = (border - start).div_ceil(self.batch).max(1);
         let whole = whole.saturating_mul(self.batch);

@@ -108,6 +108,13 @@ impl FilteredReader {
         }
     }
 
+    /// Goes on with other rows, once those before have been read.
+    #[cfg(feature = "threads")]
+    pub(in crate::read) fn restart(&mut self, rows: Range<u64>) {
+        self.rows = rows;
+        self.stripe = None;
+    }
+
     /// Rows that have not been tested yet, and those that are known to match.
     pub(in crate::read) fn remaining_rows(&self) -> u64 {
         let open = self.stripe.as_ref().map_or(0, |stripe| {

@@ -6,7 +6,7 @@ mod nested;
 use super::fetch::Bench;
 use super::metadata::{Metadata, OpenField};
 use crate::buffer::{
-    BlockCache, FieldBuffers, FieldLayout, Numbers, ReadContext, Runs, Selection, Storage,
+    BlockCache, Body, FieldBuffers, FieldLayout, Numbers, ReadContext, Runs, Selection, Storage,
     StoredBuffer, StringCache, read_bits, read_numbers, read_offsets, string_bytes,
 };
 use crate::column::{
@@ -67,6 +67,23 @@ impl StripeFields {
     /// The layouts of all fields.
     pub(super) fn layouts(&self) -> impl Iterator<Item = &FieldLayout> {
         self.fields.iter().map(|field| field.layout.as_ref())
+    }
+
+    /// How many of the stripe's `rows` the longest of the fields' blocks hold on average.
+    #[cfg(feature = "threads")]
+    pub(super) fn block_rows(&self, rows: u64) -> u64 {
+        let per_block = |buffer: &StoredBuffer| match &buffer.body {
+            Body::Raw(_) => 1,
+            Body::Blocks(blocks) => {
+                let count = blocks.map().map_or(1, |map| map.len().max(1));
+                rows.div_ceil(count as u64)
+            }
+        };
+        let buffers = self.layouts().flat_map(|layout| match &layout.storage {
+            Storage::Buffers(buffers) => Some(buffers.streams().map(per_block)),
+            _ => None,
+        });
+        buffers.flatten().max().unwrap_or(1)
     }
 
     /// Whether all bytes of the fields are in memory.

@@ -77,6 +77,10 @@ impl ReadAt for CountedReadAt {
         self.reads.count(bytes.len());
         Ok(bytes)
     }
+
+    fn is_near(&self) -> bool {
+        self.file.is_near()
+    }
 }
 
 struct OpenShard {
