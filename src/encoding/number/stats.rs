@@ -8,6 +8,8 @@ use hashbrown::HashMap;
 /// Values that are looked at closely, in stretches spread over all values.
 const SAMPLE: usize = 2048;
 const STRETCH: usize = 128;
+/// How many are looked at in any case.
+const FEWEST: usize = 512;
 /// Values that are compared to see how many are alike.
 const COMPARED: usize = 256;
 
@@ -95,11 +97,13 @@ impl<W: Word> Stats<W> {
     /// Looks at all values once.
     pub fn collect(values: &[W], kind: NumberKind) -> Self {
         let (mut sample, mut stretches) = (Vec::new(), Vec::new());
-        if values.len() <= SAMPLE {
+        // A look at few values must not take longer than encoding them.
+        let most = (values.len() / 2).clamp(FEWEST, SAMPLE);
+        if values.len() <= most {
             sample.extend_from_slice(values);
             stretches.push(values.len());
         } else {
-            let count = SAMPLE / STRETCH;
+            let count = most / STRETCH;
             for i in 0..count {
                 let start = (values.len() - STRETCH) * i / (count - 1);
                 let stretch = values.get(start..start + STRETCH).unwrap_or_default();
