@@ -5,10 +5,10 @@ mod support;
 
 use arrow_arith::numeric::div;
 use arrow_array::cast::AsArray;
-use arrow_array::types::Int64Type;
+use arrow_array::types::{Int8Type, Int64Type};
 use arrow_array::{
-    Array, ArrayRef, BooleanArray, FixedSizeBinaryArray, Int32Array, Int64Array, RecordBatch,
-    StringArray, StructArray,
+    Array, ArrayRef, BooleanArray, DictionaryArray, FixedSizeBinaryArray, Int32Array, Int64Array,
+    RecordBatch, StringArray, StructArray,
 };
 use arrow_ord::cmp::gt_eq;
 use arrow_schema::{ArrowError, DataType, Field, Schema};
@@ -17,6 +17,8 @@ use arrow_shard::write::WriterOptions;
 use arrow_shard::{ErrorKind, Shard};
 use std::collections::HashMap;
 use std::sync::Arc;
+use std::sync::atomic::AtomicUsize;
+use std::sync::atomic::Ordering::Relaxed;
 use std::time::{Duration, Instant};
 use support::{collect, inner, remote, written_bytes};
 
@@ -100,6 +102,37 @@ fn matches_that_overflow_the_keys_that_are_asked_for_come_in_several_batches() {
             }
         }
     }
+}
+
+#[test]
+fn functions_of_columns_whose_keys_overflow_are_asked_about_fewer_rows_at_once() {
+    // Keys of 8 bits reach for the words of one batch, and not for those of two.
+    let words = |batch: i64| (0..1000).map(move |row| format!("{batch} {}", row % 100));
+    let batches: Vec<RecordBatch> = (0..4)
+        .map(|i| {
+            let texts: Vec<String> = words(i).collect();
+            let keyed: DictionaryArray<Int8Type> = texts.iter().map(String::as_str).collect();
+            let rows = Int64Array::from_iter_values(i * 1000..(i + 1) * 1000);
+            let columns: [(&str, ArrayRef); 2] =
+                [("row", Arc::new(rows)), ("word", Arc::new(keyed))];
+            RecordBatch::try_from_iter(columns).unwrap()
+        })
+        .collect();
+    let shard = Shard::from_bytes(written_bytes(&batches, WriterOptions::default())).unwrap();
+    let asked = Arc::new(AtomicUsize::new(0));
+    let seen = asked.clone();
+    let ends_in_7 = Predicate::from_fn(["word"], move |batch| {
+        seen.fetch_add(batch.num_rows(), Relaxed);
+        let words = arrow_cast::cast(&batch["word"], &DataType::Utf8)?;
+        let words = words.as_string::<i32>();
+        Ok(words
+            .iter()
+            .map(|word| word.map(|word| word.ends_with('7')))
+            .collect())
+    });
+    let expected: Vec<i64> = (0..4000).filter(|row| row % 10 == 7).collect();
+    assert_eq!(found(&shard, ends_in_7, "row").unwrap(), expected);
+    assert_eq!(asked.load(Relaxed), 4000, "rows that were asked about");
 }
 
 #[test]

@@ -8,6 +8,7 @@ mod constant;
 mod dictionary;
 mod fetch;
 mod filter;
+mod fit;
 mod inspect;
 mod metadata;
 mod options;

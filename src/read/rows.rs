@@ -2,12 +2,13 @@
 
 use super::columns::Column;
 use super::fetch::{Bench, Fetched, drive};
+use super::fit::Fit;
 use super::metadata::{WINDOW, ready};
 use super::plan::{StripeReader, open_fields, record_batch, stripe_of, window_rows};
 use super::shard::Shard;
 use super::source::{ReadState, StripeFields};
 use crate::buffer::Selection;
-use crate::error::{Error, ErrorKind, Result, Within, to_usize};
+use crate::error::{Error, Result, Within, to_usize};
 use arrow_array::{ArrayRef, RecordBatch, UInt64Array};
 use arrow_schema::SchemaRef;
 use std::ops::Range;
@@ -103,7 +104,7 @@ impl RowReader {
         };
         let start = self.rows.start - stripe.rows.start;
         let most = (self.rows.end.min(stripe.rows.end)) - stripe.rows.start;
-        let mut rows = start..most.min(start.saturating_add(self.format.batch_size));
+        let rows = start..most.min(start.saturating_add(self.format.batch_size));
         let (inner, state) = (&self.format.shard.inner, &mut self.state);
         let artifacts = &inner.artifacts;
         if rows.end > stripe.window.end || rows.start < stripe.window.start {
@@ -125,8 +126,9 @@ impl RowReader {
             })?;
             stripe.window = window;
         }
-        let columns = loop {
-            let selection = Selection::range(rows.clone());
+        let (first, len) = (stripe.rows.start, to_usize(rows.end - rows.start)?);
+        let (len, columns) = Fit::default().read(len, |len| {
+            let rows = rows.start..rows.start + len as u64;
             let bench = Bench::new(artifacts, &self.fetched);
             let mut reader = StripeReader {
                 metadata: inner,
@@ -135,23 +137,12 @@ impl RowReader {
                 state,
                 sequential: true,
             };
-            let place = || {
-                let first = stripe.rows.start;
-                format!("rows {}..{}", first + rows.start, first + rows.end)
-            };
-            match reader.read(&self.format.columns, &selection) {
-                // Fewer rows may fit where all do not; a single row that does not is an error.
-                Err(e) if e.kind() == ErrorKind::OffsetOverflow && rows.end - rows.start > 1 => {
-                    rows.end = rows.start + (rows.end - rows.start) / 2;
-                }
-                read => {
-                    break read.within(place).within(|| artifacts.name().to_owned())?;
-                }
-            }
-        };
-        let count = rows.end - rows.start;
-        let (first, len) = (stripe.rows.start, to_usize(count)?);
-        let rows = || Selection::range(rows);
+            let place = || format!("rows {}..{}", first + rows.start, first + rows.end);
+            let read = reader.read(&self.format.columns, &Selection::range(rows.clone()));
+            read.within(place).within(|| artifacts.name().to_owned())
+        })?;
+        let count = len as u64;
+        let rows = || Selection::range(rows.start..rows.start + count);
         let batch = self.format.batch(columns, len, first, rows)?;
         self.rows.start += count;
         Ok(Some(batch))

@@ -5,6 +5,7 @@ mod pending;
 pub(super) use pending::Pending;
 
 use super::super::fetch::{Bench, Fetched, drive};
+use super::super::fit::Fit;
 use super::super::metadata::WINDOW;
 use super::super::plan::{StripeReader, open_fields, window_rows};
 use super::super::rows::RowFormat;
@@ -144,7 +145,8 @@ impl Part {
         self.values[column] = Some(values.clone());
     }
 
-    fn slice(&self, from: usize, len: usize) -> Self {
+    /// Some of the rows.
+    pub(super) fn slice(&self, from: usize, len: usize) -> Self {
         let alive = self.alive.slice(from, len);
         let start = self.rows.start + from as u64;
         let slice = |values: &Option<ArrayRef>| values.as_ref().map(|v| v.slice(from, len));
@@ -156,16 +158,18 @@ impl Part {
         }
     }
 
-    pub(super) fn halves(&self) -> (Self, Self) {
-        let half = self.len() / 2;
-        (self.slice(0, half), self.slice(half, self.len() - half))
-    }
-
-    /// Takes over which rows of its halves are alive.
-    pub(super) fn join(&mut self, first: &Self, second: &Self) {
+    /// Takes over which rows of its pieces are alive, and of a single piece its values.
+    pub(super) fn join(&mut self, mut pieces: Vec<Self>) {
+        if pieces.len() == 1
+            && let Some(whole) = pieces.pop()
+        {
+            *self = whole;
+            return;
+        }
         let mut bits = BooleanBufferBuilder::new(self.len());
-        bits.append_buffer(&first.alive);
-        bits.append_buffer(&second.alive);
+        for piece in &pieces {
+            bits.append_buffer(&piece.alive);
+        }
         self.alive = bits.finish();
         self.matches = self.alive.count_set_bits();
     }
@@ -223,8 +227,7 @@ pub(super) struct Output {
     fetched: Fetched,
     /// Rows whose bytes have been fetched where they match.
     window: Range<u64>,
-    /// Rows that are read at once, at most: after some did not fit, about as many as did.
-    most_rows: usize,
+    fit: Fit,
 }
 
 impl Output {
@@ -237,13 +240,13 @@ impl Output {
             state: ReadState::default(),
             fetched: Fetched::default(),
             window: 0..0,
-            most_rows: usize::MAX,
+            fit: Fit::default(),
         }
     }
 
     /// Rows of a batch, at most, that lie apart.
     pub(super) fn most_rows(&self, batch_size: u64) -> u64 {
-        batch_size.min(self.most_rows as u64)
+        batch_size.min(self.fit.most() as u64)
     }
 
     /// Joins the values of the pending rows. What does not fit is read, though its bytes may not
@@ -254,29 +257,16 @@ impl Output {
         }
     }
 
-    /// Reads the first of `len` rows, as many as fit; a single row that does not is an error.
+    /// Reads the first of `len` rows, as many as fit.
     fn fitting<T>(
         &mut self,
         len: usize,
         mut read: impl FnMut(&mut Self, usize) -> Result<T>,
     ) -> Result<(usize, T)> {
-        let mut now = len.min(self.most_rows);
-        let mut most = match now < len {
-            true => now.saturating_mul(2),
-            false => self.most_rows,
-        };
-        loop {
-            match read(self, now) {
-                Err(e) if e.kind() == ErrorKind::OffsetOverflow && now > 1 => {
-                    now /= 2;
-                    most = now;
-                }
-                read => {
-                    self.most_rows = most;
-                    return Ok((now, read?));
-                }
-            }
-        }
+        let mut fit = std::mem::take(&mut self.fit);
+        let read = fit.read(len, |len| read(self, len));
+        self.fit = fit;
+        read
     }
 
     /// Sees to it that the bytes of the pending rows, or of those of a part, are there, and those

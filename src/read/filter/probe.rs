@@ -2,6 +2,7 @@
 
 use super::super::columns::Column;
 use super::super::fetch::{Bench, Fetched, drive};
+use super::super::fit::Fit;
 use super::super::metadata::WINDOW;
 use super::super::plan::StripeReader;
 use super::super::predicate::{Rows, member};
@@ -12,7 +13,7 @@ use super::output::Part;
 use super::plan::{Conjunct, Filter, Outcome, StripePlan};
 use super::runs::{RunValues, tests_values};
 use crate::buffer::{Physical, Selection, Storage};
-use crate::error::{Error, ErrorKind, Result, Within};
+use crate::error::{Error, Result, Within, to_usize};
 use arrow_array::{Array, ArrayRef, BooleanArray};
 use arrow_buffer::BooleanBuffer;
 use arrow_schema::DataType;
@@ -115,7 +116,7 @@ impl Probe {
             for chunk in &mut *chunks {
                 let before = chunk.matches() as u64;
                 if before > 0 {
-                    self.narrow(format, filter, plan, conjunct, chunk, dense(conjunct))
+                    self.narrow(format, filter, plan, conjunct, chunk)
                         .within(|| format.shard.inner.artifacts.name().to_owned())?;
                     self.passed[i].0 += before;
                     self.passed[i].1 += chunk.matches() as u64;
@@ -180,8 +181,7 @@ impl Probe {
         })
     }
 
-    /// Rules out the rows of a chunk for which a conjunct is not true; all are read if at least one
-    /// in `dense` is in question.
+    /// Rules out the rows of a chunk for which a conjunct is not true.
     fn narrow(
         &mut self,
         format: &RowFormat,
@@ -189,9 +189,8 @@ impl Probe {
         plan: &StripePlan,
         conjunct: &Conjunct,
         chunk: &mut Part,
-        dense: usize,
     ) -> Result<()> {
-        let rows = chunk.selection(dense);
+        let rows = chunk.selection(dense(conjunct));
         let is_whole = rows.as_range().as_ref() == Some(chunk.rows());
         if is_whole && let Some(matches) = self.test_runs(format, filter, plan, conjunct, &rows)? {
             chunk.keep_if(&matches)?;
@@ -203,35 +202,39 @@ impl Probe {
             }
             return Ok(());
         }
-        let columns = match self.read(format, filter, plan, conjunct, &rows) {
-            // Fewer values may fit where all do not.
-            Err(e) if e.kind() == ErrorKind::OffsetOverflow && chunk.len() > 1 => {
-                let (mut first, mut second) = chunk.halves();
-                // No other rows have been fetched.
-                let dense = if is_whole { usize::MAX } else { 0 };
-                for half in [&mut first, &mut second] {
-                    if half.matches() > 0 {
-                        self.narrow(format, filter, plan, conjunct, half, dense)?;
-                    }
+        // No other rows have been fetched.
+        let dense = if is_whole { usize::MAX } else { 0 };
+        let (mut fit, mut pieces) = (Fit::default(), Vec::new());
+        let mut from = 0;
+        while from < chunk.len() {
+            let (len, (mut piece, read)) = fit.read(chunk.len() - from, |len| {
+                let piece = chunk.slice(from, len);
+                if piece.matches() == 0 {
+                    return Ok((piece, None));
                 }
-                chunk.join(&first, &second);
-                return Ok(());
+                let rows = piece.selection(dense);
+                let columns = self.read(format, filter, plan, conjunct, &rows)?;
+                Ok((piece, Some((rows, columns))))
+            })?;
+            if let Some((rows, columns)) = read {
+                let values = to_usize(rows.len())?;
+                let truths = evaluate(filter, plan, conjunct, &rows, values, &columns)?;
+                let (values, known) = truths.into_parts();
+                let matches: BooleanBuffer = match known {
+                    Some(known) => &values & known.inner(),
+                    None => values,
+                };
+                if is_whole {
+                    piece.keep_if(&matches)?;
+                    self.keep_values(format, conjunct, &columns, &mut piece);
+                } else {
+                    piece.keep_selected(&matches)?;
+                }
             }
-            read => read?,
-        };
-        let len = crate::error::to_usize(rows.len())?;
-        let truths = evaluate(filter, plan, conjunct, &rows, len, &columns)?;
-        let (values, known) = truths.into_parts();
-        let matches: BooleanBuffer = match known {
-            Some(known) => &values & known.inner(),
-            None => values,
-        };
-        if is_whole {
-            chunk.keep_if(&matches)?;
-            self.keep_values(format, conjunct, &columns, chunk);
-        } else {
-            chunk.keep_selected(&matches)?;
+            pieces.push(piece);
+            from += len;
         }
+        chunk.join(pieces);
         Ok(())
     }
 
