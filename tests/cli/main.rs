@@ -5,6 +5,7 @@
 )]
 
 mod data;
+mod filter;
 mod inspect;
 mod show;
 #[path = "../support/mod.rs"]

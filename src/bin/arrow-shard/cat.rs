@@ -6,7 +6,8 @@ use crate::rows::{RowArgs, print};
 const EXAMPLES: &str = "\
 Examples:
   arrow-shard cat --format csv flights.amudai.shard > flights.csv
-  arrow-shard cat --offset 1000 --limit 20 --columns origin flights.amudai.shard";
+  arrow-shard cat --offset 1000 --limit 20 --columns origin flights.amudai.shard
+  arrow-shard cat --filter \"delay > 60 AND origin LIKE 'OS%'\" flights.amudai.shard";
 
 /// Print all rows of a file, or some of them
 #[derive(Debug, clap::Args)]

@@ -2,6 +2,7 @@
 
 use crate::failure::Failure;
 use crate::file_format::{FileFormat, is_standard};
+use crate::filter;
 use crate::infer_json;
 use arrow_array::RecordBatch;
 use arrow_csv::reader::Format as CsvFormat;
@@ -48,7 +49,9 @@ pub(crate) struct ColumnArgs {
 
 /// Which rows of an input are read.
 #[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct RowWindow {
+pub(crate) struct RowWindow<'a> {
+    /// Which rows of a shard; the others are counted neither as left out nor as read.
+    pub(crate) filter: Option<&'a str>,
     /// Rows to leave out.
     pub(crate) offset: u64,
     /// Rows to read at most.
@@ -85,8 +88,14 @@ impl InputArgs {
     }
 
     /// Opens the input.
-    pub(crate) fn open(&self, columns: &ColumnArgs, rows: RowWindow) -> Result<Input, Failure> {
+    pub(crate) fn open(&self, columns: &ColumnArgs, rows: RowWindow<'_>) -> Result<Input, Failure> {
         let format = self.format()?;
+        if rows.filter.is_some() && format != FileFormat::Shard {
+            return Err(Failure::Usage(format!(
+                "`{}` is {format}, --filter works on shards only",
+                self.input.display()
+            )));
+        }
         let opened = match format {
             FileFormat::Shard => return self.shard(&columns.columns, rows),
             FileFormat::Parquet => self.parquet(&columns.columns),
@@ -114,7 +123,7 @@ impl InputArgs {
         }
     }
 
-    fn shard(&self, columns: &[String], rows: RowWindow) -> Result<Input, Failure> {
+    fn shard(&self, columns: &[String], rows: RowWindow<'_>) -> Result<Input, Failure> {
         let shard = self.open_shard()?;
         let projection = match columns {
             [] => Projection::All,
@@ -127,6 +136,9 @@ impl InputArgs {
             .with_batch_size(BATCH_ROWS);
         if let Some(limit) = rows.limit {
             scan = scan.with_limit(limit);
+        }
+        if let Some(filter) = rows.filter {
+            scan = scan.with_filter(filter::parse(filter, &shard)?);
         }
         let reader = scan.build()?;
         Ok(Input {
@@ -288,7 +300,7 @@ impl Input {
     }
 
     /// Keeps some of the rows.
-    fn window(mut self, rows: RowWindow) -> Self {
+    fn window(mut self, rows: RowWindow<'_>) -> Self {
         if rows.offset == 0 && rows.limit.is_none() {
             return self;
         }

@@ -5,6 +5,7 @@ mod convert;
 mod dictionaries;
 mod failure;
 mod file_format;
+mod filter;
 mod head;
 mod infer_json;
 mod input;

@@ -31,6 +31,11 @@ pub(crate) struct RowArgs {
     pub(crate) input: InputArgs,
     #[command(flatten)]
     pub(crate) columns: ColumnArgs,
+    /// Rows of a shard to print, by a condition: "delay > 60 AND origin IN ('OSL', 'LIM')", with
+    /// = != < <= > >=, BETWEEN, IN, IS NULL, LIKE 'prefix%', NOT, AND, OR and parentheses; dates
+    /// and times are written as '2024-02-29', columns of odd names in double quotes
+    #[arg(long, value_name = "CONDITION")]
+    pub(crate) filter: Option<String>,
     /// Rows to leave out at the start
     #[arg(long, value_name = "ROWS", default_value_t = 0)]
     pub(crate) offset: u64,
@@ -42,6 +47,7 @@ pub(crate) struct RowArgs {
 /// Prints rows of an input.
 pub(crate) fn print(args: &RowArgs, limit: Option<u64>) -> Result<(), Failure> {
     let rows = RowWindow {
+        filter: args.filter.as_deref(),
         offset: args.offset,
         limit,
     };

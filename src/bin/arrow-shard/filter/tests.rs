@@ -1,0 +1,258 @@
+use super::*;
+use arrow_array::{
+    ArrayRef, BooleanArray, Date32Array, Decimal128Array, DurationMillisecondArray, Float64Array,
+    Int8Array, RecordBatch, StringArray, StructArray, TimestampMicrosecondArray,
+};
+use arrow_schema::Field;
+use arrow_shard::write::{ShardWriter, WriterOptions};
+use std::sync::Arc;
+
+/// Six rows of every type that literals differ for.
+fn shard() -> Shard {
+    let y = Arc::new(StringArray::from(vec!["p", "q", "r", "s", "t", "u"])) as ArrayRef;
+    let point = StructArray::from(vec![(Arc::new(Field::new("y", DataType::Utf8, false)), y)]);
+    let names = [
+        Some("a"),
+        Some("it's"),
+        None,
+        Some("ab"),
+        Some("b%"),
+        Some("AND"),
+    ];
+    let prices = Decimal128Array::from(vec![100, 150, -150, 1_000, 0, 1]);
+    // 2024-02-28 and the days after it.
+    let days = Date32Array::from_iter_values(19_781..19_787);
+    let times = TimestampMicrosecondArray::from_iter_values((0..6).map(|i| i * 3_600_000_000));
+    let columns: [(&str, ArrayRef); 10] = [
+        ("id", Arc::new(Int8Array::from_iter_values(0..6))),
+        ("name", Arc::new(StringArray::from_iter(names))),
+        (
+            "size",
+            Arc::new(Float64Array::from(vec![0.5, 1.5, -2.0, 1e9, 0.0, 3.0])),
+        ),
+        (
+            "flag",
+            Arc::new(BooleanArray::from(vec![
+                true, true, false, false, true, false,
+            ])),
+        ),
+        (
+            "price",
+            Arc::new(prices.with_precision_and_scale(9, 2).unwrap()),
+        ),
+        ("day", Arc::new(days)),
+        ("time", Arc::new(times.with_timezone("+02:00"))),
+        (
+            "wait",
+            Arc::new(DurationMillisecondArray::from_iter_values(0..6)),
+        ),
+        ("point", Arc::new(point)),
+        ("a \"b\".c", Arc::new(Int8Array::from_iter_values(10..16))),
+    ];
+    let batch = RecordBatch::try_from_iter(columns).unwrap();
+    let mut file = Vec::new();
+    let mut writer =
+        ShardWriter::try_new(&mut file, batch.schema(), WriterOptions::default()).unwrap();
+    writer.write(&batch).unwrap();
+    writer.finish().unwrap();
+    Shard::from_bytes(file.into()).unwrap()
+}
+
+/// The numbers of the rows that match.
+#[track_caller]
+fn rows(filter: &str) -> Vec<u64> {
+    let shard = shard();
+    let filter = parse(filter, &shard).unwrap_or_else(|e| panic!("{filter}: {e:?}"));
+    let nothing = Projection::Indices(Vec::new());
+    let scan = shard.scan().with_projection(nothing).with_filter(filter);
+    let mut rows = Vec::new();
+    for batch in scan.with_row_number("row").build().unwrap() {
+        let batch = batch.unwrap();
+        let numbers = cast(&batch["row"], &DataType::UInt64).unwrap();
+        let numbers = numbers.as_any().downcast_ref::<arrow_array::UInt64Array>();
+        rows.extend(numbers.unwrap().values());
+    }
+    rows
+}
+
+/// What is said of a filter: whether it makes no sense at all, the place, and the rest.
+#[track_caller]
+fn refused(filter: &str) -> (bool, usize, String) {
+    let (is_usage, message) = match parse(filter, &shard()) {
+        Err(Failure::Usage(message)) => (true, message),
+        Err(Failure::Error(message)) => (false, message),
+        other => panic!("{filter}: {other:?}"),
+    };
+    let rest = message.strip_prefix("--filter, character ").unwrap();
+    let (place, rest) = rest.split_once(": ").unwrap();
+    (is_usage, place.parse().unwrap(), rest.to_owned())
+}
+
+#[test]
+fn comparisons_are_those_of_the_types() {
+    assert_eq!(rows("id = 3"), [3]);
+    assert_eq!(rows("id != 3"), [0, 1, 2, 4, 5]);
+    assert_eq!(rows("id<>3"), [0, 1, 2, 4, 5]);
+    assert_eq!(rows("id<2"), [0, 1]);
+    assert_eq!(rows("id <= +2"), [0, 1, 2]);
+    assert_eq!(rows("id > -1 AND id>=4"), [4, 5]);
+    assert_eq!(rows("name = 'it''s'"), [1]);
+    assert_eq!(rows("size > 1.25e0"), [1, 3, 5]);
+    assert_eq!(rows("flag = true"), [0, 1, 4]);
+    assert_eq!(rows("flag = False"), [2, 3, 5]);
+    assert_eq!(rows("price = +1.5"), [1]);
+    assert_eq!(rows("price <= 0.01"), [2, 4, 5]);
+    assert_eq!(rows("day > '2024-03-01'"), [3, 4, 5]);
+    assert_eq!(rows("time = '1970-01-01T02:00:00'"), [0]);
+    assert_eq!(rows("time < '1970-01-01T01:30:00Z'"), [0, 1]);
+    assert_eq!(rows("wait >= 4"), [4, 5]);
+    assert_eq!(rows("point.y = 'q'"), [1]);
+}
+
+#[test]
+fn numbers_that_the_type_does_not_have_are_compared_by_what_they_are() {
+    assert!(rows("id = 1.5").is_empty());
+    assert_eq!(rows("id < 1.5"), [0, 1]);
+    assert_eq!(rows("id < 1000"), [0, 1, 2, 3, 4, 5]);
+    assert_eq!(
+        rows("id < 18446744073709551615 AND id > -99999999999999999999"),
+        [0, 1, 2, 3, 4, 5]
+    );
+    assert_eq!(rows("price > 1.499999999999999999999"), [1, 3]);
+}
+
+#[test]
+fn words_of_any_case_test_for_nulls_ranges_members_and_prefixes() {
+    assert_eq!(rows("name IS NULL"), [2]);
+    assert_eq!(rows("name is not null"), [0, 1, 3, 4, 5]);
+    assert_eq!(rows("id IN (1, 4,9)"), [1, 4]);
+    assert_eq!(rows("id NOT IN (1, 4)"), [0, 2, 3, 5]);
+    assert_eq!(rows("name NOT IN ('a')"), [1, 3, 4, 5]);
+    assert_eq!(rows("id between 2 and 3 or id = 5"), [2, 3, 5]);
+    assert_eq!(rows("id NOT BETWEEN 2 AND 3"), [0, 1, 4, 5]);
+    assert_eq!(rows("name LIKE 'a%'"), [0, 3]);
+    assert_eq!(rows("name NOT LIKE 'a%'"), [1, 4, 5]);
+    assert_eq!(rows("name LIKE '%'"), [0, 1, 3, 4, 5]);
+}
+
+#[test]
+fn not_binds_closer_than_and_and_and_closer_than_or() {
+    assert_eq!(rows("id = 0 OR id = 1 AND id = 2"), [0]);
+    assert_eq!(rows("(id = 0 OR id = 1) AND id <= 1"), [0, 1]);
+    assert_eq!(rows("NOT id = 0 AND id < 2"), [1]);
+    assert_eq!(rows("NOT (id = 0 OR id > 2)"), [1, 2]);
+    assert_eq!(rows("not not ((id = 0))"), [0]);
+}
+
+#[test]
+fn names_in_quotes_may_be_any_text() {
+    assert_eq!(rows("\"id\" = 3"), [3]);
+    assert_eq!(rows("\"a \"\"b\"\".c\" > 13"), [4, 5]);
+    assert_eq!(rows("\"point\".\"y\" = 'q'"), [1]);
+}
+
+#[test]
+fn errors_say_where_and_what_was_expected() {
+    for (filter, place, what) in [
+        ("", 1, "expected a column, NOT or `(`, found the end"),
+        (
+            "id",
+            3,
+            "expected =, !=, <, <=, >, >=, IS, IN, BETWEEN or LIKE, found the end",
+        ),
+        (
+            "id = ",
+            6,
+            "expected a number, 'text', TRUE or FALSE, found the end",
+        ),
+        (
+            "id = id",
+            6,
+            "expected a number, 'text', TRUE or FALSE, found `id`",
+        ),
+        (
+            "id = 1 AND AND",
+            12,
+            "expected a column, NOT or `(`, found `AND`",
+        ),
+        ("id = 1 id", 8, "expected AND, OR or the end, found `id`"),
+        ("(id = 1", 8, "expected `)`, found the end"),
+        ("id IN 1", 7, "expected `(`, found `1`"),
+        ("id IN (1 2)", 10, "expected `,` or `)`, found `2`"),
+        ("id NOT = 1", 8, "expected IN, BETWEEN or LIKE, found `=`"),
+        ("id BETWEEN 1 OR 2", 14, "expected `AND`, found `OR`"),
+        ("id IS 1", 7, "expected `NULL`, found `1`"),
+        (
+            "name = 'ä' OR name = 'x",
+            22,
+            "expected a ' that ends what begins here",
+        ),
+        ("id = 1..2", 6, "expected a number, found `1..2`"),
+        ("id = 5x", 6, "expected a number, found `5x`"),
+        ("id = 1e999", 6, "expected a number, found `1e999`"),
+        (
+            "id = NULL",
+            6,
+            "expected a value; IS NULL and IS NOT NULL test for nulls",
+        ),
+        ("point. = 1", 8, "expected the name of a member, found `=`"),
+        ("name LIKE b", 11, "expected a 'text%', found `b`"),
+        (
+            "wait = 1.5",
+            8,
+            "expected a whole number of units of ms, found 1.5",
+        ),
+    ] {
+        assert_eq!(refused(filter), (true, place, what.to_owned()), "{filter}");
+    }
+    let (is_usage, place, what) = refused("id = 1 ; id = 2");
+    assert!(
+        is_usage && place == 8 && what.ends_with("found `;`"),
+        "{what}"
+    );
+}
+
+#[test]
+fn patterns_other_than_prefixes_are_refused() {
+    for pattern in ["a", "%a", "a%b%", "a_%", "a%%", "_"] {
+        let (is_usage, place, what) = refused(&format!("name LIKE '{pattern}'"));
+        assert!(is_usage && place == 11, "{what}");
+        assert!(what.contains("a prefix and one `%` at its end"), "{what}");
+        assert!(what.contains(&format!("'{pattern}'")), "{what}");
+    }
+}
+
+#[test]
+fn columns_and_values_that_the_shard_has_not_are_named_with_their_place() {
+    for (filter, place, what) in [
+        ("id = 1 AND nam = 'a'", 12, "did you mean `name`?"),
+        ("id = 1 AND point.z = 'a'", 12, "`z`"),
+        ("point = 1", 9, "Struct"),
+        ("id = 'a'", 6, "Int8"),
+        ("name = 5", 8, "Utf8"),
+        ("id IN (1, 'a')", 11, "Int8"),
+        ("day BETWEEN '2024-02-28' AND 'soon'", 30, "`soon`"),
+        ("id LIKE '1%'", 9, "no prefix"),
+        ("wait = 'long'", 8, "Duration"),
+    ] {
+        let (is_usage, at, message) = refused(filter);
+        assert!(
+            !is_usage && at == place && message.contains(what),
+            "{filter}: {at}, {message}"
+        );
+    }
+}
+
+#[test]
+fn nesting_has_a_limit_and_length_has_none() {
+    let nested = |levels| format!("{}id = 1{}", "(".repeat(levels), ")".repeat(levels));
+    assert_eq!(rows(&nested(MAX_DEPTH - 1)), [1]);
+    let (is_usage, place, what) = refused(&nested(100_000));
+    assert!(
+        is_usage && place == MAX_DEPTH + 1 && what.contains("200"),
+        "{what}"
+    );
+    assert_eq!(refused(&"NOT ".repeat(100_000)).1, 4 * MAX_DEPTH + 1);
+    let long = vec!["id = 1"; 500].join(" OR ");
+    assert_eq!(rows(&long), [1]);
+}

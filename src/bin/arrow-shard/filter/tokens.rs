@@ -1,0 +1,141 @@
+//! The words, names, literals and signs of a filter.
+
+use crate::failure::Failure;
+use std::fmt;
+use std::str::FromStr;
+
+/// Words that are no column unless they are quoted.
+const KEYWORDS: [&str; 10] = [
+    "AND", "OR", "NOT", "IS", "NULL", "IN", "BETWEEN", "LIKE", "TRUE", "FALSE",
+];
+
+/// Signs, the longer ones before those that they begin with.
+const SIGNS: [&str; 11] = ["!=", "<>", "<=", ">=", "=", "<", ">", "(", ")", ",", "."];
+
+/// The smallest part of a filter.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Token<'a> {
+    /// A keyword, or a name without quotes.
+    Word(&'a str),
+    /// A name in double quotes.
+    Name(String),
+    /// Text in single quotes.
+    Text(String),
+    Number(&'a str),
+    Sign(&'static str),
+    End,
+}
+
+impl Token<'_> {
+    /// Whether it is that sign, or that keyword in letters of any case.
+    pub(super) fn is(&self, what: &str) -> bool {
+        match self {
+            Self::Word(word) => word.eq_ignore_ascii_case(what),
+            Self::Sign(sign) => *sign == what,
+            _ => false,
+        }
+    }
+
+    pub(super) fn is_keyword(&self) -> bool {
+        KEYWORDS.iter().any(|keyword| self.is(keyword))
+    }
+}
+
+impl fmt::Display for Token<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Word(text) | Self::Number(text) | Self::Sign(text) => write!(f, "`{text}`"),
+            Self::Name(name) => write!(f, "\"{name}\""),
+            Self::Text(text) => write!(f, "'{text}'"),
+            Self::End => f.write_str("the end"),
+        }
+    }
+}
+
+/// A filter that makes no sense at a place.
+pub(super) fn error(place: usize, what: &str) -> Failure {
+    Failure::Usage(format!("--filter, character {place}: {what}"))
+}
+
+/// Cuts a filter into tokens, each with its place: the number of its first character, from 1 on.
+pub(super) fn tokens(text: &str) -> Result<Vec<(usize, Token<'_>)>, Failure> {
+    let mut tokens = Vec::new();
+    let (mut rest, mut place) = (text, 1);
+    loop {
+        let trimmed = rest.trim_start();
+        place += rest[..rest.len() - trimmed.len()].chars().count();
+        rest = trimmed;
+        let (token, len) = token(rest, place)?;
+        let is_end = token == Token::End;
+        tokens.push((place, token));
+        if is_end {
+            return Ok(tokens);
+        }
+        place += rest[..len].chars().count();
+        rest = &rest[len..];
+    }
+}
+
+/// The first token, and its bytes.
+fn token(rest: &str, place: usize) -> Result<(Token<'_>, usize), Failure> {
+    let Some(first) = rest.chars().next() else {
+        return Ok((Token::End, 0));
+    };
+    if matches!(first, '\'' | '"') {
+        let (text, len) = quoted(rest, first).ok_or_else(|| {
+            error(
+                place,
+                &format!("expected a {first} that ends what begins here"),
+            )
+        })?;
+        let token = match first {
+            '\'' => Token::Text(text),
+            _ => Token::Name(text),
+        };
+        return Ok((token, len));
+    }
+    let is_inside = |c: char| c.is_alphanumeric() || c == '_';
+    let unsigned = rest.strip_prefix(['-', '+']).unwrap_or(rest);
+    if unsigned.starts_with(|c: char| c.is_ascii_digit()) {
+        let mut before = '0';
+        let ends = |c: char| {
+            let is_exponent = matches!(before, 'e' | 'E') && matches!(c, '-' | '+');
+            before = c;
+            !(is_inside(c) || c == '.' || is_exponent)
+        };
+        let signs = rest.len() - unsigned.len();
+        let len = signs + unsigned.find(ends).unwrap_or(unsigned.len());
+        let number = &rest[..len];
+        return match f64::from_str(number) {
+            Ok(value) if value.is_finite() => Ok((Token::Number(number), len)),
+            _ => Err(error(
+                place,
+                &format!("expected a number, found `{number}`"),
+            )),
+        };
+    }
+    if is_inside(first) {
+        let len = rest.find(|c| !is_inside(c)).unwrap_or(rest.len());
+        return Ok((Token::Word(&rest[..len]), len));
+    }
+    match SIGNS.iter().find(|sign| rest.starts_with(**sign)) {
+        Some(sign) => Ok((Token::Sign(sign), sign.len())),
+        None => {
+            let what = "expected a column, a value, a comparison or a parenthesis";
+            Err(error(place, &format!("{what}, found `{first}`")))
+        }
+    }
+}
+
+/// The text between quotes, of which two stand for one, and its bytes with them.
+fn quoted(rest: &str, quote: char) -> Option<(String, usize)> {
+    let mut text = String::new();
+    let mut chars = rest.char_indices().skip(1).peekable();
+    while let Some((at, c)) = chars.next() {
+        if c == quote && chars.next_if(|(_, next)| *next == quote).is_none() {
+            return Some((text, at + 1));
+        }
+        text.push(c);
+    }
+    None
+}

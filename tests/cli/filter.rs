@@ -1,0 +1,73 @@
+//! Rows that are chosen by a condition.
+
+use super::data::{nested, plain};
+use super::{Folder, Value};
+
+#[test]
+fn cat_and_head_print_the_rows_that_match() {
+    let folder = Folder::with(&plain(100));
+    folder.run(&["convert", "t.arrow", "t.shard"]).ok();
+    let ids = |arguments: &[&str]| {
+        let options = ["t.shard", "--columns", "id", "--format", "csv"];
+        folder.run(&[arguments, &options].concat()).ok()
+    };
+    let filter = "name = 'b,c' AND size BETWEEN 10 AND 50 AND id IS NOT NULL";
+    let found = ids(&["cat", "--filter", filter]);
+    assert_eq!(found, "id\n88\n116\n200\n256\n284\n");
+    let filter = ["--filter", "id > 600 AND NOT flag = TRUE"];
+    let found = ids(&[&["cat"][..], &filter].concat());
+    let cut = [&["cat", "--offset", "1", "--limit", "2"][..], &filter].concat();
+    let lines: Vec<&str> = found.lines().collect();
+    assert!(lines.len() > 4, "{found}");
+    assert_eq!(ids(&cut).lines().collect::<Vec<_>>()[1..], lines[2..4]);
+    let head = ids(&[&["head", "-n", "1"][..], &filter].concat());
+    assert_eq!(head.lines().collect::<Vec<_>>(), lines[..2]);
+    assert_eq!(ids(&["cat", "--filter", "id IN (5)"]), "id\n");
+}
+
+#[test]
+fn times_decimals_and_members_are_compared_with_text_and_numbers() {
+    let folder = Folder::with(&nested());
+    folder.run(&["convert", "t.arrow", "t.shard"]).ok();
+    for (filter, found) in [
+        ("time > '1970-01-01T01:00:00'", 1),
+        ("time >= '1969-12-31T23:59:59.999999Z'", 2),
+        ("price = 123.45", 1),
+        ("point.y LIKE 'u%' OR key = 'q'", 2),
+        ("list IS NULL", 1),
+    ] {
+        let arguments = ["cat", "t.shard", "--format", "json", "--filter", filter];
+        let json = folder.run(&arguments).ok();
+        let rows = json
+            .lines()
+            .map(|line| serde_json::from_str::<Value>(line).unwrap());
+        assert_eq!(rows.count(), found, "{filter}\n{json}");
+    }
+}
+
+#[test]
+fn filters_that_make_no_sense_say_where() {
+    let folder = Folder::with(&plain(10));
+    folder.run(&["convert", "t.arrow", "t.shard"]).ok();
+    let error = folder
+        .run(&["cat", "t.shard", "--filter", "id = 1 OR"])
+        .error(2);
+    assert!(
+        error.starts_with("--filter, character 10: expected a column"),
+        "{error}"
+    );
+    let error = folder
+        .run(&["head", "t.shard", "--filter", "id > 0 AND nme IS NULL"])
+        .error(1);
+    assert!(
+        error.starts_with("--filter, character 12: ") && error.contains("`name`"),
+        "{error}"
+    );
+    let error = folder
+        .run(&["cat", "t.arrow", "--filter", "id = 1"])
+        .error(2);
+    assert!(
+        error.contains("--filter") && error.contains("t.arrow"),
+        "{error}"
+    );
+}
