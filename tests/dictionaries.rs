@@ -12,9 +12,10 @@ use arrow_array::{
 };
 use arrow_buffer::{Buffer, NullBuffer, OffsetBuffer};
 use arrow_schema::{DataType, Field, Schema};
+use arrow_shard::encoding::EncodingCode;
 use arrow_shard::format::{BufferKind, DataEncoding, Wire};
 use arrow_shard::io::NoContainer;
-use arrow_shard::read::{ShardOptions, col};
+use arrow_shard::read::{InspectOptions, Predicate, ShardOptions, col};
 use arrow_shard::write::{ColumnOptions, PresenceLayout, Profile, ShardWriter, WriterOptions};
 use arrow_shard::{Limits, Projection, Shard};
 use bytes::Bytes;
@@ -399,5 +400,77 @@ fn what_stands_under_a_null_entry_of_an_ordered_dictionary_is_not_stored() {
         let read = collect(shard.scan().build().unwrap()).unwrap();
         let texts = |array: &ArrayRef| arrow_cast::cast(array, &DataType::Utf8).unwrap();
         assert_eq!(&texts(&read.column(0).slice(3, 3)), &texts(&array));
+    }
+}
+
+#[test]
+fn filters_find_texts_whose_blocks_have_dictionaries_of_their_own() {
+    // Words of a window are few, and hardly any comes in the next one; `all` comes in each.
+    let word = |row: usize| match row % 1000 {
+        0 => "all".to_owned(),
+        _ => format!("word {} in window {}", row * 7919 % 13, row / WINDOW),
+    };
+    let rows = 3 * WINDOW + 5000;
+    let words: Vec<Option<String>> = (0..rows)
+        .map(|row| (row % 11 > 0).then(|| word(row)))
+        .collect();
+    let texts: LargeStringArray = words.iter().map(Option::as_deref).collect();
+    let views: StringViewArray = words.iter().map(Option::as_deref).collect();
+    let columns: [(&str, ArrayRef); 2] = [("texts", Arc::new(texts)), ("views", Arc::new(views))];
+    let batch = RecordBatch::try_from_iter_with_nullable(columns.map(|(n, c)| (n, c, true)));
+    let options = WriterOptions::default().with_dictionary_enabled(false);
+    let file = written_bytes(&[batch.unwrap()], options);
+    let resident = Shard::from_bytes(file.clone()).unwrap();
+    assert_eq!(with_dictionary(&resident), [] as [String; 0]);
+    for field in &resident
+        .inspect(&InspectOptions::default())
+        .unwrap()
+        .stripes[0]
+        .fields
+    {
+        let data = field.buffers.iter().find(|b| b.kind == BufferKind::Data);
+        let blocks = data.unwrap().blocks.as_ref().unwrap();
+        assert!(blocks.count >= 4, "{blocks:?}");
+        let codes: Vec<_> = blocks.encodings.iter().map(|e| e.code).collect();
+        assert_eq!(codes, [EncodingCode::BlockDictionary], "{}", field.path);
+    }
+    let fetched = remote(file, ShardOptions::default()).unwrap();
+    type Test = (Predicate, fn(&str) -> bool);
+    for name in ["texts", "views"] {
+        let tests: [Test; 6] = [
+            (col(name).eq("all"), |w| w == "all"),
+            (col(name).eq("word 5 in window 2"), |w| {
+                w == "word 5 in window 2"
+            }),
+            (col(name).not_eq("word 5 in window 2"), |w| {
+                w != "word 5 in window 2"
+            }),
+            (
+                col(name).is_in(["all", "word 1 in window 0", "none"]),
+                |w| ["all", "word 1 in window 0"].contains(&w),
+            ),
+            (col(name).gt("word 3"), |w| w > "word 3"),
+            (col(name).starts_with("word 12 "), |w| {
+                w.starts_with("word 12 ")
+            }),
+        ];
+        for (predicate, is_match) in tests {
+            let words = words.iter().map(Option::as_deref);
+            let expected: Vec<(u64, Option<&str>)> = (0..)
+                .zip(words)
+                .filter(|(_, word)| word.is_some_and(is_match))
+                .collect();
+            assert!(!expected.is_empty());
+            for shard in [&resident, &fetched] {
+                let scan = shard.scan().with_filter(predicate.clone());
+                let found = collect(scan.with_row_number("row").build().unwrap()).unwrap();
+                let rows = found["row"].as_primitive::<UInt64Type>().values();
+                let texts = found["texts"].as_string::<i64>();
+                let views = found["views"].as_string_view();
+                let found: Vec<_> = rows.iter().copied().zip(texts).collect();
+                assert!(found == expected, "{predicate}");
+                assert!(texts.iter().eq(views), "{predicate}");
+            }
+        }
     }
 }
