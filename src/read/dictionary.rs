@@ -1,4 +1,4 @@
-//! Value dictionaries as the entries that codes stand for.
+//! Spec: Chapter 6, "Value Dictionary": the entries that codes stand for.
 
 use crate::buffer::{FieldLayout, Physical, ValueDictionary};
 use crate::column::{ByteValues, Chunk, DictionaryEntries, Values};

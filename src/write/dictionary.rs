@@ -1,4 +1,5 @@
-//! Dictionary arrays on their way into codes and a value dictionary.
+//! Spec: Chapter 6, "Dictionary Encoding": dictionary arrays on their way into codes and a value
+//! dictionary.
 
 use super::codes::{Codes, Entries, EntryType, NULL};
 use super::settings::Settings;

@@ -1,4 +1,5 @@
-//! What a stripe field comes to: its buffers, and what its descriptor says of the values.
+//! Spec: Chapter 6, "Stripe Field Descriptor": what a stripe field comes to, its buffers and what is
+//! said of the values.
 
 use super::bits::finish_bits;
 use super::choose;

@@ -1,4 +1,5 @@
-//! Numbers on their way into blocks or a raw buffer.
+//! Spec: Chapter 6, "Primitive Fixed-Size Types Encoding": numbers on their way into blocks or a raw
+//! buffer.
 
 use super::bits::StagedPresence;
 use super::choose::{self, Weighed};

@@ -1,4 +1,5 @@
-//! Strings and binary values on their way into blocks or raw buffers.
+//! Spec: Chapter 6, "Primitive Variable-Sized Encoding": strings and binary values on their way into
+//! blocks or raw buffers.
 
 mod staged;
 

@@ -1,4 +1,5 @@
-//! Presence, lists and unions.
+//! Spec: Chapter 6, "List Encoding", "Map Encoding" and "Union Encoding": presence, offsets and
+//! variants.
 
 use super::{Opened, Source, pad_nulls, required};
 use crate::buffer::{Body, Selection, Storage, StoredBuffer, offset_width, read_numbers, words};
