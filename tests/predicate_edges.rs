@@ -5,12 +5,12 @@ mod support;
 
 use arrow_arith::numeric::div;
 use arrow_array::cast::AsArray;
-use arrow_array::types::{Int8Type, Int64Type};
+use arrow_array::types::Int64Type;
 use arrow_array::{
-    Array, ArrayRef, BooleanArray, DictionaryArray, FixedSizeBinaryArray, Int32Array, Int64Array,
-    RecordBatch, StringArray, StructArray,
+    Array, ArrayRef, BooleanArray, FixedSizeBinaryArray, Int16Array, Int32Array, Int64Array,
+    RecordBatch, RunArray, StringArray, StructArray,
 };
-use arrow_ord::cmp::gt_eq;
+use arrow_ord::cmp::{eq, gt_eq};
 use arrow_schema::{ArrowError, DataType, Field, Schema};
 use arrow_shard::read::{Predicate, RowSelection, ShardOptions, col};
 use arrow_shard::write::WriterOptions;
@@ -105,34 +105,39 @@ fn matches_that_overflow_the_keys_that_are_asked_for_come_in_several_batches() {
 }
 
 #[test]
-fn functions_of_columns_whose_keys_overflow_are_asked_about_fewer_rows_at_once() {
-    // Keys of 8 bits reach for the words of one batch, and not for those of two.
-    let words = |batch: i64| (0..1000).map(move |row| format!("{batch} {}", row % 100));
-    let batches: Vec<RecordBatch> = (0..4)
+fn functions_of_columns_whose_run_ends_overflow_are_asked_about_fewer_rows_at_once() {
+    // Run ends of 16 bits reach for the rows of one batch, and not for those of a scan's.
+    let rows = 20_000;
+    let batches: Vec<RecordBatch> = (0..3)
         .map(|i| {
-            let texts: Vec<String> = words(i).collect();
-            let keyed: DictionaryArray<Int8Type> = texts.iter().map(String::as_str).collect();
-            let rows = Int64Array::from_iter_values(i * 1000..(i + 1) * 1000);
+            let ends = Int16Array::from_iter_values((1..=2000).map(|run| run * 10));
+            let values = Int32Array::from_iter_values((0..2000).map(|run| run % 10));
+            let runs = RunArray::try_new(&ends, &values).unwrap();
+            let numbers = Int64Array::from_iter_values(i * rows..(i + 1) * rows);
             let columns: [(&str, ArrayRef); 2] =
-                [("row", Arc::new(rows)), ("word", Arc::new(keyed))];
+                [("row", Arc::new(numbers)), ("run", Arc::new(runs))];
             RecordBatch::try_from_iter(columns).unwrap()
         })
         .collect();
     let shard = Shard::from_bytes(written_bytes(&batches, WriterOptions::default())).unwrap();
     let asked = Arc::new(AtomicUsize::new(0));
     let seen = asked.clone();
-    let ends_in_7 = Predicate::from_fn(["word"], move |batch| {
+    let is_seventh = Predicate::from_fn(["run"], move |batch| {
         seen.fetch_add(batch.num_rows(), Relaxed);
-        let words = arrow_cast::cast(&batch["word"], &DataType::Utf8)?;
-        let words = words.as_string::<i32>();
-        Ok(words
-            .iter()
-            .map(|word| word.map(|word| word.ends_with('7')))
-            .collect())
+        let values = arrow_cast::cast(&batch["run"], &DataType::Int32)?;
+        eq(&values, &Int32Array::new_scalar(7))
     });
-    let expected: Vec<i64> = (0..4000).filter(|row| row % 10 == 7).collect();
-    assert_eq!(found(&shard, ends_in_7, "row").unwrap(), expected);
-    assert_eq!(asked.load(Relaxed), 4000, "rows that were asked about");
+    let scan = shard
+        .scan()
+        .with_projection(["row"])
+        .with_filter(is_seventh);
+    let found = collect(scan.with_batch_size(60_000).build().unwrap()).unwrap();
+    let expected: Vec<i64> = (0..3 * rows).filter(|row| row / 10 % 10 == 7).collect();
+    assert_eq!(
+        found["row"].as_primitive::<Int64Type>().values(),
+        &expected[..]
+    );
+    assert_eq!(asked.load(Relaxed), 60_000, "rows that were asked about");
 }
 
 #[test]
