@@ -30,12 +30,11 @@ fn row_start(row: usize) -> usize {
 
 /// The row whose values are the next after those of `ordinal` others.
 #[inline(always)]
-pub(super) fn row_in_order<W: Word>(ordinal: u32) -> u32 {
+pub(super) fn row_in_order<W: Word>(ordinal: usize) -> usize {
     // As many groups of 8 rows as a word has bytes make 128 values.
-    let groups = W::BITS / 8;
-    let (block, place) = (ordinal / groups, ordinal % groups);
+    let (block, place) = (ordinal / W::BYTES, ordinal % W::BYTES);
     // `ORDER` is its own inverse.
-    8 * (ORDER[(place * (8 / groups)) as usize] as u32) + block
+    8 * ORDER[place * (8 / W::BYTES)] + block
 }
 
 #[inline(always)]
@@ -250,9 +249,9 @@ mod tests {
     }
 
     fn rows_are_in_order<W: Word>() {
-        for ordinal in 0..W::BITS {
-            let start = row_start(row_in_order::<W>(ordinal) as usize);
-            assert_eq!(start, ordinal as usize * W::LANES);
+        for ordinal in 0..8 * W::BYTES {
+            let start = row_start(row_in_order::<W>(ordinal));
+            assert_eq!(start, ordinal * W::LANES);
         }
     }
 

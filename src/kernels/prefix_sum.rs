@@ -238,9 +238,10 @@ mod x86 {
                 sum: $word,
                 dst: *mut u8,
             ) -> $word {
-                const BITS: u32 = <$word>::BITS;
+                const BITS: usize = 8 * <$word as Word>::BYTES;
                 // Bytes of a row, which is two vectors.
                 const ROW: usize = 2 * BYTES;
+                let width = width as usize;
                 let splat = |value: $word| $set1(value.cast_signed());
                 let mask = splat(<$word>::MAX >> (BITS - width));
                 let reference = splat(reference);
@@ -250,14 +251,12 @@ mod x86 {
                     let (word, shift) = (bit / BITS, bit % BITS);
                     // Of the last row, nothing is needed of a next one.
                     let next = (word + 1).min(width - 1);
-                    let (down, up) = (splat(shift as $word), splat((BITS - shift) as $word));
+                    let splat_bits = |bits: usize| splat(<$word as Word>::truncate(bits as u64));
+                    let (down, up) = (splat_bits(shift), splat_bits(BITS - shift));
                     for half in [0, BYTES] {
                         // SAFETY: there are `width` rows, and both ordinals are below that.
                         let (low, high) = unsafe {
-                            (
-                                packed.add(word as usize * ROW + half),
-                                packed.add(next as usize * ROW + half),
-                            )
+                            (packed.add(word * ROW + half), packed.add(next * ROW + half))
                         };
                         // SAFETY: each begins a vector of a row.
                         let (low, high) = unsafe {
@@ -271,12 +270,12 @@ mod x86 {
                         let values = $add(_mm512_and_si512(bits, mask), reference);
                         let before = $sub(sums.next(values), values);
                         // SAFETY: a chunk has `BITS` rows.
-                        let place = unsafe { dst.add(ordinal as usize * ROW + half) };
+                        let place = unsafe { dst.add(ordinal * ROW + half) };
                         // SAFETY: `place` begins a vector of a row.
                         unsafe { _mm512_storeu_si512(place.cast(), before) };
                     }
                 }
-                const { assert!(BITS as usize * ROW == CHUNK * <$word as Word>::BYTES) };
+                const { assert!(BITS * ROW == CHUNK * <$word as Word>::BYTES) };
                 let mut last = [0; BYTES / <$word as Word>::BYTES];
                 // SAFETY: it has the size of a vector.
                 unsafe { _mm512_storeu_si512(last.as_mut_ptr().cast(), sums.sums) };
