@@ -58,27 +58,28 @@ pub struct Numbers {
     pub nulls: Option<BooleanBuffer>,
 }
 
-/// The last block decoded, kept for the next batch.
+/// The last block decoded, kept for the next batch: by its ordinal, and what else decides what it
+/// is decoded into.
 #[derive(Debug)]
-pub struct BlockCache<T>(Option<(usize, T)>);
+pub struct BlockCache<T, K = usize>(Option<(K, T)>);
 
-impl<T> Default for BlockCache<T> {
+impl<T, K> Default for BlockCache<T, K> {
     fn default() -> Self {
         Self(None)
     }
 }
 
-impl<T> BlockCache<T> {
+impl<T, K: PartialEq> BlockCache<T, K> {
     pub(super) fn get_or_decode(
         &mut self,
-        ordinal: usize,
+        key: K,
         decode: impl FnOnce() -> Result<T>,
     ) -> Result<&T> {
-        let kept = match self.0.take() {
-            Some((kept, block)) if kept == ordinal => block,
+        let block = match self.0.take() {
+            Some((kept, block)) if kept == key => block,
             _ => decode()?,
         };
-        Ok(&self.0.insert((ordinal, kept)).1)
+        Ok(&self.0.insert((key, block)).1)
     }
 }
 

@@ -25,10 +25,14 @@ pub struct Strings {
     pub nulls: Option<BooleanBuffer>,
 }
 
+/// The block that was decoded last. What does not fit 32-bit offsets is decoded as views, and the
+/// rows after it with offsets again.
+type StringBlocks = BlockCache<Strings, (BytesLayout, usize)>;
+
 /// The blocks of a field of byte strings that were decoded last.
 #[derive(Debug, Default)]
 pub struct StringCache {
-    blocks: BlockCache<Strings>,
+    blocks: StringBlocks,
     numbers: BlockCache<Numbers>,
     offsets: BlockCache<Numbers>,
 }
@@ -286,7 +290,7 @@ fn read_blocks(
     embedded_presence: bool,
     rows: &Selection,
     cx: &mut ReadContext<'_>,
-    cache: &mut BlockCache<Strings>,
+    cache: &mut StringBlocks,
 ) -> Result<Strings> {
     let Body::Blocks(blocks) = &data.body else {
         return Err(Error::corrupt("raw values without OFFSETS"));
@@ -319,7 +323,7 @@ fn read_blocks(
         && cx.sequential
         && !part.is_whole()
     {
-        let block = cache.get_or_decode(part.block.ordinal, || read_whole(part, cx))?;
+        let block = cache.get_or_decode((layout, part.block.ordinal), || read_whole(part, cx))?;
         return Ok(block.slice(range, size));
     }
     let mut builder = BytesBuilder::new(layout, to_usize(rows.len())?);
@@ -337,7 +341,7 @@ fn read_blocks(
             )?;
             continue;
         }
-        let block = cache.get_or_decode(part.block.ordinal, || read_whole(part, cx))?;
+        let block = cache.get_or_decode((layout, part.block.ordinal), || read_whole(part, cx))?;
         for range in &part.ranges {
             builder.append_decoded(&block.values, range.clone())?;
             let kept = block.nulls.as_ref();

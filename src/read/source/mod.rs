@@ -2,6 +2,8 @@
 
 mod leaf;
 mod nested;
+#[cfg(test)]
+mod tests;
 
 use super::fetch::Bench;
 use super::metadata::{Metadata, OpenField};
