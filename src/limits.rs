@@ -73,10 +73,14 @@ impl Limits {
     pub(crate) fn check_batch_bytes(&self, elements: u64, width: usize) -> Result<()> {
         let (bytes, limit) = (elements.saturating_mul(width as u64), self.max_batch_bytes);
         if bytes > limit {
+            let found = match width {
+                1 => format!("{bytes} bytes"),
+                _ => format!("{elements} elements of {width} bytes"),
+            };
             return Err(Error::new(
                 ErrorKind::LimitExceeded,
                 format!(
-                    "{elements} elements of {width} bytes exceed Limits::max_batch_bytes ({limit}); \
+                    "{found} exceed Limits::max_batch_bytes ({limit}); \
                      read smaller batches or raise the limit"
                 ),
             ));

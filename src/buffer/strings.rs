@@ -339,11 +339,14 @@ fn read_blocks(
                 &mut builder,
                 &mut nulls,
             )?;
+            // Of each block the size is bounded; here, of all together.
+            cx.check_batch_bytes(builder.bytes(), 1)?;
             continue;
         }
         let block = cache.get_or_decode((layout, part.block.ordinal), || read_whole(part, cx))?;
         for range in &part.ranges {
             builder.append_decoded(&block.values, range.clone())?;
+            cx.check_batch_bytes(builder.bytes(), 1)?;
             let kept = block.nulls.as_ref();
             let kept = kept.map(|nulls| nulls.slice(range.start, range.len()));
             nulls.append(range.len(), kept.as_ref());

@@ -252,6 +252,12 @@ pub struct DecodedUnions {
 /// number in the schema; a source refuses more than its [`Limits`](crate::Limits) allow. It is
 /// asked about every node, `Unit` included.
 pub trait NodeSource {
+    /// Refuses arrays that need so many bytes beside those that the source gives.
+    ///
+    /// # Errors
+    /// [`LimitExceeded`](crate::ErrorKind::LimitExceeded).
+    fn check_bytes(&self, bytes: u64) -> Result<()>;
+
     /// `Boolean`.
     fn bits(&mut self, node: &DataType, rows: &Selection) -> Result<Chunk<BooleanBuffer>>;
 

@@ -12,15 +12,17 @@ use arrow_buffer::{
 const PADDED_BYTES: usize = 16 << 10;
 
 /// The entries that codes name, one after the other; empty values at null positions, whose codes
-/// do not matter. `None` if offsets of the type are too narrow for all bytes together.
+/// do not matter. `None` if offsets of the type are too narrow for all bytes together; else `check`
+/// is asked whether there may be so many before there is room for them.
 ///
 /// # Errors
 /// [`Corrupt`](crate::ErrorKind::Corrupt) if a code names no entry, or there is not one null bit
-/// per code.
+/// per code; that of `check`.
 pub(crate) fn gather_entries<T: ByteArrayType<Offset: Offset>>(
     entries: &GenericByteArray<T>,
     codes: &[u32],
     nulls: Option<NullBuffer>,
+    check: impl FnOnce(u64) -> Result<()>,
 ) -> Result<Option<GenericByteArray<T>>> {
     let count = entries.len();
     let hidden;
@@ -67,6 +69,7 @@ pub(crate) fn gather_entries<T: ByteArrayType<Offset: Offset>>(
     else {
         return Ok(None);
     };
+    check(end)?;
     let mut values = MutableBuffer::from_len_zeroed(total + GATHER_SLACK);
     let mut data = entries.value_data();
     let padded;
@@ -98,11 +101,18 @@ mod tests {
         "ß",
     ];
 
+    /// Any number of bytes will do.
+    fn any(_: u64) -> Result<()> {
+        Ok(())
+    }
+
     #[test]
     fn entries_follow_the_codes() {
         let entries = StringArray::from_iter_values(TEXTS).slice(1, 4);
         let codes = [3, 1, 1, 0, 2];
-        let got = gather_entries(&entries, &codes, None).unwrap().unwrap();
+        let got = gather_entries(&entries, &codes, None, any)
+            .unwrap()
+            .unwrap();
         got.to_data().validate_full().unwrap();
         assert!(got.iter().eq(codes.map(|c| Some(TEXTS[c as usize + 1]))));
     }
@@ -111,7 +121,7 @@ mod tests {
     fn null_positions_are_empty_whatever_their_code() {
         let entries = LargeStringArray::from_iter_values(TEXTS);
         let nulls = NullBuffer::from(vec![true, false, true]);
-        let got = gather_entries(&entries, &[4, 77, 1], Some(nulls))
+        let got = gather_entries(&entries, &[4, 77, 1], Some(nulls), any)
             .unwrap()
             .unwrap();
         assert_eq!(
@@ -124,12 +134,33 @@ mod tests {
     #[test]
     fn what_does_not_fit_is_an_error() {
         let entries = BinaryArray::from_iter_values([b"x"]);
-        assert!(gather_entries(&entries, &[0, 1], None).is_err());
-        assert!(gather_entries(&entries, &[0, 0], Some(NullBuffer::new_null(3))).is_err());
+        assert!(gather_entries(&entries, &[0, 1], None, any).is_err());
+        assert!(gather_entries(&entries, &[0, 0], Some(NullBuffer::new_null(3)), any).is_err());
         let none = BinaryArray::from_iter_values(Vec::<&[u8]>::new());
-        assert_eq!(gather_entries(&none, &[], None).unwrap().unwrap().len(), 0);
-        assert!(gather_entries(&none, &[0], None).is_err());
+        assert_eq!(
+            gather_entries(&none, &[], None, any)
+                .unwrap()
+                .unwrap()
+                .len(),
+            0
+        );
+        assert!(gather_entries(&none, &[0], None, any).is_err());
         let long = BinaryArray::from_iter_values([vec![0; 1 << 20]]);
-        assert!(gather_entries(&long, &[0; 2048], None).unwrap().is_none());
+        assert!(
+            gather_entries(&long, &[0; 2048], None, any)
+                .unwrap()
+                .is_none()
+        );
+    }
+
+    #[test]
+    fn all_bytes_are_counted_before_they_are_gathered() {
+        let entries = LargeStringArray::from_iter_values(TEXTS);
+        let nulls = NullBuffer::from(vec![true, false, true]);
+        let got = gather_entries(&entries, &[1, 2, 4], Some(nulls), |bytes| {
+            assert_eq!(bytes, 4);
+            Err(Error::invalid("too many"))
+        });
+        assert_eq!(got.unwrap_err().message(), "too many");
     }
 }

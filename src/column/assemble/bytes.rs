@@ -25,7 +25,7 @@ impl Assembler<'_> {
             return Err(mismatch(wanted, node));
         };
         if let Some(stored) = self.source.dictionary(node, rows)? {
-            return stored.gather(wanted, node, rows);
+            return stored.gather(wanted, node, rows, self.source);
         }
         if layout == ByteLayout::Views {
             let offsets = match wanted.is_string() {

@@ -1,7 +1,8 @@
 //! Spec: Chapter 6, "Dictionary Encoding".
 
 use super::super::{
-    Chunk, DecodedDictionary, DictionaryEntries, Values, fixed_width, has_dictionary, mismatch,
+    Chunk, DecodedDictionary, DictionaryEntries, NodeSource, Values, fixed_width, has_dictionary,
+    mismatch,
 };
 use super::{Assembler, bytes, check_len, check_nulls, fixed, invalid, subset};
 use crate::buffer::Selection;
@@ -48,6 +49,7 @@ impl Assembler<'_> {
         {
             return stored.coded(value, node, rows)?.fit(key)?.array(key);
         }
+        self.check_positions(rows)?;
         let array = self.node(value, node, rows)?;
         let equality = self.comparable(&array, node, rows)?;
         encode(&array, &equality)?.array(key)
@@ -103,12 +105,13 @@ impl DecodedDictionary {
         })
     }
 
-    /// The values themselves.
+    /// The values themselves, as many bytes of them as the source allows.
     pub(super) fn gather(
         self,
         wanted: &ArrowType,
         node: &DataType,
         rows: &Selection,
+        source: &dyn NodeSource,
     ) -> Result<ArrayRef> {
         let coded = self.coded(wanted, node, rows)?;
         if let ArrowType::FixedSizeBinary(0) = wanted {
@@ -119,7 +122,8 @@ impl DecodedDictionary {
         macro_rules! entries {
             ($ty:ty) => {{
                 let entries = coded.values.as_bytes::<$ty>();
-                match gather_entries(entries, &coded.codes, coded.nulls)? {
+                let check = |bytes| source.check_bytes(bytes);
+                match gather_entries(entries, &coded.codes, coded.nulls, check)? {
                     Some(array) => return Ok(Arc::new(array)),
                     None => {
                         return Err(bytes::overflow(format_args!(
@@ -137,6 +141,12 @@ impl DecodedDictionary {
             ArrowType::LargeBinary => entries!(LargeBinaryType),
             _ => {}
         }
+        let width = match wanted {
+            ArrowType::FixedSizeBinary(size) => u64::try_from(*size).unwrap_or_default(),
+            // Views are no primitives.
+            other => other.primitive_width().unwrap_or(size_of::<u128>()) as u64,
+        };
+        source.check_bytes(width.saturating_mul(coded.codes.len() as u64))?;
         let codes = UInt32Array::try_new(coded.codes, coded.nulls)?;
         let options = TakeOptions { check_bounds: true };
         take(&coded.values, &codes, Some(options)).map_err(invalid)

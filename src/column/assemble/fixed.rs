@@ -42,7 +42,7 @@ impl Assembler<'_> {
         if has_dictionary(node.basic_type)
             && let Some(stored) = self.source.dictionary(node, rows)?
         {
-            return stored.gather(wanted, node, rows);
+            return stored.gather(wanted, node, rows, self.source);
         }
         let chunk = self.source.fixed(node, width, rows)?;
         check_chunk(&chunk, rows)?;

@@ -93,6 +93,13 @@ impl Assembler<'_> {
         result
     }
 
+    /// Refuses to look at more positions one by one than there may be of numbers: values below
+    /// fixed-size lists may be many though they have no bytes.
+    fn check_positions(&self, rows: &Selection) -> Result<()> {
+        let bytes = rows.len().saturating_mul(size_of::<u64>() as u64);
+        self.source.check_bytes(bytes)
+    }
+
     /// Nothing is stored, but the source may refuse so many positions.
     fn units(&mut self, node: &DataType, rows: &Selection) -> Result<ArrayRef> {
         self.source.presence(node, rows)?;

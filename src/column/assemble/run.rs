@@ -26,6 +26,7 @@ impl Assembler<'_> {
         if !ends.is_run_ends_type() {
             return Err(mismatch(wanted, node));
         }
+        self.check_positions(rows)?;
         let values = self.node(values, node, rows)?;
         if values.is_empty() {
             return Ok(new_empty_array(wanted));

@@ -66,6 +66,10 @@ impl Liar {
 }
 
 impl NodeSource for Liar {
+    fn check_bytes(&self, bytes: u64) -> Result<()> {
+        self.source.check_bytes(bytes)
+    }
+
     fn bits(&mut self, node: &DataType, rows: &Selection) -> Result<Chunk<BooleanBuffer>> {
         let chunk = self.source.bits(node, rows)?;
         let bits = self.len(chunk.values.len());

@@ -287,6 +287,13 @@ fn offsets_len(values: &ByteValues) -> usize {
 }
 
 impl NodeSource for MemorySource {
+    fn check_bytes(&self, bytes: u64) -> Result<()> {
+        match bytes > MAX_POSITIONS * 16 {
+            true => Err(Error::new(ErrorKind::LimitExceeded, "too many bytes")),
+            false => Ok(()),
+        }
+    }
+
     fn bits(&mut self, node: &DataType, rows: &Selection) -> Result<Chunk<BooleanBuffer>> {
         let stored = self.node(node);
         Ok(Chunk {

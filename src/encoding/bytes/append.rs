@@ -48,21 +48,7 @@ impl BytesBuilder {
             (Decoded::Offsets32(offsets, data), _) => self.append_window(offsets, range, data),
             (Decoded::Offsets64(offsets, data), _) => self.append_window(offsets, range, data),
             (Decoded::Views(views, buffers), Data::Views(own)) => {
-                let shift = (own.buffers.len() as u128) << 64;
-                let moved = views
-                    .get(range.clone())
-                    .unwrap_or_default()
-                    .iter()
-                    .map(|&view| {
-                        // Only views of more than 12 bytes point into a buffer.
-                        if view & u128::from(u32::MAX) > 12 {
-                            view + shift
-                        } else {
-                            view
-                        }
-                    });
-                own.views.extend(moved);
-                own.buffers.extend_from_slice(buffers);
+                own.append(views.get(range.clone()).unwrap_or_default(), buffers);
                 self.len += range.len();
                 Ok(())
             }

@@ -60,6 +60,7 @@ impl BytesBuilder {
             BytesLayout::Views => Data::Views(Views {
                 views: Vec::with_capacity(capacity),
                 buffers: Vec::new(),
+                buffered: 0,
             }),
             BytesLayout::Fixed(width) => Data::Fixed {
                 width,
@@ -77,6 +78,16 @@ impl BytesBuilder {
     /// Whether there is no value.
     pub fn is_empty(&self) -> bool {
         self.len == 0
+    }
+
+    /// Bytes of the values, with those of the buffers that views point into.
+    pub fn bytes(&self) -> u64 {
+        match &self.data {
+            Data::Offsets32(v) => v.base(),
+            Data::Offsets64(v) => v.base(),
+            Data::Views(v) => v.buffered,
+            Data::Fixed { values, .. } => values.len() as u64,
+        }
     }
 
     /// Appends `n` values that stand under nulls: empty ones, or zeros of fixed size.
@@ -394,10 +405,30 @@ impl<O: Offset> Variable<O> {
 #[derive(Debug)]
 pub(super) struct Views {
     pub(super) views: Vec<u128>,
-    pub(super) buffers: Vec<Buffer>,
+    buffers: Vec<Buffer>,
+    /// Bytes of the buffers.
+    buffered: u64,
 }
 
 impl Views {
+    /// Adds the next buffer.
+    fn push_buffer(&mut self, buffer: Buffer) {
+        self.buffered += buffer.len() as u64;
+        self.buffers.push(buffer);
+    }
+
+    /// Adds views into buffers of their own.
+    pub(super) fn append(&mut self, views: &[u128], buffers: &[Buffer]) {
+        let shift = (self.buffers.len() as u128) << 64;
+        // Only views of more than 12 bytes point into a buffer.
+        let is_long = |view: u128| view & u128::from(u32::MAX) > u128::from(INLINE);
+        let moved = |&view: &u128| if is_long(view) { view + shift } else { view };
+        self.views.extend(views.iter().map(moved));
+        for buffer in buffers {
+            self.push_buffer(buffer.clone());
+        }
+    }
+
     /// The ordinal of the next buffer, which will have that many bytes.
     fn next_buffer(&self, bytes: usize) -> Result<u32> {
         if bytes as u64 > i32::LARGEST {
@@ -441,7 +472,7 @@ impl Views {
             .windows(2)
             .any(|w| matches!(w, [start, end] if end - start > INLINE))
         {
-            self.buffers.push(Buffer::from(data));
+            self.push_buffer(Buffer::from(data));
         }
         Ok(())
     }
@@ -463,7 +494,7 @@ impl Views {
             .iter()
             .any(|view| view & u128::from(u32::MAX) > u128::from(INLINE))
         {
-            self.buffers.push(data);
+            self.push_buffer(data);
         }
         Ok(())
     }
@@ -484,7 +515,7 @@ impl Views {
             .iter()
             .any(|view| view & u128::from(u32::MAX) > u128::from(INLINE))
         {
-            self.buffers.push(Buffer::from(data));
+            self.push_buffer(Buffer::from(data));
         }
         Ok(views)
     }

@@ -305,6 +305,11 @@ pub(super) fn number_kind(node: &DataType) -> NumberKind {
 }
 
 impl NodeSource for Source<'_> {
+    fn check_bytes(&self, bytes: u64) -> Result<()> {
+        let limits = self.metadata.artifacts.limits();
+        limits.check_batch_bytes(bytes, 1)
+    }
+
     fn bits(&mut self, node: &DataType, rows: &Selection) -> Result<Chunk<BooleanBuffer>> {
         let read = self.read_padded_bits(node, rows);
         read.map_err(|e| self.placed(e, node))

@@ -17,6 +17,8 @@ impl Source<'_> {
     ) -> Result<Option<NullBuffer>> {
         let (stored, missing) = self.stored(node, rows);
         let mut field = self.open(node, &stored)?;
+        // All may be present without a byte, and still a bit each to whom is told of them.
+        field.cx.check_batch_bytes(rows.len().div_ceil(8), 1)?;
         let present = match &field.layout.storage {
             Storage::Buffers(buffers) => field.presence(buffers, &stored)?,
             _ => Some(field.all_null(&stored)?),
