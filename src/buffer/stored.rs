@@ -284,11 +284,35 @@ pub(super) fn raw_bytes(elements: &Range<u64>, width: usize) -> Result<Range<u64
     Ok(scale(elements.start)?..scale(elements.end)?)
 }
 
+/// Stands for the number of positions of a field without a descriptor: it has as many as its place
+/// in the schema asks for. No other field has so many, so that each of them has one after it.
+const ABSENT: u64 = u64::MAX;
+
 impl FieldLayout {
+    /// Whether the field has no descriptor.
+    pub fn is_absent(&self) -> bool {
+        self.positions == ABSENT
+    }
+
+    /// Refuses rows that the field has not.
+    ///
+    /// # Errors
+    /// [`Corrupt`](crate::ErrorKind::Corrupt), because what led to the rows says there are more.
+    pub fn check_rows(&self, rows: &Selection) -> Result<()> {
+        if rows.end() > self.positions {
+            return Err(Error::corrupt(format!(
+                "the field has {} positions, position {} was expected",
+                self.positions,
+                rows.end() - 1
+            )));
+        }
+        Ok(())
+    }
+
     /// A field without a descriptor: every position is null.
-    pub fn absent(node: &DataType, positions: u64) -> Result<Self> {
+    pub fn absent(node: &DataType) -> Result<Self> {
         Ok(Self {
-            positions,
+            positions: ABSENT,
             physical: Physical::of(node)?,
             storage: Storage::Null,
         })
@@ -309,6 +333,11 @@ impl FieldLayout {
         let physical = Physical::of(node)?;
         let positions = field.position_count;
         let nulls = field.null_count;
+        if positions == ABSENT {
+            return Err(Error::corrupt(format!(
+                "{positions} positions are more than a field can have"
+            )));
+        }
         if nulls.is_some_and(|n| n > positions) {
             return Err(Error::corrupt(format!(
                 "{} nulls in {positions} positions",

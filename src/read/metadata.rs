@@ -362,7 +362,7 @@ impl Metadata {
             return Ok(layout.clone());
         }
         let layout = match field.described() {
-            None => FieldLayout::absent(node, u64::MAX)?,
+            None => FieldLayout::absent(node)?,
             Some((artifact, descriptor)) => FieldLayout::try_new(node, descriptor, &mut |url| {
                 self.artifacts.resolve(url, artifact)
             })?,

@@ -78,7 +78,7 @@ fn check_positions(
     let Some(layout) = fields.layout(node.schema_id) else {
         return Ok(());
     };
-    let absent = layout.positions == u64::MAX;
+    let absent = layout.is_absent();
     if let Some(expected) = expected
         && layout.positions != expected
         && !absent
@@ -141,6 +141,7 @@ impl StripeReader<'_> {
             )));
         };
         let rows = &clamp(rows, layout.positions, self.metadata.wire);
+        layout.check_rows(rows)?;
         if !self.fetch_own(node, &layout, rows)? {
             return Ok(false);
         }

@@ -81,3 +81,19 @@ fn many_encodings_beside_many_checksums_are_refused_in_time() {
     let took = start.elapsed();
     assert!(took < Duration::from_secs(2), "{took:?}");
 }
+
+#[test]
+fn the_mark_of_absent_fields_is_no_number_of_positions() {
+    let mut descriptor = StripeFieldDescriptor {
+        encodings: vec![native(vec![buffer(BufferKind::Data, 0)])],
+        ..StripeFieldDescriptor::default()
+    };
+    let node = DataType::new(BasicType::Int32, "a");
+    for (positions, nulls) in [(u64::MAX, None), (u64::MAX, Some(u64::MAX))] {
+        descriptor.field.position_count = positions;
+        descriptor.field.null_count = nulls;
+        let error = FieldLayout::try_new(&node, &descriptor, &mut |_| Ok(0)).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Corrupt);
+        assert!(error.message().contains("positions"), "{error}");
+    }
+}

@@ -153,13 +153,7 @@ impl Source<'_> {
             .index(node.schema_id)
             .ok_or_else(|| Error::corrupt(format!("schema node {} is not open", node.schema_id)))?;
         let layout = &self.fields.fields[index].layout;
-        if rows.end() > layout.positions {
-            return Err(Error::corrupt(format!(
-                "the field has {} positions, position {} was expected",
-                layout.positions,
-                rows.end() - 1
-            )));
-        }
+        layout.check_rows(rows)?;
         if self.state.fields.is_empty() {
             let states = self.fields.fields.iter().map(|_| FieldState::default());
             self.state.fields = states.collect();

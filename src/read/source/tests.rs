@@ -1,16 +1,19 @@
-//! What is kept between reads.
+//! What is kept between reads, and rows that the fields have not.
 
 use super::{ReadState, Source, StripeFields};
 use crate::buffer::Selection;
 use crate::column::{ByteLayout, ByteValues, NodeSource};
+use crate::error::{ErrorKind, Result};
+use crate::io::{ByteRange, NoContainer, ReadAt};
 use crate::read::columns::Column;
 use crate::read::fetch::{Bench, Fetched};
 use crate::read::metadata::ready;
-use crate::read::plan::open_fields;
+use crate::read::plan::{StripeReader, open_fields};
 use crate::read::projection::Projection;
-use crate::read::Shard;
+use crate::read::{Shard, ShardOptions};
 use crate::write::{ColumnOptions, ShardWriter, WriterOptions};
-use arrow_array::{ArrayRef, LargeStringArray, RecordBatch};
+use arrow_array::types::Int32Type;
+use arrow_array::{ArrayRef, LargeStringArray, ListArray, RecordBatch};
 use bytes::Bytes;
 use std::sync::Arc;
 
@@ -75,5 +78,44 @@ fn a_block_that_is_kept_serves_every_layout() {
         for (i, row) in rows.enumerate() {
             assert_eq!(values.value(i), text(row).as_bytes(), "row {row}");
         }
+    }
+}
+
+/// A file that only answers reads.
+#[derive(Debug)]
+struct Remote(Bytes);
+
+impl ReadAt for Remote {
+    fn size(&self) -> Result<u64> {
+        self.0.size()
+    }
+
+    fn read_at(&self, range: ByteRange) -> Result<Bytes> {
+        self.0.read_at(range)
+    }
+}
+
+#[test]
+fn rows_that_a_field_has_not_are_refused_before_they_are_fetched() {
+    let lists = (0..100).map(|i| Some((0..i % 4).map(Some)));
+    let lists = ListArray::from_iter_primitive::<Int32Type, _, _>(lists);
+    let file = Arc::new(Remote(written(Arc::new(lists))));
+    let options = ShardOptions::default();
+    let shard = Shard::from_reader(file, Arc::new(NoContainer), options).unwrap();
+    let (columns, fields) = opened(&shard);
+    let (fetched, mut state) = (Fetched::default(), ReadState::default());
+    let mut reader = StripeReader {
+        metadata: &shard.inner,
+        bench: &Bench::new(&shard.inner.artifacts, &fetched),
+        fields: &fields,
+        state: &mut state,
+        sequential: true,
+    };
+    for end in [u64::MAX, 101] {
+        let rows = Selection::range(99..end);
+        let error = reader.fetch(&columns, &rows).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Corrupt);
+        let words = format!("100 positions, position {} was", end - 1);
+        assert!(error.message().contains(&words), "{error}");
     }
 }
