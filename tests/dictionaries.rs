@@ -4,7 +4,7 @@
 mod support;
 
 use arrow_array::cast::AsArray;
-use arrow_array::types::UInt64Type;
+use arrow_array::types::{Int8Type, Int32Type, UInt64Type};
 use arrow_array::{
     Array, ArrayRef, BinaryArray, Decimal128Array, DictionaryArray, FixedSizeBinaryArray,
     Float64Array, Int8Array, Int32Array, Int64Array, LargeStringArray, RecordBatch, StringArray,
@@ -473,4 +473,33 @@ fn filters_find_texts_whose_blocks_have_dictionaries_of_their_own() {
             }
         }
     }
+
+#[test]
+fn rows_that_lie_apart_are_joined_as_far_as_keys_reach() {
+    const ROWS: usize = 100_000;
+    let text = |i: usize| format!("the text of number {}", i / 100);
+    let entries = StringViewArray::from_iter_values((0..ROWS / 100).map(|i| text(i * 100)));
+    let keys = Int32Array::from_iter_values((0..ROWS).map(|i| i32::try_from(i / 100).unwrap()));
+    let texts = DictionaryArray::<Int32Type>::new(keys, Arc::new(entries));
+    let number = |i: usize| u16::try_from(i * 7919 % 30).unwrap();
+    let numbers = UInt16Array::from_iter_values((0..ROWS).map(number));
+    let columns: [(&str, ArrayRef); 2] = [("text", Arc::new(texts)), ("n", Arc::new(numbers))];
+    let batch = RecordBatch::try_from_iter(columns).unwrap();
+    let bytes = written_bytes(&[batch], WriterOptions::default());
+    let narrow = DataType::Dictionary(DataType::Int8.into(), DataType::Utf8View.into());
+    let schema = Schema::new(vec![Field::new("text", narrow, true)]);
+    // 128 texts stand at 12,800 rows, of which 427 match.
+    let scan = Shard::from_bytes(bytes).unwrap().scan();
+    let scan = scan
+        .with_schema(Arc::new(schema))
+        .with_filter(col("n").eq(7));
+    let mut matches = (0..ROWS).filter(|&i| number(i) == 7);
+    for batch in scan.build().unwrap() {
+        let batch = batch.unwrap();
+        let texts = batch.column(0).as_dictionary::<Int8Type>();
+        for found in texts.downcast_dict::<StringViewArray>().unwrap() {
+            assert_eq!(found, Some(text(matches.next().unwrap()).as_str()));
+        }
+    }
+    assert_eq!(matches.next(), None);
 }

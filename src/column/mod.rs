@@ -69,6 +69,20 @@ pub(crate) fn has_dictionary(basic_type: BasicType) -> bool {
     )
 }
 
+/// The largest number of an Arrow type of integers, such as those of keys and of run ends.
+pub(crate) fn largest_integer(arrow: &ArrowType) -> u64 {
+    match arrow {
+        ArrowType::Int8 => i8::MAX as u64,
+        ArrowType::UInt8 => u8::MAX.into(),
+        ArrowType::Int16 => i16::MAX as u64,
+        ArrowType::UInt16 => u16::MAX.into(),
+        ArrowType::Int32 => i32::MAX as u64,
+        ArrowType::UInt32 => u32::MAX.into(),
+        ArrowType::Int64 => i64::MAX as u64,
+        _ => u64::MAX,
+    }
+}
+
 /// Bytes per stored value of a node of fixed width.
 fn fixed_width(node: &DataType) -> Option<usize> {
     match node.basic_type {

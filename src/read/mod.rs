@@ -10,6 +10,7 @@ mod fetch;
 mod filter;
 mod fit;
 mod inspect;
+mod join;
 mod metadata;
 mod options;
 mod plan;

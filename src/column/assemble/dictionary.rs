@@ -2,7 +2,7 @@
 
 use super::super::{
     Chunk, DecodedDictionary, DictionaryEntries, NodeSource, Values, fixed_width, has_dictionary,
-    mismatch,
+    largest_integer, mismatch,
 };
 use super::{Assembler, bytes, check_len, check_nulls, fixed, invalid, subset};
 use crate::buffer::Selection;
@@ -229,14 +229,7 @@ impl Coded {
 
 /// The largest code that a key type can hold.
 fn max_key(key: &ArrowType) -> u32 {
-    match key {
-        ArrowType::Int8 => 0x7F,
-        ArrowType::UInt8 => 0xFF,
-        ArrowType::Int16 => 0x7FFF,
-        ArrowType::UInt16 => 0xFFFF,
-        ArrowType::Int32 => 0x7FFF_FFFF,
-        _ => u32::MAX,
-    }
+    u32::try_from(largest_integer(key)).unwrap_or(u32::MAX)
 }
 
 fn to_code(index: usize) -> Result<u32> {

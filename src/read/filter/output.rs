@@ -6,11 +6,11 @@ pub(super) use pending::Pending;
 
 use super::super::fetch::{Bench, Fetched, drive};
 use super::super::fit::Fit;
+use super::super::join::defeats_kernels;
 use super::super::metadata::WINDOW;
 use super::super::plan::{StripeReader, open_fields, window_rows};
 use super::super::rows::RowFormat;
 use super::super::source::{ReadState, StripeFields};
-use super::super::take::defeats_kernels;
 use super::Counters;
 use super::metrics::count;
 use super::probe::BLOCKWISE;

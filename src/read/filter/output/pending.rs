@@ -3,9 +3,9 @@
 use super::{LATITUDE, Part, SCATTERED, push_matches};
 use crate::buffer::Selection;
 use crate::error::{Result, to_usize};
-use arrow_array::{Array, ArrayRef, BooleanArray};
+use crate::read::join::join;
+use arrow_array::{ArrayRef, BooleanArray};
 use arrow_buffer::BooleanBuffer;
-use arrow_select::concat::concat;
 use arrow_select::filter::FilterBuilder;
 use std::ops::Range;
 
@@ -111,8 +111,7 @@ impl Pending {
         let mut joined = true;
         for values in &mut self.values {
             if let Some(pieces) = values.as_mut().filter(|pieces| pieces.len() > 1) {
-                let all: Vec<&dyn Array> = pieces.iter().map(AsRef::as_ref).collect();
-                *values = concat(&all).ok().map(|joined| vec![joined]);
+                *values = join(pieces).ok().map(|joined| vec![joined]);
                 joined &= values.is_some();
             }
         }
