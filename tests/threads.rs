@@ -22,7 +22,8 @@ use arrow_shard::write::{Profile, ShardWriter, WriterOptions};
 use arrow_shard::{ErrorKind, Limits, Shard};
 use bytes::Bytes;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
 use support::inner;
 
 const ROWS: usize = 300_000;
@@ -129,6 +130,43 @@ fn a_scan_on_the_only_thread_of_a_pool_does_not_wait_for_itself() {
         scan.map(|batch| batch.unwrap().num_rows()).sum::<usize>()
     });
     assert_eq!(rows, ROWS);
+}
+
+#[test]
+fn a_writer_behind_a_lock_lets_no_other_task_want_the_lock_meanwhile() {
+    let batch = batch().slice(0, 1000);
+    let options = WriterOptions::default().with_threads(2);
+    let writer = ShardWriter::try_new(Vec::new(), batch.schema(), options).unwrap();
+    let writer = Mutex::new(writer);
+    let pool = rayon::ThreadPoolBuilder::new()
+        .num_threads(1)
+        .build()
+        .unwrap();
+    // The only thread of the pool has the lock, unless it takes the next task while it writes.
+    let write = || match writer.try_lock() {
+        Ok(mut writer) => {
+            writer.write(&batch).unwrap();
+            writer.flush_stripe().unwrap();
+            1
+        }
+        Err(_) => 0,
+    };
+    let written: usize = pool.install(|| {
+        let written = AtomicUsize::new(0);
+        rayon::scope(|scope| {
+            for _ in 0..20 {
+                scope.spawn(|_| {
+                    written.fetch_add(write(), Ordering::Relaxed);
+                });
+            }
+        });
+        written.into_inner()
+    });
+    assert_eq!(written, 20);
+    assert_eq!(
+        writer.into_inner().unwrap().finish().unwrap().rows(),
+        20_000
+    );
 }
 
 #[test]

@@ -3,6 +3,8 @@
 use crate::error::{Error, Result};
 #[cfg(feature = "threads")]
 use std::cmp::Reverse;
+#[cfg(feature = "threads")]
+use std::panic::resume_unwind;
 
 /// The threads of a writer.
 #[derive(Debug)]
@@ -65,10 +67,30 @@ impl Workers {
             items.sort_by_cached_key(|(_, item)| Reverse(weight(item)));
             let work = |(i, item)| (i, work(item));
             let bridge = items.into_iter().par_bridge();
-            let mut results: Vec<(usize, Result<R>)> = pool.install(|| bridge.map(work).collect());
+            let mut results: Vec<(usize, Result<R>)> =
+                wait_for(pool, || bridge.map(work).collect())?;
             results.sort_by_key(|(i, _)| *i);
             return results.into_iter().map(|(_, result)| result).collect();
         }
         items.into_iter().map(work).collect()
     }
+}
+
+/// What `work` comes to on the threads of the pool. Meanwhile the calling thread does nothing else:
+/// one of another pool would work on that pool's tasks, which may want a lock that it holds, such
+/// as the one around the writer.
+#[cfg(feature = "threads")]
+fn wait_for<R: Send>(pool: &rayon::ThreadPool, work: impl FnOnce() -> R + Send) -> Result<R> {
+    let is_of_another_pool =
+        rayon::current_thread_index().is_some() && pool.current_thread_index().is_none();
+    if !is_of_another_pool {
+        return Ok(pool.install(work));
+    }
+    std::thread::scope(|scope| {
+        let thread = std::thread::Builder::new().spawn_scoped(scope, || pool.install(work));
+        let thread = thread.map_err(|e| {
+            Error::new(crate::ErrorKind::Io, "no thread to wait for the writer's").caused_by(e)
+        })?;
+        thread.join().map_err(|panic| resume_unwind(panic))
+    })
 }
