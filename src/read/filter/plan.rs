@@ -19,7 +19,7 @@ use arrow_array::BooleanArray;
 use arrow_buffer::BooleanBuffer;
 use arrow_schema::DataType;
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
 
 /// The predicate of a scan, and what has been found out with it.
 #[derive(Debug)]
@@ -28,7 +28,17 @@ pub(in crate::read) struct Filter {
     pub(in crate::read) counters: Counters,
     /// Whether the statistics of the shard rule out every row.
     none_matches: OnceLock<bool>,
-    stripes: Mutex<HashMap<u64, Arc<StripePlan>>>,
+    plans: Mutex<Plans>,
+}
+
+/// The plans of stripes that are being read. They hold dictionaries and block maps, so that all of
+/// them may be far more than is kept of a shard.
+#[derive(Debug, Default)]
+struct Plans {
+    /// By ordinal, those of all stripes that have been planned.
+    stripes: HashMap<u64, Weak<StripePlan>>,
+    /// The last one, which the reader of the next rows is likely to ask for.
+    last: Option<Arc<StripePlan>>,
 }
 
 /// What is left to test of the rows of a stripe.
@@ -77,7 +87,7 @@ impl Filter {
             bound,
             counters: Counters::default(),
             none_matches: OnceLock::new(),
-            stripes: Mutex::default(),
+            plans: Mutex::default(),
         }
     }
 
@@ -89,21 +99,24 @@ impl Filter {
         ordinal: u64,
         stripe: &StripeDirectory,
     ) -> Result<Option<Arc<StripePlan>>> {
-        let stripes = || self.stripes.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(plan) = stripes().get(&ordinal) {
-            return Ok(Some(plan.clone()));
+        let plans = || self.plans.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(plan) = plans().stripes.get(&ordinal).and_then(Weak::upgrade) {
+            return Ok(Some(plan));
         }
-        let plan = ready!(self.make_plan(metadata, bench, ordinal, stripe));
-        let counters = &self.counters;
-        let mut stripes = stripes();
-        let plan = stripes.entry(ordinal).or_insert_with(|| {
-            count(&counters.stripes, 1);
-            if let Outcome::None(level) = plan.outcome {
-                count(&counters.skipped_by(level).stripes, 1);
+        let made = Arc::new(ready!(self.make_plan(metadata, bench, ordinal, stripe)));
+        let mut plans = plans();
+        let known = plans.stripes.get(&ordinal).map(Weak::upgrade);
+        if known.is_none() {
+            count(&self.counters.stripes, 1);
+            if let Outcome::None(level) = made.outcome {
+                count(&self.counters.skipped_by(level).stripes, 1);
             }
-            Arc::new(plan)
-        });
-        Ok(Some(plan.clone()))
+        }
+        // Another thread may have made it meanwhile.
+        let plan = known.flatten().unwrap_or(made);
+        plans.stripes.insert(ordinal, Arc::downgrade(&plan));
+        plans.last = Some(plan.clone());
+        Ok(Some(plan))
     }
 
     fn make_plan(
@@ -428,4 +441,46 @@ fn stored_bytes(column: &FilterColumn, fields: &StripeFields) -> u64 {
         }
     });
     bytes
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::read::{Shard, col};
+    use crate::write::{ShardWriter, WriterOptions};
+    use arrow_array::{ArrayRef, RecordBatch, StringArray};
+
+    #[test]
+    fn plans_of_stripes_that_have_been_read_are_forgotten() {
+        let text = |i: u32| format!("text {}", i % 10);
+        let texts = StringArray::from_iter_values((0..1000).map(text));
+        let batch = RecordBatch::try_from_iter([("c", Arc::new(texts) as ArrayRef)]).unwrap();
+        let options = WriterOptions::default().with_stripe_rows(100);
+        let mut file = Vec::new();
+        let mut writer = ShardWriter::try_new(&mut file, batch.schema(), options).unwrap();
+        writer.write(&batch).unwrap();
+        writer.finish().unwrap();
+        let shard = Shard::from_bytes(file.into()).unwrap();
+        let inner = &shard.inner;
+        let predicate = col("c").eq("text 3");
+        let bound = shard.drive(|bench| Bound::load(inner, bench, &predicate));
+        let filter = Filter::new(bound.unwrap());
+        let plan = |ordinal: usize| {
+            let plan = shard.drive(|bench| {
+                let stripe = &ready!(inner.stripes(bench))[ordinal];
+                filter.plan(inner, bench, ordinal as u64, stripe)
+            });
+            plan.unwrap()
+        };
+        let first = plan(0);
+        assert!(first.fields.layouts().count() > 0, "there is work to do");
+        let others: Vec<_> = (1..10).map(|i| Arc::downgrade(&plan(i))).collect();
+        // One more than those that somebody reads: the last is likely to be asked for again.
+        let kept = others.iter().filter(|plan| plan.upgrade().is_some());
+        assert!(kept.count() <= 1);
+        assert!(Arc::ptr_eq(&first, &plan(0)), "it is still being read");
+        // A stripe that is planned again is no other stripe.
+        plan(5);
+        assert_eq!(filter.counters.metrics().stripes, 10);
+    }
 }
