@@ -11,7 +11,7 @@ use arrow_buffer::{NullBuffer, OffsetBuffer};
 use arrow_schema::{DataType, Field, Fields, Schema};
 use arrow_shard::format::{BasicType, DataEncoding};
 use arrow_shard::io::{ByteRange, NoContainer, ReadAt};
-use arrow_shard::read::{InspectOptions, ShardOptions, col, lit};
+use arrow_shard::read::{InspectOptions, ScanBuilder, ShardOptions, col, lit};
 use arrow_shard::write::{Profile, WriterOptions};
 use arrow_shard::{Limits, Result, Shard};
 use bytes::Bytes;
@@ -258,6 +258,39 @@ fn a_scan_of_everything_reads_nothing_twice_in_a_few_requests() {
                 !overlap(pair[0], pair[1]),
                 "{profile:?}: {pair:?} of {requests:?}"
             );
+        }
+    }
+}
+
+#[test]
+fn selected_rows_and_those_that_all_match_are_fetched_as_those_of_a_scan() {
+    type Narrow = fn(ScanBuilder) -> ScanBuilder;
+    let narrowed: [(&str, Narrow); 3] = [
+        ("selection", |scan| scan.with_row_selection(0..300_000)),
+        ("filter", |scan| {
+            scan.with_filter(col("number").is_not_null())
+        }),
+        ("both", |scan| {
+            let scan = scan.with_filter(col("number").is_not_null());
+            scan.with_row_selection(0..300_000)
+        }),
+    ];
+    for profile in [Profile::Plain, Profile::Balanced] {
+        let bytes = long(profile);
+        let requests = |narrow: Narrow| {
+            let file = Logged::new(bytes.clone());
+            let shard = file.open();
+            let batches = narrow(shard.scan()).build().unwrap();
+            let rows: usize = batches.map(|batch| batch.unwrap().num_rows()).sum();
+            assert_eq!(rows, 300_000);
+            file.requests()
+        };
+        let plain = requests(|scan| scan);
+        for (name, narrow) in narrowed {
+            let found = requests(narrow);
+            let (most, bytes) = (plain.len() + 2, bytes_of(&plain) * 11 / 10);
+            assert!(found.len() <= most, "{profile:?}, {name}: {found:?}");
+            assert!(bytes_of(&found) <= bytes, "{profile:?}, {name}: {found:?}");
         }
     }
 }

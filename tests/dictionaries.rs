@@ -473,6 +473,7 @@ fn filters_find_texts_whose_blocks_have_dictionaries_of_their_own() {
             }
         }
     }
+}
 
 #[test]
 fn rows_that_lie_apart_are_joined_as_far_as_keys_reach() {

@@ -6,6 +6,7 @@
 use super::columns::Column;
 use super::fetch::Bench;
 use super::metadata::{Metadata, WINDOW};
+use super::options::ShardOptions;
 use super::source::{ReadState, Source, StripeFields};
 use crate::buffer::{FieldLayout, Physical, Place, Runs, Selection, Storage, offset_width};
 use crate::column::{NodeSource, OffsetWidth, assemble};
@@ -328,6 +329,15 @@ pub(super) fn window_rows(fields: &StripeFields, rows: u64, fetch_bytes: u64) ->
     let per_window = (bytes / windows).max(1);
     let fetched = (fetch_bytes / per_window).clamp(1, windows);
     fetched.saturating_mul(WINDOW)
+}
+
+/// As [`window_rows`]; `None` if all bytes are in memory.
+pub(super) fn fetched_rows(
+    fields: &StripeFields,
+    rows: u64,
+    options: &ShardOptions,
+) -> Option<u64> {
+    (!fields.are_resident()).then(|| window_rows(fields, rows, options.fetch_bytes()))
 }
 
 /// A batch of columns; `rows` says how many rows there are where there is no column.

@@ -8,7 +8,7 @@ use super::super::fetch::{Bench, Fetched, drive};
 use super::super::fit::Fit;
 use super::super::join::defeats_kernels;
 use super::super::metadata::WINDOW;
-use super::super::plan::{StripeReader, open_fields, window_rows};
+use super::super::plan::{StripeReader, fetched_rows, open_fields, window_rows};
 use super::super::rows::RowFormat;
 use super::super::source::{ReadState, StripeFields};
 use super::Counters;
@@ -269,6 +269,26 @@ impl Output {
         read
     }
 
+    /// Opens the fields of the columns, unless they are open.
+    fn open(&mut self, format: &RowFormat) -> Result<()> {
+        if self.fields.is_none() {
+            let inner = &format.shard.inner;
+            let (stripe, total) = (self.stripe, self.total);
+            self.fields = Some(drive(&inner.artifacts, &mut self.fetched, |bench| {
+                open_fields(inner, bench, stripe, total, &format.columns)
+            })?);
+        }
+        Ok(())
+    }
+
+    /// Rows whose bytes are fetched at a time; `None` if all are in memory.
+    pub(super) fn window_rows(&mut self, format: &RowFormat) -> Result<Option<u64>> {
+        self.open(format)?;
+        let options = format.shard.inner.artifacts.options();
+        let fields = self.fields.as_ref();
+        Ok(fields.and_then(|fields| fetched_rows(fields, self.total, options)))
+    }
+
     /// Sees to it that the bytes of the pending rows, or of those of a part, are there, and those
     /// of the matches that follow, as far as they are fetched at once.
     pub(super) fn fetch(
@@ -279,12 +299,7 @@ impl Output {
         parts: &VecDeque<Part>,
     ) -> Result<()> {
         let inner = &format.shard.inner;
-        if self.fields.is_none() {
-            let (stripe, total) = (self.stripe, self.total);
-            self.fields = Some(drive(&inner.artifacts, &mut self.fetched, |bench| {
-                open_fields(inner, bench, stripe, total, &format.columns)
-            })?);
-        }
+        self.open(format)?;
         let Some(fields) = &self.fields else {
             return Ok(());
         };

@@ -2,7 +2,7 @@
 
 use super::super::fetch::{Fetched, drive};
 use super::super::metadata::{WINDOW, ready};
-use super::super::plan::{stripe_of, window_rows};
+use super::super::plan::{fetched_rows, stripe_of};
 use super::super::rows::RowFormat;
 use super::metrics::{Counters, Level, count};
 use super::output::{Output, Part, Pending, defeats_filter};
@@ -49,8 +49,8 @@ struct OpenStripe {
     pending: Pending,
     /// Rows that are tested at a time.
     chunk_rows: u64,
-    /// Rows whose bytes are fetched at a time.
-    window_rows: u64,
+    /// Rows whose bytes are fetched at a time; `None` if all are in memory.
+    window_rows: Option<u64>,
 }
 
 impl OpenStripe {
@@ -213,9 +213,12 @@ impl FilteredReader {
             return Ok(());
         }
         let total = rows.end - rows.start;
-        let output = Output::new(plan.fields.stripe, first, total);
-        let fetch_bytes = inner.artifacts.options().fetch_bytes();
-        let window = window_rows(&plan.fields, total, fetch_bytes).min(MOST_WINDOWS * WINDOW);
+        let mut output = Output::new(plan.fields.stripe, first, total);
+        // Where no column is tested, those of the scan are all that is fetched.
+        let window = match plan.fields.is_empty() {
+            true => output.window_rows(&self.format)?,
+            false => fetched_rows(&plan.fields, total, inner.artifacts.options()),
+        };
         self.stripe = Some(OpenStripe {
             probe: Probe::new(&self.filter, &plan, &self.format),
             plan,
@@ -225,7 +228,7 @@ impl FilteredReader {
             parts: VecDeque::new(),
             pending: Pending::new(self.format.columns.len()),
             chunk_rows: self.format.batch_size,
-            window_rows: window,
+            window_rows: window.map(|rows| rows.min(MOST_WINDOWS * WINDOW)),
         });
         Ok(())
     }
@@ -241,10 +244,7 @@ impl FilteredReader {
         };
         let start = next.unwrap_or(stripe.rows.end).min(stripe.rows.end);
         // What is in memory is tested and read chunk by chunk.
-        let most = match stripe.plan.fields.are_resident() {
-            true => stripe.chunk_rows,
-            false => stripe.window_rows.max(stripe.chunk_rows),
-        };
+        let most = stripe.window_rows.unwrap_or(0).max(stripe.chunk_rows);
         let border = |from: u64, rows: u64| match rows % WINDOW {
             0 => (from / rows * rows).saturating_add(rows),
             _ => from.saturating_add(rows),

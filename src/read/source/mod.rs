@@ -88,6 +88,11 @@ impl StripeFields {
         buffers.flatten().max().unwrap_or(1)
     }
 
+    /// Whether there is no field.
+    pub(super) fn is_empty(&self) -> bool {
+        self.fields.is_empty()
+    }
+
     /// Whether all bytes of the fields are in memory.
     pub(super) fn are_resident(&self) -> bool {
         self.resident
