@@ -9,7 +9,7 @@ use std::sync::Arc;
 ///
 /// A path is a column name, or a column name and the names of nested fields below it, joined by
 /// `.`: `"a"`, `"b.c"`; a whole column name that holds dots wins over such a path. List items are
-/// named by their Arrow field (`"tags.item"`), keys and values of maps by those of the entries.
+/// named by their Arrow field (`"tags.item"`); a map is read whole.
 /// Columns come in the order in which they are first named; members of a struct keep their order.
 ///
 /// ```

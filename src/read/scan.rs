@@ -147,9 +147,13 @@ impl ScanBuilder {
         self
     }
 
-    /// Decodes with that many tasks at a time on rayon's pool of threads; by default on the thread
-    /// that asks for the batches, which come in the same order and with the same rows either way;
+    /// Decodes on rayon's pool of threads, far enough ahead for that many of them: up to twice as
+    /// many tasks run at a time, or have been done and wait to be asked for. By default the thread
+    /// that asks for the batches decodes them. The rows and their order are the same either way;
     /// where rows are left out, batches may begin at others.
+    ///
+    /// A thread of a pool that asks for a batch works on other tasks of the pool until it is there.
+    /// It must not hold a lock meanwhile that such a task may want.
     #[cfg(feature = "threads")]
     #[must_use]
     pub fn with_threads(mut self, threads: usize) -> Self {
