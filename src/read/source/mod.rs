@@ -7,8 +7,10 @@ mod tests;
 
 use super::fetch::Bench;
 use super::metadata::{Metadata, OpenField};
+#[cfg(feature = "threads")]
+use crate::buffer::Body;
 use crate::buffer::{
-    BlockCache, Body, FieldBuffers, FieldLayout, Numbers, ReadContext, Runs, Selection, Storage,
+    BlockCache, FieldBuffers, FieldLayout, Numbers, ReadContext, Runs, Selection, Storage,
     StoredBuffer, StringCache, read_bits, read_numbers, read_offsets, string_bytes,
 };
 use crate::column::{
