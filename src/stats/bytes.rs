@@ -4,11 +4,15 @@ use super::lengths::Lengths;
 use crate::format::{AnyValue, LengthStats, RangeStats};
 use arrow_buffer::BooleanBuffer;
 use std::cmp::Ordering;
+use std::ops::Range;
 
 /// Longest byte value that a descriptor repeats as a constant.
 const MAX_CONSTANT_BYTES: usize = 1024;
 /// Longest bound of a range, in bytes; longer values are cut.
 const MAX_BOUND_BYTES: usize = 64;
+
+/// Values that are looked at together.
+const GROUP: usize = 64;
 
 /// The least or the greatest value so far, cut one byte after the longest bound.
 #[derive(Debug, Clone)]
@@ -32,19 +36,22 @@ impl<'a, E: Fn(usize) -> usize> ByteRun<'a, E> {
         &self.bytes[(self.end)(i)..(self.end)(i + 1)]
     }
 
-    /// The [`prefix`] and the length of value `i`.
+    /// The [`prefix`] of the value of that length that begins at `start`.
     #[inline]
-    fn prefix(&self, i: usize) -> (u64, usize) {
-        let (start, end) = ((self.end)(i), (self.end)(i + 1));
-        let len = end - start;
-        let Some(head) = self.bytes.get(start..).and_then(<[u8]>::first_chunk::<8>) else {
-            return (prefix(self.value(i)), len);
+    fn prefix(&self, start: usize, len: usize) -> u64 {
+        /// The bytes of a word that belong to a value of that length, or of 8 bytes and more.
+        const OWN: [u64; 9] = {
+            let mut masks = [u64::MAX; 9];
+            let mut len = 0;
+            while len < 8 {
+                masks[len] = !(u64::MAX >> (8 * len));
+                len += 1;
+            }
+            masks
         };
-        let word = u64::from_be_bytes(*head);
-        match len {
-            // What stands behind the value does not belong to it.
-            0..8 => (word & !(u64::MAX >> (8 * len)), len),
-            _ => (word, len),
+        match self.bytes.get(start..).and_then(<[u8]>::first_chunk) {
+            Some(head) => u64::from_be_bytes(*head) & OWN[len.min(8)],
+            None => prefix(&self.bytes[start..start + len]),
         }
     }
 }
@@ -128,19 +135,44 @@ impl ByteStats {
             true => (end - start) as u64,
             false => (start..end).filter(|&i| run.value(i).is_ascii()).count() as u64,
         };
+        let mut begin = start;
+        while begin < end {
+            let group = begin..end.min(begin + GROUP);
+            begin = group.end;
+            self.update_group(group, run);
+        }
+    }
+
+    /// Lengths and range of the values of a group.
+    fn update_group<E: Fn(usize) -> usize>(&mut self, group: Range<usize>, run: &ByteRun<'_, E>) {
         let mut lengths = self.lengths;
-        let (mut low, mut high) = self.bounds();
-        for i in start..end {
-            let (prefix, len) = run.prefix(i);
+        let mut prefixes = [(0, 0); GROUP];
+        let mut from = (run.end)(group.start);
+        // Few values are so near to an extreme that all of their bytes have to be compared; and that
+        // there is none is found without a branch for each.
+        let is_near = |(prefix, len): (u64, usize), (low, high): ((u64, usize), (u64, usize))| {
+            let ties = |bound: (u64, usize)| (prefix == bound.0) & ((len > 8) | (bound.1 != len));
+            (prefix < low.0) | (prefix > high.0) | ties(low) | ties(high)
+        };
+        let mut bounds = self.bounds();
+        let mut any = false;
+        for (i, place) in group.clone().zip(&mut prefixes) {
+            let to = (run.end)(i + 1);
+            let len = to - from;
+            *place = (run.prefix(from, len), len);
             lengths.add(len as u64);
-            // Few values are so near to an extreme that all of their bytes have to be compared.
-            let near = |bound: (u64, usize)| prefix == bound.0 && (len > 8 || bound.1 != len);
-            if prefix < low.0 || prefix > high.0 || near(low) || near(high) {
-                self.widen(run.value(i));
-                (low, high) = self.bounds();
-            }
+            any |= is_near(*place, bounds);
+            from = to;
         }
         self.lengths = lengths;
+        if any {
+            for (i, value) in group.zip(prefixes) {
+                if is_near(value, bounds) {
+                    self.widen(run.value(i));
+                    bounds = self.bounds();
+                }
+            }
+        }
     }
 
     /// Prefix and length of the least and of the greatest value; nothing lies between them without
@@ -282,7 +314,7 @@ mod tests {
             end: |i: usize| ends[i],
         };
         for (i, value) in values.iter().enumerate() {
-            assert_eq!(run.prefix(i), (prefix(value), value.len()));
+            assert_eq!(run.prefix(ends[i], value.len()), prefix(value));
         }
         stats.update(values.len(), nulls, &run);
     }
@@ -315,6 +347,16 @@ mod tests {
             let mut padded = a.clone();
             padded.resize(a.len().max(8), 0);
             prop_assert_eq!(prefix(&a), prefix(&padded));
+        }
+
+        #[test]
+        fn the_least_and_the_greatest_of_many_values_are_found(
+            values in proptest::collection::vec("[ab\u{0}]{0,12}", 1..4 * GROUP),
+        ) {
+            let values: Vec<&[u8]> = values.iter().map(String::as_bytes).collect();
+            let range = stats_of(&values).range(false).unwrap();
+            prop_assert_eq!(bytes(range.min_value), values.iter().min().unwrap().to_vec());
+            prop_assert_eq!(bytes(range.max_value), values.iter().max().unwrap().to_vec());
         }
 
         #[test]
