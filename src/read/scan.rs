@@ -147,13 +147,13 @@ impl ScanBuilder {
         self
     }
 
-    /// Decodes on rayon's pool of threads, far enough ahead for that many of them: up to twice as
-    /// many tasks run at a time, or have been done and wait to be asked for. By default the thread
-    /// that asks for the batches decodes them. The rows and their order are the same either way;
-    /// where rows are left out, batches may begin at others.
+    /// Decodes on that many threads, 1 by default: on the one that asks for the batches, and ahead of
+    /// it on threads of rayon's pool. Up to twice as many pieces of the rows are being read, or have
+    /// been and wait to be asked for. The rows and their order are the same as with one thread; where
+    /// rows are left out, batches may begin at others.
     ///
-    /// A thread of a pool that asks for a batch works on other tasks of the pool until it is there.
-    /// It must not hold a lock meanwhile that such a task may want.
+    /// A thread of a pool that asks for a batch may work on other tasks of the pool until it is
+    /// there. It must not hold a lock meanwhile that such a task may want.
     #[cfg(feature = "threads")]
     #[must_use]
     pub fn with_threads(mut self, threads: usize) -> Self {

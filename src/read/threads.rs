@@ -4,60 +4,221 @@ use super::batches::{BatchReader, RowPlan};
 use super::metadata::{WINDOW, ready};
 use super::plan::{open_fields, stripe_of};
 use super::windows::Windows;
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::Result;
 use arrow_array::RecordBatch;
 use std::collections::VecDeque;
 use std::ops::Range;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
-use std::sync::mpsc::{Receiver, TryRecvError, sync_channel};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
-/// The batches of a window, up to the first that cannot be read.
-type Window = Vec<Result<RecordBatch>>;
+/// The batches of a task, up to the first that cannot be read; or a panic of code that the user gave.
+type Outcome = std::thread::Result<Vec<Result<RecordBatch>>>;
 
-/// What a task comes to: a window, or a panic of code that the user gave.
-type Outcome = std::thread::Result<Window>;
+/// Tasks that a thread of the pool reads before it looks for other work of the pool.
+const TURN: usize = 8;
 
-/// A task, and the number of rows of its window.
-type Task = (u64, Receiver<Outcome>);
-
-/// Readers that wait for rows: with what they keep from batch to batch.
-type Idle = Arc<Mutex<Vec<BatchReader>>>;
-
-/// Reads windows of rows as tasks on rayon's threads, and gives their batches in order.
+/// Reads windows of rows on rayon's threads and on the one that asks for batches, and gives them in
+/// order.
 #[derive(Debug)]
 pub(super) struct ThreadedReader {
-    plan: RowPlan,
-    /// Windows that no task reads yet.
+    /// Windows that are no tasks yet.
     windows: Windows,
-    idle: Idle,
-    /// What tasks have read or are reading, in order.
-    tasks: VecDeque<Task>,
-    /// Tasks at a time.
+    tasks: Arc<Tasks>,
+    /// Threads at a time, the one that asks included.
     threads: usize,
+    filtered: bool,
     /// Batches of the windows that have been read.
     ready: VecDeque<Result<RecordBatch>>,
     remaining: u64,
 }
 
+/// What threads have read, are reading or may read, in order.
+#[derive(Debug)]
+struct Tasks {
+    plan: RowPlan,
+    state: Mutex<State>,
+    changed: Condvar,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    queue: VecDeque<Task>,
+    /// Ordinal of the first task of the queue.
+    first: u64,
+    /// Threads of the pool that work on tasks, or have been asked to.
+    helpers: usize,
+    /// Readers that wait for rows: with what they keep from batch to batch.
+    idle: Vec<BatchReader>,
+}
+
+#[derive(Debug)]
+struct Task {
+    rows: Range<u64>,
+    progress: Progress,
+}
+
+#[derive(Debug)]
+enum Progress {
+    Waits,
+    Runs,
+    Done(Outcome),
+}
+
+impl Task {
+    fn waits(&self) -> bool {
+        matches!(self.progress, Progress::Waits)
+    }
+}
+
+/// A task that nobody else works on.
+struct Claim {
+    ordinal: u64,
+    rows: Range<u64>,
+    reader: Option<BatchReader>,
+}
+
+impl Tasks {
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Reads a task on this thread.
+    fn work(&self, claim: Claim) {
+        let Claim {
+            ordinal,
+            rows,
+            reader,
+        } = claim;
+        // A panic would abort the process on a thread of the pool; it belongs to who asks for the
+        // batches.
+        let read = catch_unwind(AssertUnwindSafe(|| {
+            let mut reader = match reader {
+                Some(mut reader) => {
+                    reader.restart(rows);
+                    reader
+                }
+                None => self.plan.read(rows),
+            };
+            let batches: Vec<_> = reader.by_ref().collect();
+            (batches, reader)
+        }));
+        let mut state = self.lock();
+        let outcome = read.map(|(batches, reader)| {
+            // One that has failed is not where it was left.
+            if batches.iter().all(Result::is_ok) {
+                state.idle.push(reader);
+            }
+            batches
+        });
+        state.finish(ordinal, outcome);
+        drop(state);
+        self.changed.notify_all();
+    }
+
+    /// Reads some tasks, and lets others have the thread then.
+    fn help(&self) {
+        for turn in 0.. {
+            let mut state = self.lock();
+            let claim = if turn < TURN { state.claim() } else { None };
+            let Some(claim) = claim else {
+                state.helpers -= 1;
+                return;
+            };
+            drop(state);
+            self.work(claim);
+        }
+    }
+
+    /// Takes the first task once it has been read. This thread reads tasks itself as long as it would
+    /// wait; a thread of the pool may work for others then, so that a pool of one thread does not wait
+    /// for itself.
+    fn take_first(&self) -> Option<(Range<u64>, Outcome)> {
+        let in_pool = rayon::current_thread_index().is_some();
+        let mut state = self.lock();
+        loop {
+            state.queue.front()?;
+            if let Some(first) = state.take_first() {
+                return Some(first);
+            }
+            if let Some(claim) = state.claim() {
+                drop(state);
+                self.work(claim);
+                state = self.lock();
+            } else if in_pool {
+                drop(state);
+                if rayon::yield_now() == Some(rayon::Yield::Idle) {
+                    std::thread::yield_now();
+                }
+                state = self.lock();
+            } else {
+                state = self
+                    .changed
+                    .wait(state)
+                    .unwrap_or_else(PoisonError::into_inner);
+            }
+        }
+    }
+}
+
+impl State {
+    fn claim(&mut self) -> Option<Claim> {
+        let mut tasks = (self.first..).zip(&mut self.queue);
+        let (ordinal, task) = tasks.find(|(_, task)| task.waits())?;
+        task.progress = Progress::Runs;
+        Some(Claim {
+            ordinal,
+            rows: task.rows.clone(),
+            reader: self.idle.pop(),
+        })
+    }
+
+    /// Keeps what has been read, unless nobody wants it any more.
+    fn finish(&mut self, ordinal: u64, outcome: Outcome) {
+        let place = usize::try_from(ordinal - self.first);
+        if let Some(task) = place.ok().and_then(|place| self.queue.get_mut(place)) {
+            task.progress = Progress::Done(outcome);
+        }
+    }
+
+    /// The first task, if it has been read.
+    fn take_first(&mut self) -> Option<(Range<u64>, Outcome)> {
+        match self.queue.pop_front()? {
+            Task {
+                rows,
+                progress: Progress::Done(outcome),
+            } => {
+                self.first += 1;
+                Some((rows, outcome))
+            }
+            open => {
+                self.queue.push_front(open);
+                None
+            }
+        }
+    }
+}
+
 impl ThreadedReader {
     pub(super) fn try_new(plan: RowPlan, rows: Range<u64>, threads: usize) -> Result<Self> {
-        let remaining = rows.end - rows.start;
+        let windows = Windows::try_new(
+            &plan.format.shard,
+            &rows,
+            unit(&plan, rows.start),
+            plan.format.batch_size,
+        )?;
         let mut reader = Self {
-            windows: Windows::try_new(
-                &plan.format.shard,
-                &rows,
-                unit(&plan, rows.start),
-                plan.format.batch_size,
-            )?,
-            plan,
-            idle: Idle::default(),
-            tasks: VecDeque::new(),
+            windows,
             threads,
+            filtered: plan.filter.is_some(),
+            tasks: Arc::new(Tasks {
+                plan,
+                state: Mutex::default(),
+                changed: Condvar::new(),
+            }),
             ready: VecDeque::new(),
-            remaining,
+            remaining: rows.end - rows.start,
         };
-        reader.start_tasks();
+        reader.add_tasks();
         Ok(reader)
     }
 
@@ -66,29 +227,39 @@ impl ThreadedReader {
         self.remaining
     }
 
-    /// Starts as many tasks as may run, and one more for each thread to go on with.
-    fn start_tasks(&mut self) {
-        while self.tasks.len() < 2 * self.threads
+    /// Adds tasks, as many as threads may work on and one more for each to go on with, and has the
+    /// pool help with them.
+    fn add_tasks(&mut self) {
+        let mut state = self.tasks.lock();
+        while state.queue.len() < 2 * self.threads
             && let Some(rows) = self.windows.next()
         {
-            let (sender, receiver) = sync_channel(1);
-            let count = rows.end - rows.start;
-            let (plan, idle) = (self.plan.clone(), self.idle.clone());
-            rayon::spawn(move || {
-                // A panic would abort the process here; it belongs to who asks for the batches.
-                let read = catch_unwind(AssertUnwindSafe(|| read(&plan, rows, &idle)));
-                // A reader that is gone wants no batches.
-                drop(sender.send(read));
-            });
-            self.tasks.push_back((count, receiver));
+            let progress = Progress::Waits;
+            state.queue.push_back(Task { rows, progress });
+        }
+        let waiting = state.queue.iter().filter(|task| task.waits()).count();
+        let wanted = waiting.min(self.threads - 1);
+        let missing = wanted.saturating_sub(state.helpers);
+        state.helpers += missing;
+        drop(state);
+        for _ in 0..missing {
+            let tasks = self.tasks.clone();
+            rayon::spawn(move || tasks.help());
         }
     }
 
     fn stop(&mut self) {
         self.windows.clear();
-        self.tasks.clear();
+        self.tasks.lock().queue.clear();
         self.ready.clear();
         self.remaining = 0;
+    }
+}
+
+impl Drop for ThreadedReader {
+    fn drop(&mut self) {
+        // Whoever works on the rest need not go on.
+        self.stop();
     }
 }
 
@@ -97,20 +268,21 @@ impl Iterator for ThreadedReader {
 
     fn next(&mut self) -> Option<Self::Item> {
         while self.ready.is_empty() {
-            let (rows, task) = self.tasks.pop_front()?;
-            match receive(&task) {
-                Ok(window) => self.ready.extend(window),
+            let (rows, outcome) = self.tasks.take_first()?;
+            match outcome {
+                Ok(batches) => self.ready.extend(batches),
                 Err(panic) => {
                     self.stop();
                     resume_unwind(panic);
                 }
             }
-            if self.plan.filter.is_some() {
+            if self.filtered {
                 let matched = self.ready.iter().flatten().map(RecordBatch::num_rows);
                 let matched = matched.sum::<usize>() as u64;
+                let rows = rows.end - rows.start;
                 self.remaining = (self.remaining + matched).saturating_sub(rows);
             }
-            self.start_tasks();
+            self.add_tasks();
         }
         let batch = self.ready.pop_front()?;
         match &batch {
@@ -147,43 +319,4 @@ fn unit(plan: &RowPlan, first: u64) -> u64 {
     // What is wrong with the stripe is told by who reads it.
     let block_rows = block_rows.unwrap_or(WINDOW).min(WINDOW);
     block_rows.next_power_of_two().max(batch).max(FEWEST_ROWS)
-}
-
-/// The batches of a window.
-fn read(plan: &RowPlan, rows: Range<u64>, idle: &Idle) -> Window {
-    let lock = || idle.lock().unwrap_or_else(PoisonError::into_inner);
-    let kept = lock().pop();
-    let mut reader = match kept {
-        Some(mut reader) => {
-            reader.restart(rows);
-            reader
-        }
-        None => plan.read(rows),
-    };
-    let window = reader.by_ref().collect();
-    lock().push(reader);
-    window
-}
-
-/// Waits for a task. A thread of the pool works on other tasks meanwhile, so that a pool of one
-/// thread does not wait for itself.
-fn receive(task: &Receiver<Outcome>) -> Outcome {
-    let lost = || {
-        let error = Error::new(ErrorKind::Io, "a task of the scan has been dropped");
-        Ok(vec![Err(error)])
-    };
-    if rayon::current_thread_index().is_none() {
-        return task.recv().unwrap_or_else(|_| lost());
-    }
-    loop {
-        match task.try_recv() {
-            Ok(read) => return read,
-            Err(TryRecvError::Disconnected) => return lost(),
-            Err(TryRecvError::Empty) => {
-                if rayon::yield_now() == Some(rayon::Yield::Idle) {
-                    std::thread::yield_now();
-                }
-            }
-        }
-    }
 }
