@@ -12,7 +12,9 @@ use serde::{Deserialize, Serialize};
 pub(crate) enum Question {
     /// Write the table.
     Write,
-    /// Write the table with two threads.
+    /// Write the table, which is in memory.
+    WriteHeld,
+    /// The same with two threads.
     #[value(name = "write-2-threads")]
     #[serde(rename = "write-2-threads")]
     Write2,
@@ -98,10 +100,10 @@ pub(crate) enum Read {
 }
 
 impl Question {
-    /// What is read; `None` for the question that writes.
+    /// What is read; `None` for questions that write.
     pub(crate) fn read(self) -> Option<Read> {
         match self {
-            Self::Write | Self::Write2 => None,
+            Self::Write | Self::WriteHeld | Self::Write2 => None,
             Self::Scan
             | Self::Scan2
             | Self::ScanMap
@@ -168,7 +170,9 @@ impl Question {
             "lineitem_sorted" => matches!(self, Self::Write | Self::Range | Self::RangeAgain),
             "wide_50000" => matches!(self, Self::Write | Self::Project3 | Self::Names3),
             _ => match self {
-                Self::Write2 | Self::Scan2 => matches!(table, "lineitem" | "log"),
+                Self::WriteHeld | Self::Write2 | Self::Scan2 => {
+                    matches!(table, "lineitem" | "log")
+                }
                 Self::Names3 => table == "wide",
                 Self::FilterAll
                 | Self::FilterAllAfter

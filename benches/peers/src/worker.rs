@@ -9,7 +9,7 @@ use crate::strings::{cast_batch, with_utf8};
 use crate::touch::touch;
 use anyhow::{Context, Result, ensure};
 use arrow_array::{RecordBatch, UInt64Array};
-use arrow_schema::SchemaRef;
+use arrow_schema::{ArrowError, SchemaRef};
 use arrow_select::concat::concat_batches;
 use arrow_select::take::take_record_batch;
 use clap::ValueEnum;
@@ -78,9 +78,17 @@ pub(crate) fn measure(
     let begun = Instant::now();
     match question.read() {
         None => {
-            measurement.samples.push(task.write()?);
+            let held = match question {
+                Question::WriteHeld | Question::Write2 => Some(task.batches()?),
+                _ => None,
+            };
+            let write = || match &held {
+                Some(batches) => task.write(batches.iter().cloned().map(Ok)),
+                None => task.write(data::open(data, table)?),
+            };
+            measurement.samples.push(write()?);
             measurement.peak = Status::now()?.peak;
-            repeat(&mut measurement.samples, begun, || task.write())?;
+            repeat(&mut measurement.samples, begun, write)?;
         }
         Some(read) => task.read(question, read, &mut measurement)?,
     }
@@ -111,9 +119,16 @@ impl<'a> Task<'a> {
         })
     }
 
+    /// The table.
+    fn batches(&self) -> Result<Vec<RecordBatch>> {
+        Ok(data::open(self.data, self.table)?.collect::<Result<_, _>>()?)
+    }
+
     /// Writes the file; the clock stands still while the table is read.
-    fn write(&self) -> Result<Sample> {
-        let mut source = data::open(self.data, self.table)?;
+    fn write(
+        &self,
+        mut source: impl Iterator<Item = Result<RecordBatch, ArrowError>>,
+    ) -> Result<Sample> {
         if let Some(folder) = self.path.parent() {
             std::fs::create_dir_all(folder)?;
         }
@@ -302,8 +317,8 @@ impl Reading {
 
 /// Writes the file and compares all that can be read of it with the table, row for row.
 pub(crate) fn check(data: &Path, table: &str, format: Format) -> Result<()> {
-    let batches = data::open(data, table)?.collect::<Result<Vec<_>, _>>()?;
     let task = Task::new(data, table, format, 1)?;
+    let batches = task.batches()?;
     let whole = concat_batches(&task.schema, &batches)?;
     drop(batches);
     for &question in Question::value_variants() {
@@ -315,7 +330,7 @@ pub(crate) fn check(data: &Path, table: &str, format: Format) -> Result<()> {
         let read = match question.read() {
             Some(read) => read,
             None => {
-                task.write()?;
+                task.write(data::open(data, table)?)?;
                 Read::Scan
             }
         };

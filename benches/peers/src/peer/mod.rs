@@ -64,6 +64,7 @@ impl Format {
             (Self::VortexCompact, _) if table == "wide_50000" => false,
             // Its reader takes positions alone.
             (Self::IpcNone | Self::IpcZstd, Question::Names3) => false,
+            (_, Question::WriteHeld) => shards,
             (_, question) => shards || question.threads() == 1,
         }
     }

@@ -16,7 +16,7 @@ struct Pair {
 const THREADS: [Pair; 2] = [
     Pair {
         titles: ["write", "write, 2 threads", "times as fast"],
-        questions: [Question::Write, Question::Write2],
+        questions: [Question::WriteHeld, Question::Write2],
     },
     Pair {
         titles: ["scan", "scan, 2 threads", "times as fast"],
@@ -37,7 +37,8 @@ const FILTERS: [Pair; 2] = [
 
 /// Sections on threads, and on filters that keep what they are shown.
 pub(super) fn sections(page: &mut String, answers: &Answers) -> Result<()> {
-    let about = "Milliseconds of wall time.";
+    let about = "Milliseconds of wall time. What is written is in memory before the clock starts: it stands still \
+                 for nothing\nthat threads could use.";
     section(page, answers, ("One thread and two", about), &THREADS)?;
     let about = "Milliseconds to read the rows that a filter on `l_shipdate` keeps: by a scan that \
                  is given the\nfilter, and by a scan of all rows that arrow's kernels filter, batch \
