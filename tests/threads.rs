@@ -11,15 +11,15 @@ mod support;
 use arrow_array::cast::AsArray;
 use arrow_array::types::{Int32Type, UInt64Type};
 use arrow_array::{
-    ArrayRef, BooleanArray, Float64Array, Int64Array, LargeStringArray, ListArray, RecordBatch,
-    RecordBatchOptions, StringArray,
+    ArrayRef, BooleanArray, DictionaryArray, Float64Array, Int8Array, Int64Array, LargeStringArray,
+    ListArray, RecordBatch, RecordBatchOptions, StringArray,
 };
 use arrow_schema::{ArrowError, Schema};
 use arrow_shard::format::{DataRef, HEADER, Message, StripeList, Wire, open, seal};
-use arrow_shard::io::ByteRange;
+use arrow_shard::io::{ByteRange, Sink};
 use arrow_shard::read::{Predicate, ScanBuilder};
 use arrow_shard::write::{Profile, ShardWriter, WriterOptions};
-use arrow_shard::{ErrorKind, Limits, Shard};
+use arrow_shard::{Error, ErrorKind, Limits, Shard};
 use bytes::Bytes;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -56,33 +56,143 @@ fn batch() -> RecordBatch {
 
 fn written(batch: &RecordBatch, options: WriterOptions) -> Vec<u8> {
     let mut file = Vec::new();
-    let options = options
-        .with_creation_time(Some(1))
-        .with_stripe_rows(150_001);
+    let options = options.with_creation_time(Some(1));
     let mut writer = ShardWriter::try_new(&mut file, batch.schema(), options).unwrap();
-    for start in (0..ROWS).step_by(9_001) {
+    let rows = batch.num_rows();
+    for start in (0..rows).step_by(9_001) {
         writer
-            .write(&batch.slice(start, 9_001.min(ROWS - start)))
+            .write(&batch.slice(start, 9_001.min(rows - start)))
             .unwrap();
     }
     writer.finish().unwrap();
     file
 }
 
+fn two_stripes() -> WriterOptions {
+    WriterOptions::default().with_stripe_rows(150_001)
+}
+
 fn shard() -> Shard {
-    Shard::from_bytes(written(&batch(), WriterOptions::default()).into()).unwrap()
+    Shard::from_bytes(written(&batch(), two_stripes()).into()).unwrap()
 }
 
 #[test]
 fn a_writer_with_threads_gives_the_same_bytes() {
     let batch = batch();
-    for profile in [Profile::Plain, Profile::Balanced, Profile::HighCompression] {
-        let options = WriterOptions::default().with_profile(profile);
-        let alone = written(&batch, options.clone());
-        assert!(
-            alone == written(&batch, options.with_threads(3)),
-            "{profile:?}"
+    let options = WriterOptions::default();
+    for (cut, rows) in [
+        (two_stripes(), ROWS),
+        (options.clone().with_stripe_rows(1_000), 20_000),
+        (options.clone().with_stripe_bytes(3_000_000), ROWS),
+        (options.clone().with_memory_limit(3_000_000), ROWS),
+        (options, 0),
+    ] {
+        let rows = batch.slice(0, rows);
+        for profile in [Profile::Plain, Profile::Balanced, Profile::HighCompression] {
+            let options = cut.clone().with_profile(profile);
+            let alone = written(&rows, options.clone());
+            for threads in [2, 4] {
+                assert!(
+                    alone == written(&rows, options.clone().with_threads(threads)),
+                    "{threads} threads, {options:?}"
+                );
+            }
+        }
+    }
+}
+
+#[test]
+fn a_memory_limit_ends_stripes_of_a_writer_with_threads() {
+    let batch = batch();
+    let options = WriterOptions::default().with_memory_limit(3_000_000);
+    let file = written(&batch, options.with_threads(2));
+    let stripes = Shard::from_bytes(file.into()).unwrap().num_stripes();
+    assert!((3..100).contains(&stripes), "{stripes}");
+}
+
+#[test]
+fn keys_that_overflow_end_stripes_of_a_writer_with_threads() {
+    // The entries of three batches are too many for keys of 8 bits.
+    let words = |part: usize| (0..60).map(move |i| format!("word {}", part * 60 + i));
+    let keys = Int8Array::from_iter_values((0..6_000).map(|i| (i % 60) as i8));
+    let batches: Vec<RecordBatch> = (0..7)
+        .map(|part| {
+            let words = StringArray::from_iter_values(words(part));
+            let column = DictionaryArray::new(keys.clone(), Arc::new(words));
+            RecordBatch::try_from_iter([("word", Arc::new(column) as ArrayRef)]).unwrap()
+        })
+        .collect();
+    let write = |threads: usize| {
+        let mut file = Vec::new();
+        let options = WriterOptions::default().with_creation_time(Some(1));
+        let options = options.with_threads(threads);
+        let mut writer = ShardWriter::try_new(&mut file, batches[0].schema(), options).unwrap();
+        for batch in &batches {
+            writer.write(batch).unwrap();
+        }
+        assert_eq!(writer.finish().unwrap().stripes(), 4);
+        file
+    };
+    assert!(write(1) == write(3));
+}
+
+#[test]
+fn a_flushed_stripe_has_been_written() {
+    for threads in [1, 3] {
+        let batch = batch().slice(0, 70_000);
+        let options = WriterOptions::default().with_threads(threads);
+        let mut writer = ShardWriter::try_new(Vec::new(), batch.schema(), options).unwrap();
+        writer.write(&batch).unwrap();
+        assert_eq!(
+            (writer.in_progress_rows(), writer.bytes_written()),
+            (70_000, 0)
         );
+        writer.flush_stripe().unwrap();
+        assert_eq!(writer.in_progress_rows(), 0);
+        assert!(writer.bytes_written() > 70_000);
+        assert_eq!(writer.finish().unwrap().stripes(), 1);
+    }
+}
+
+/// A sink that has no room, or panics, for what comes after the first bytes.
+struct Full {
+    panics: bool,
+    room: usize,
+}
+
+impl Sink for Full {
+    fn write_all(&mut self, bytes: &[u8]) -> arrow_shard::Result<()> {
+        if bytes.len() <= self.room {
+            self.room -= bytes.len();
+            return Ok(());
+        }
+        assert!(!self.panics, "on purpose");
+        Err(Error::new(ErrorKind::Io, "no room"))
+    }
+
+    fn commit(&mut self) -> arrow_shard::Result<()> {
+        Ok(())
+    }
+}
+
+#[test]
+fn a_writer_whose_sink_has_failed_finishes_nothing() {
+    let batch = batch();
+    for (threads, panics) in [(1, false), (1, true), (3, false), (3, true)] {
+        let room = 100_000;
+        let options = two_stripes().with_threads(threads);
+        let sink = Full { panics, room };
+        let mut writer = ShardWriter::try_new(sink, batch.schema(), options).unwrap();
+        let written = catch_unwind(AssertUnwindSafe(|| {
+            writer.write(&batch)?;
+            writer.flush_stripe()
+        }));
+        match written {
+            Ok(written) => assert_eq!(written.unwrap_err().kind(), ErrorKind::Io),
+            Err(panic) => assert_eq!(panic.downcast_ref(), Some(&"on purpose")),
+        }
+        let error = writer.finish().unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Poisoned, "{threads} {panics}");
     }
 }
 
@@ -171,7 +281,7 @@ fn a_writer_behind_a_lock_lets_no_other_task_want_the_lock_meanwhile() {
 
 #[test]
 fn a_damaged_block_is_met_at_the_same_row() {
-    let mut file = written(&batch(), WriterOptions::default());
+    let mut file = written(&batch(), two_stripes());
     let at = file.len() / 2;
     file[at] ^= 1;
     let shard = Shard::from_bytes(Bytes::from(file)).unwrap();

@@ -60,9 +60,9 @@ impl Pieces {
         self.len() == 0
     }
 
-    /// Bytes held in memory.
+    /// Bytes held in memory. They do not depend on what pieces of the pool have been before.
     pub fn memory_size(&self) -> usize {
-        self.full.len() * PIECE_BYTES + self.open.capacity()
+        self.full.len() * PIECE_BYTES + self.open.capacity().min(PIECE_BYTES)
     }
 
     /// The pieces, in order.

@@ -60,6 +60,20 @@ pub enum Values {
 }
 
 impl Chunk<Values> {
+    /// Bytes of what every position has: a value of one size, an offset, a view, or a code.
+    pub fn slots_size(&self) -> u64 {
+        let bits = match &self.values {
+            Values::None => 0,
+            Values::Bits(_) => 1,
+            Values::Fixed { width, .. } => 8 * width,
+            Values::Bytes(ByteValues::Offsets32(..)) | Values::Dictionary { .. } => 32,
+            Values::Bytes(ByteValues::Offsets64(..)) | Values::Offsets(_) => 64,
+            Values::Bytes(ByteValues::Views(..)) => 128,
+            Values::Union { offsets, .. } => 8 + offsets.as_ref().map_or(0, |_| 64),
+        };
+        (self.len as u64 * bits as u64).div_ceil(8)
+    }
+
     /// Whether the values of a leaf are those of another in the same memory.
     pub fn is_same_memory(&self, other: &Self) -> bool {
         let nulls = |chunk: &Self| chunk.nulls.as_ref().map(|n| n.inner().inner().as_ptr());

@@ -10,6 +10,7 @@ mod explain;
 mod field;
 mod finish;
 mod interner;
+mod lane;
 mod nesting;
 mod number;
 mod options;

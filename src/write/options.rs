@@ -246,14 +246,15 @@ settings! {
         stripe_rows, with_stripe_rows: u64;
         /// Bytes of Arrow data after which a stripe ends; 256 MiB by default.
         stripe_bytes, with_stripe_bytes: u64;
-        /// Bytes that the writer may hold before it ends a stripe early; 512 MiB by default.
+        /// Bytes that the writer may hold, about, before it ends a stripe early; 512 MiB by default.
         memory_limit, with_memory_limit: u64;
         /// Time of creation in 100 ns ticks since 0001-01-01, for reproducible files; now by default.
         creation_time, with_creation_time: Option<u64>;
         /// Whether [`ShardWriter::create`](super::ShardWriter::create) may replace a file; not by default.
         overwrite, with_overwrite: bool;
-        /// Threads that encode columns side by side; 1 by default, which is the one that calls. The
-        /// bytes are the same either way. More than 1 need the feature `threads`.
+        /// Threads that encode columns side by side, the one that calls included; 1 by default. With
+        /// more, the rows of a window, or a stripe, are encoded while the caller goes on with the
+        /// next. The bytes are the same either way. More than 1 need the feature `threads`.
         threads, with_threads: usize;
     }
 }

@@ -155,6 +155,14 @@ impl FieldPlan {
         Some(DecimalStats::new(form))
     }
 
+    /// Positions of a stripe that an Arrow dictionary surely has keys for, whatever its entries are.
+    pub(super) fn surely_fits(&self) -> usize {
+        match self.ordered {
+            true => 0,
+            false => self.max_entries,
+        }
+    }
+
     /// What the entries of a dictionary of the field's values are.
     pub(super) fn entry_type(&self) -> EntryType {
         let is_number = matches!(self.physical, Physical::Number(_));

@@ -8,24 +8,21 @@ use super::output::Output;
 use super::plan::FieldPlan;
 use super::schema::{check_column_names, field_plans, path_below, shard_schema, stored_schema};
 use super::settings::WINDOW;
-use super::stripe::{EncodedStripe, NodeChunk, StripeBuilder, write_stripe};
+use super::stripe::{EncodedStripe, FullStripe, NodeChunk, StripeBuilder, write_stripe};
 use super::workers::Workers;
 use crate::column::{encode_arrow_schema, shred};
 use crate::error::{Error, ErrorKind, Result, Within};
-use crate::format::{self, AnyValue, DataType, HEADER, NameValuePair, Schema};
+use crate::format::{AnyValue, DataType, HEADER, NameValuePair, Schema};
 use crate::io::{LocalFolder, LocalSink, Sink, SinkFactory, stripe_file_name};
 use crate::sorting::{SORTING_COLUMNS_PROPERTY, SortingColumn};
-use arrow_array::{ArrayRef, RecordBatch};
-use arrow_schema::{FieldRef, SchemaRef};
+use arrow_array::RecordBatch;
+use arrow_schema::SchemaRef;
 use std::hash::{BuildHasher, Hasher};
 use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 /// Name of the property that holds the Arrow schema.
 pub const ARROW_SCHEMA_PROPERTY: &str = "ARROW:schema";
-
-/// Rows from which on columns are taken apart on all threads.
-const SHRED_APART: usize = 16_384;
 
 /// What a finished shard consists of.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -87,9 +84,16 @@ pub struct ShardWriter<S: Sink> {
     position: u64,
     stripe_files: Option<StripeFiles>,
     stripe: StripeBuilder,
+    /// The stripe before, which threads are still at.
+    full: Option<FullStripe>,
     stripes: Vec<StripeRecord>,
     workers: Workers,
     poisoned: bool,
+}
+
+/// The name of a stripe in errors.
+fn format_stripe(ordinal: usize) -> impl FnOnce() -> String {
+    move || format!("stripe {ordinal}")
 }
 
 /// The stripe files of a two-level shard, written but not yet committed.
@@ -191,6 +195,7 @@ impl<S: Sink> ShardWriter<S> {
             options,
             sink,
             position: 0,
+            full: None,
             stripes: Vec::new(),
             workers,
             poisoned: false,
@@ -202,34 +207,44 @@ impl<S: Sink> ShardWriter<S> {
         &self.schema
     }
 
-    /// Bytes that the writer holds in memory: of the stripe that has not been written yet, and of
-    /// those before what is kept for the next one.
+    /// Bytes that the writer holds in memory, about: of the stripes that have not been written yet,
+    /// and of those before what is kept for the next one.
     pub fn memory_size(&self) -> usize {
         let kept = self.plans.first().map_or(0, |plan| plan.pool.memory_size());
-        self.stripe.memory_size() + kept
+        let full = self.full.as_ref().map_or(0, FullStripe::memory_size);
+        self.stripe.memory_size() + full + kept
     }
 
-    /// Bytes written so far, to all files.
+    /// Bytes written so far, to all files. With threads, a stripe is written while rows of the next
+    /// one come.
     pub fn bytes_written(&self) -> u64 {
         self.position + self.stripe_files.as_ref().map_or(0, |files| files.bytes)
     }
 
-    /// Rows of the stripe that has not been written yet.
+    /// Rows that have not been written yet.
     pub fn in_progress_rows(&self) -> u64 {
-        self.stripe.rows()
+        self.stripe.rows() + self.full.as_ref().map_or(0, FullStripe::rows)
     }
 
     /// Appends the rows of a batch, whose columns must have the types of the schema, in its order.
     ///
     /// # Errors
     /// [`SchemaMismatch`](ErrorKind::SchemaMismatch), and then the writer can go on;
-    /// [`ValueOutOfRange`](ErrorKind::ValueOutOfRange) or a failure of the sink, and then not.
+    /// [`ValueOutOfRange`](ErrorKind::ValueOutOfRange) or a failure of the sink, and then not. Both
+    /// may be of rows that an earlier call appended.
     pub fn write(&mut self, batch: &RecordBatch) -> Result<()> {
         self.check_poisoned()?;
         check_batch(&self.schema, batch)?;
-        let written = self.write_rows(batch);
-        self.poisoned |= written.is_err();
-        written
+        self.or_poison(|writer| writer.write_rows(batch))
+    }
+
+    /// Does `work`. Unless it ends well, nothing else will be done: rows may be missing.
+    fn or_poison<R>(&mut self, work: impl FnOnce(&mut Self) -> Result<R>) -> Result<R> {
+        self.check_poisoned()?;
+        self.poisoned = true;
+        let done = work(self);
+        self.poisoned = done.is_err();
+        done
     }
 
     fn write_rows(&mut self, batch: &RecordBatch) -> Result<()> {
@@ -242,27 +257,32 @@ impl<S: Sink> ShardWriter<S> {
                 .min(WINDOW as u64 - in_stripe % WINDOW as u64);
             let len = usize::try_from(room).unwrap_or(usize::MAX).min(rows - at);
             let chunks = self.shred(batch, at, len)?;
-            let ordinal = self.stripes.len();
-            let place = || format!("stripe {ordinal}");
+            let place = format_stripe(self.next_stripe());
             let overflows = self.stripe.rows() > 0
                 && self
                     .stripe
                     .would_overflow(&chunks, &self.workers)
                     .within(place)?;
             if overflows {
-                self.write_stripe()?;
+                self.end_stripe()?;
             }
             let bytes = bytes * len as u64 / rows as u64;
-            let ordinal = self.stripes.len();
+            let place = format_stripe(self.next_stripe());
             self.stripe
                 .push(len as u64, bytes, chunks, &self.workers)
-                .within(|| format!("stripe {ordinal}"))?;
+                .within(place)?;
             at += len;
+            let limit = self.options.memory_limit();
             let full = self.stripe.rows() >= self.options.stripe_rows()
                 || self.stripe.bytes() >= self.options.stripe_bytes()
-                || self.stripe.memory_size() as u64 >= self.options.memory_limit();
+                || self.stripe.memory_size() as u64 >= limit;
             if full {
-                self.write_stripe()?;
+                self.end_stripe()?;
+            }
+            let is_due =
+                |full: &FullStripe| full.is_encoded() || self.memory_size() as u64 >= limit;
+            if self.full.as_ref().is_some_and(is_due) {
+                self.place_full_stripe()?;
             }
         }
         Ok(())
@@ -271,34 +291,30 @@ impl<S: Sink> ShardWriter<S> {
     fn shred(&self, batch: &RecordBatch, at: usize, len: usize) -> Result<Vec<NodeChunk>> {
         let columns = self.schema.fields().iter().zip(batch.columns());
         let columns = columns.zip(&self.shard_schema.fields);
-        let work = |((field, array), node): ((&FieldRef, &ArrayRef), &format::Field)| {
+        let mut chunks = Vec::new();
+        for ((field, array), node) in columns {
             let slice = array.slice(at, len);
-            let mut chunks = Vec::new();
             shred(field, &slice, &node.data_type, &mut |id, chunk| {
                 chunks.push((id, chunk));
                 Ok(())
             })
             .within(|| format!("rows {at}..{} of the batch", at + len))
             .within(|| format!("column `{}`", field.name()))?;
-            Ok(chunks)
-        };
-        // Most arrays are taken as they are, and small ones sooner than threads wake up.
-        let chunks: Vec<Vec<NodeChunk>> = match len < SHRED_APART {
-            true => columns.map(work).collect::<Result<_>>()?,
-            false => self.workers.map(columns.collect(), work)?,
-        };
-        Ok(chunks.into_iter().flatten().collect())
+        }
+        Ok(chunks)
     }
 
-    /// Ends the current stripe, if it has rows.
+    /// The ordinal of the stripe that takes the next rows.
+    fn next_stripe(&self) -> usize {
+        self.stripes.len() + usize::from(self.full.is_some())
+    }
+
+    /// Ends the current stripe, if it has rows, and writes it.
     ///
     /// # Errors
     /// Those of the sink; the writer cannot go on then.
     pub fn flush_stripe(&mut self) -> Result<()> {
-        self.check_poisoned()?;
-        let written = self.write_stripe();
-        self.poisoned |= written.is_err();
-        written
+        self.or_poison(Self::write_stripes)
     }
 
     fn check_poisoned(&self) -> Result<()> {
@@ -311,17 +327,38 @@ impl<S: Sink> ShardWriter<S> {
         Ok(())
     }
 
-    fn write_stripe(&mut self) -> Result<()> {
+    /// Ends the current stripe, if it has rows. While threads encode what is staged of it, the next
+    /// one can begin.
+    fn end_stripe(&mut self) -> Result<()> {
         if self.stripe.rows() == 0 {
             return Ok(());
         }
         let stripe = std::mem::replace(&mut self.stripe, StripeBuilder::new(&self.plans));
-        let ordinal = self.stripes.len();
-        let place = || format!("stripe {ordinal}");
-        let encoded = stripe.finish(&self.workers).within(place)?;
-        let record = self.place_stripe(encoded).within(place)?;
-        self.stripes.push(record);
+        let place = format_stripe(self.next_stripe());
+        let full = stripe.finish(&self.workers).within(place)?;
+        self.place_full_stripe()?;
+        self.full = Some(full);
+        match self.workers.are_apart() {
+            true => Ok(()),
+            false => self.place_full_stripe(),
+        }
+    }
+
+    /// Writes the stripe that has all its rows, if there is one.
+    fn place_full_stripe(&mut self) -> Result<()> {
+        let Some(full) = self.full.take() else {
+            return Ok(());
+        };
+        let place = format_stripe(self.stripes.len());
+        let record = full.encoded().and_then(|stripe| self.place_stripe(stripe));
+        self.stripes.push(record.within(place)?);
         Ok(())
+    }
+
+    /// Writes all rows.
+    fn write_stripes(&mut self) -> Result<()> {
+        self.end_stripe()?;
+        self.place_full_stripe()
     }
 
     /// What the staged values might be stored as, by field.
@@ -387,7 +424,7 @@ impl<S: Sink> ShardWriter<S> {
     /// Those of [`finish`](Self::finish).
     pub fn finish_into(mut self) -> Result<(S, ShardSummary)> {
         self.check_poisoned()?;
-        self.write_stripe()?;
+        self.write_stripes()?;
         let properties = self.properties();
         let creation_time = self.options.creation_time().unwrap_or_else(now);
         let capabilities = self.options.wire().capabilities();

@@ -3,16 +3,20 @@
 use super::directory::StripeRecord;
 use super::explain::Candidate;
 use super::field::{EncodedField, FieldEncoder};
+use super::lane::Lane;
 use super::output::Output;
 use super::plan::FieldPlan;
 use super::settings::WINDOW;
 use super::workers::Workers;
 use crate::buffer::ChecksumTable;
 use crate::column::{Chunk, Values};
-use crate::error::{Error, Result, Within};
+use crate::error::{Error, Result};
 use crate::format::{
     Capabilities, DataEncoding, NameValuePair, NativeDataEncoding, StripeFieldDescriptor,
 };
+use std::cmp::Reverse;
+use std::collections::VecDeque;
+use std::sync::Arc;
 
 /// A chunk of a batch and the schema node that it belongs to.
 pub(super) type NodeChunk = (u32, Chunk<Values>);
@@ -22,18 +26,60 @@ const MOST_PENDING: usize = 64;
 /// Bytes of Arrow data that do.
 const MOST_PENDING_BYTES: u64 = 32 << 20;
 
+/// Rounds of batches that fields may be behind: the more, the less do threads wait for each other,
+/// and the more memory do the batches take.
+const MOST_BEHIND: usize = 2;
+
+/// The fields of a stripe, by schema id. Nobody works for them any more once they are dropped.
+#[derive(Debug)]
+struct Lanes(Vec<Arc<Lane>>);
+
+impl Lanes {
+    /// The lanes, each once it is behind by no more than `most` jobs. Until then this thread does
+    /// jobs itself, of any lane, while there are some that no other thread is at.
+    fn caught_up(&self, most: usize) -> impl Iterator<Item = &Lane> {
+        self.0.iter().enumerate().map(move |(i, lane)| {
+            let (before, behind) = self.0.split_at(i);
+            let mut others = behind.iter().chain(before);
+            while lane.is_behind(most) && others.any(|lane| lane.help()) {}
+            lane.as_ref()
+        })
+    }
+}
+
+impl Drop for Lanes {
+    fn drop(&mut self) {
+        self.0.iter().for_each(|lane| lane.cancel());
+    }
+}
+
 /// Collects the rows of one stripe.
 #[derive(Debug)]
 pub(super) struct StripeBuilder {
     rows: u64,
     bytes: u64,
-    fields: Vec<FieldEncoder>,
+    lanes: Lanes,
+    /// Positions of each field, and the most that never overflow the keys of an Arrow dictionary.
+    positions: Vec<(usize, usize)>,
+    /// Memory that each of them held some rounds ago, and bytes of the batches of the rounds since.
+    /// Both depend on the rows alone, and not on what threads have done so far, so that it does not
+    /// either where a stripe ends.
+    sizes: Vec<usize>,
+    since: VecDeque<u64>,
     /// Chunks that are not with their fields yet, by schema id, and of how many batches with how
-    /// many bytes they are. A field takes those of a window at once: threads wait for each other less
-    /// often, and what a field collects is still in the cache when it is encoded.
+    /// many bytes they are. A field takes those of a window at once, a round: what it collects is
+    /// still in the cache when it is encoded.
     pending: Vec<Vec<Chunk<Values>>>,
     pending_batches: usize,
     pending_bytes: u64,
+}
+
+/// A stripe that has all its rows; threads may still be at encoding them.
+#[derive(Debug)]
+pub(super) struct FullStripe {
+    rows: u64,
+    memory: usize,
+    lanes: Lanes,
 }
 
 /// A finished stripe, not yet written.
@@ -46,10 +92,14 @@ pub(super) struct EncodedStripe {
 
 impl StripeBuilder {
     pub(super) fn new(plans: &[FieldPlan]) -> Self {
+        let lane = |plan: &FieldPlan| Arc::new(Lane::new(FieldEncoder::new(plan.clone())));
         Self {
             rows: 0,
             bytes: 0,
-            fields: plans.iter().cloned().map(FieldEncoder::new).collect(),
+            lanes: Lanes(plans.iter().map(lane).collect()),
+            positions: plans.iter().map(|plan| (0, plan.surely_fits())).collect(),
+            sizes: vec![0; plans.len()],
+            since: VecDeque::new(),
             pending: plans.iter().map(|_| Vec::new()).collect(),
             pending_batches: 0,
             pending_bytes: 0,
@@ -74,17 +124,24 @@ impl StripeBuilder {
         chunks: &[NodeChunk],
         workers: &Workers,
     ) -> Result<bool> {
-        let is_dictionary =
-            |(_, chunk): &NodeChunk| matches!(chunk.values, Values::Dictionary { .. });
-        if !chunks.iter().any(is_dictionary) {
+        let may_overflow = |(id, chunk): &&NodeChunk| {
+            let known = self.positions.get(*id as usize);
+            let fits = known.is_none_or(|(count, most)| count.saturating_add(chunk.len) <= *most);
+            !fits && matches!(chunk.values, Values::Dictionary { .. })
+        };
+        let dictionaries: Vec<_> = chunks.iter().filter(may_overflow).collect();
+        if dictionaries.is_empty() {
             return Ok(false);
         }
         self.settle(workers)?;
-        Ok(chunks.iter().any(|(id, chunk)| {
-            self.fields
-                .get(*id as usize)
-                .is_some_and(|field| field.would_overflow(chunk))
-        }))
+        for (id, chunk) in dictionaries {
+            if let Some(lane) = self.lanes.0.get(*id as usize)
+                && lane.ask(|field| field.would_overflow(chunk))? == Some(true)
+            {
+                return Ok(true);
+            }
+        }
+        Ok(false)
     }
 
     /// Appends rows, which end at the end of a window or before.
@@ -98,16 +155,21 @@ impl StripeBuilder {
         chunks: Vec<NodeChunk>,
         workers: &Workers,
     ) -> Result<()> {
+        let mut held = 0;
         for (id, chunk) in chunks {
             let place = self.pending.get_mut(id as usize);
-            place
-                .ok_or_else(|| Error::invalid(format!("no schema node {id}")))?
-                .push(chunk);
+            let (Some(place), Some((positions, _))) = (place, self.positions.get_mut(id as usize))
+            else {
+                return Err(Error::invalid(format!("no schema node {id}")));
+            };
+            *positions = positions.saturating_add(chunk.len);
+            held += chunk.slots_size();
+            place.push(chunk);
         }
         self.rows += rows;
         self.bytes += bytes;
         self.pending_batches += 1;
-        self.pending_bytes += bytes;
+        self.pending_bytes += bytes.max(held);
         let full = self.rows.is_multiple_of(WINDOW as u64)
             || self.pending_batches >= MOST_PENDING
             || self.pending_bytes >= MOST_PENDING_BYTES;
@@ -117,58 +179,92 @@ impl StripeBuilder {
         }
     }
 
-    /// Gives all fields their chunks.
+    /// Gives all fields their chunks, and waits for those that are too far behind.
     fn settle(&mut self, workers: &Workers) -> Result<()> {
-        (self.pending_batches, self.pending_bytes) = (0, 0);
-        let fields = self.fields.iter_mut().zip(&mut self.pending);
-        let work: Vec<_> = fields.filter(|(_, chunks)| !chunks.is_empty()).collect();
-        type Work<'a> = (&'a mut FieldEncoder, &'a mut Vec<Chunk<Values>>);
-        let weight = |(field, _): &Work<'_>| field.memory_size();
-        workers.map_heaviest_first(work, weight, |(field, chunks)| {
-            let path = field.path();
-            let mut chunks = chunks.drain(..);
-            chunks
-                .try_for_each(|chunk| field.push(&chunk))
-                .within(|| column(&path))
-        })?;
+        if self.pending_batches == 0 {
+            return Ok(());
+        }
+        for (lane, chunks) in self.lanes.0.iter().zip(&mut self.pending) {
+            let next = Vec::with_capacity(chunks.len());
+            if lane.append(std::mem::replace(chunks, next)) {
+                workers.run(lane);
+            }
+        }
+        for (lane, size) in self.lanes.caught_up(MOST_BEHIND).zip(&mut self.sizes) {
+            *size = lane.size_before(MOST_BEHIND)?.unwrap_or(*size);
+        }
+        self.pending_batches = 0;
+        self.since
+            .push_back(std::mem::take(&mut self.pending_bytes));
+        if self.since.len() > MOST_BEHIND {
+            self.since.pop_front();
+        }
         Ok(())
     }
 
-    /// Bytes held in memory.
+    /// Bytes held in memory, about.
     pub(super) fn memory_size(&self) -> usize {
-        let pending = usize::try_from(self.pending_bytes).unwrap_or(usize::MAX);
-        let fields: usize = self.fields.iter().map(FieldEncoder::memory_size).sum();
-        fields.saturating_add(pending)
+        let since = self.since.iter().sum::<u64>() + self.pending_bytes;
+        let since = usize::try_from(since).unwrap_or(usize::MAX);
+        self.sizes.iter().sum::<usize>().saturating_add(since)
     }
 
     /// How the staged values of each schema node might be encoded.
     pub(super) fn into_candidates(mut self, workers: &Workers) -> Result<Vec<Vec<Candidate>>> {
         self.settle(workers)?;
-        let fields = self.fields.into_iter();
-        let candidates = |field: FieldEncoder| {
-            let path = field.path();
-            field.into_candidates().within(|| column(&path))
-        };
-        fields.map(candidates).collect()
+        self.lanes.caught_up(0).map(Lane::candidates).collect()
     }
 
-    /// Encodes what is still staged.
-    pub(super) fn finish(mut self, workers: &Workers) -> Result<EncodedStripe> {
+    /// Has encoded what is still staged, the fields first that hold most.
+    ///
+    /// # Errors
+    /// Those of the rows.
+    pub(super) fn finish(mut self, workers: &Workers) -> Result<FullStripe> {
         self.settle(workers)?;
-        let finish = |field: FieldEncoder| {
-            let path = field.path();
-            field.finish().within(|| column(&path))
-        };
-        Ok(EncodedStripe {
+        let mut lanes: Vec<_> = self.lanes.0.iter().zip(&self.sizes).collect();
+        lanes.sort_by_key(|(_, size)| Reverse(**size));
+        for (lane, _) in lanes {
+            if lane.finish() {
+                workers.run(lane);
+            }
+        }
+        Ok(FullStripe {
             rows: self.rows,
-            fields: workers.map_heaviest_first(self.fields, FieldEncoder::memory_size, finish)?,
+            memory: self.memory_size(),
+            lanes: self.lanes,
         })
     }
 }
 
-/// Where a field is, for errors.
-fn column(path: &str) -> String {
-    format!("column `{path}`")
+impl FullStripe {
+    pub(super) fn rows(&self) -> u64 {
+        self.rows
+    }
+
+    /// Bytes held in memory, about.
+    pub(super) fn memory_size(&self) -> usize {
+        self.memory
+    }
+
+    /// Whether all fields are encoded.
+    pub(super) fn is_encoded(&self) -> bool {
+        !self.lanes.0.iter().any(|lane| lane.is_behind(0))
+    }
+
+    /// Waits until all fields are encoded.
+    ///
+    /// # Errors
+    /// Those of the rows.
+    pub(super) fn encoded(self) -> Result<EncodedStripe> {
+        Ok(EncodedStripe {
+            rows: self.rows,
+            fields: self
+                .lanes
+                .caught_up(0)
+                .map(Lane::encoded)
+                .collect::<Result<_>>()?,
+        })
+    }
 }
 
 /// Writes the buffers of a stripe to the file with that URL. `properties` are those of the user, in
@@ -219,7 +315,6 @@ mod tests {
     use super::super::schema::{field_plans, shard_schema};
     use super::*;
     use arrow_schema::{DataType, Field, Schema};
-    use std::sync::Arc;
 
     #[test]
     fn a_chunk_that_cannot_be_encoded_is_of_a_column() {

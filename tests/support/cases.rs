@@ -226,7 +226,8 @@ pub(crate) fn random_options(
     let profile = *profiles.choose(rng).unwrap();
     let mut options = WriterOptions::default()
         .with_profile(profile)
-        .with_presence(random_presence(rng));
+        .with_presence(random_presence(rng))
+        .with_threads(rng.random_range(1..=3));
     if rng.random_ratio(1, 3) {
         options = options.with_layout(Layout::TwoLevel);
     }
