@@ -32,6 +32,38 @@ fn key_range_body<W: Word>(values: &[W], kind: NumberKind) -> (W, W) {
 }
 
 #[inline(always)]
+fn step_range_body<W: Word>(values: &[W], kind: NumberKind) -> (W, W) {
+    let (mut min, mut max) = (W::MAX, W::ZERO);
+    for (next, v) in values.iter().skip(1).zip(values) {
+        let key = next.minus(*v).order_key(kind);
+        min = min.min(key);
+        max = max.max(key);
+    }
+    (min, max)
+}
+
+/// 1.5 * 2^52: next to it, floats are the integers, with their bits in the lowest ones.
+const NEAR_INTEGERS: f64 = 6_755_399_441_055_744.0;
+/// How far from 0 they may be.
+const FAR: f64 = 2_251_799_813_685_248.0;
+
+#[inline(always)]
+fn scaled_integers_body<W: Word>(values: &[W], scale: [[f64; 2]; 2], dst: &mut [W]) -> bool {
+    let [up, down] = scale;
+    let (mut differ, mut is_near) = (0, true);
+    for (d, &v) in dst.iter_mut().zip(values) {
+        let scaled = (f64::from_bits(v.to_u64()) * up[0]) * up[1];
+        let moved = scaled + NEAR_INTEGERS;
+        let back = ((moved - NEAR_INTEGERS) * down[0]) * down[1];
+        differ |= back.to_bits() ^ v.to_u64();
+        // What is no number is nowhere near, though it comes back.
+        is_near &= scaled.abs() < FAR;
+        *d = W::truncate(moved.to_bits().wrapping_sub(NEAR_INTEGERS.to_bits()));
+    }
+    differ == 0 && is_near
+}
+
+#[inline(always)]
 fn count_runs_body<W: Word>(values: &[W]) -> usize {
     let boundaries = values.windows(2).filter(|w| w[0] != w[1]).count();
     boundaries + usize::from(!values.is_empty())
@@ -72,6 +104,17 @@ fn un_zig_zag_body<W: Word>(values: &mut [W]) {
 dispatch! {
     /// Smallest and largest [`order_key`](Word::order_key); `(MAX, 0)` for no values.
     pub(crate) fn key_range<W: Word>(values: &[W], kind: NumberKind) -> (W, W) = key_range_body;
+}
+
+dispatch! {
+    /// The same of the differences of neighbours, modulo 2^`BITS`.
+    pub(crate) fn step_range<W: Word>(values: &[W], kind: NumberKind) -> (W, W) = step_range_body;
+}
+
+dispatch! {
+    /// The integers that the bits of doubles come to, multiplied by both first factors. Gives whether
+    /// they come back bit by bit when multiplied by both others; if not, the integers are none.
+    pub(crate) fn scaled_integers<W: Word>(values: &[W], scale: [[f64; 2]; 2], dst: &mut [W]) -> bool = scaled_integers_body;
 }
 
 dispatch! {

@@ -13,6 +13,7 @@ use super::{
     Children, Codec, Context, EncodingCode, Estimate, NumberKind, Plan, Stats, View, Word,
 };
 use crate::error::{Error, Result};
+use crate::kernels::scaled_integers;
 use std::ops::Range;
 
 pub(super) struct Alp;
@@ -113,6 +114,20 @@ impl Scale {
                 let scaled = (f64::from_bits(word.to_u64()) * up) * inverse_factor;
                 W::truncate((((scaled + ROUND) - ROUND) as i64).cast_unsigned())
             }
+        }
+    }
+
+    /// The integers for some floats, if all of them give the floats back bit by bit and that is easily
+    /// seen.
+    fn encode_all<W: Word>(self, words: &[W], integers: &mut [W]) -> bool {
+        match self {
+            Self::F32 { .. } => false,
+            Self::F64 {
+                up,
+                down,
+                factor,
+                inverse_factor,
+            } => scaled_integers(words, [[up, inverse_factor], [factor, down]], integers),
         }
     }
 
@@ -234,6 +249,8 @@ impl Codec for Alp {
 /// Values that decide about exponent and factor, and how many of them are tried at a time.
 const TRIED: usize = 32;
 const AT_A_TIME: usize = 8;
+/// Values among which exceptions are looked for one by one, if there are any.
+const GROUP: usize = 64;
 
 /// The exponent and factor that should give the least size, judged by some of the values.
 fn choose<W: Word>(values: &[W]) -> (u8, u8) {
@@ -259,6 +276,10 @@ fn choose<W: Word>(values: &[W]) -> (u8, u8) {
         for exponent in (digits..=largest).rev().filter(|&e| digits > 0 || e == 0) {
             if let Some(fit) = scale(exponent).and_then(|scale| Fit::of(&some, scale, best.bits)) {
                 (best, pair) = (fit, (exponent, exponent - digits));
+                // Other exponents give the same integers.
+                if fit.exceptions == 0 {
+                    break;
+                }
             }
         }
         if best.exceptions == 0 {
@@ -314,21 +335,27 @@ impl Fit {
 /// is that of another value, so that it does not widen the range.
 fn split<W: Word>(values: &[W], scale: Scale) -> (Vec<W>, Vec<u32>, Vec<W>) {
     let (mut positions, mut exceptions) = (Vec::new(), Vec::new());
-    let mut filler = None;
-    let mut integers: Vec<W> = Vec::with_capacity(values.len());
-    for (i, &v) in (0u32..).zip(values) {
-        let (integer, exact) = scale.try_encode(v);
-        if exact {
-            filler = filler.or(Some(integer));
-        } else {
-            positions.push(i);
-            exceptions.push(v);
+    let mut integers = vec![W::ZERO; values.len()];
+    let groups = values.chunks(GROUP).zip(integers.chunks_mut(GROUP));
+    for (start, (values, integers)) in (0u32..).step_by(GROUP).zip(groups) {
+        if scale.encode_all(values, integers) {
+            continue;
         }
-        integers.push(integer);
+        for ((position, &v), integer) in (start..).zip(values).zip(integers) {
+            let (encoded, exact) = scale.try_encode(v);
+            *integer = encoded;
+            if !exact {
+                positions.push(position);
+                exceptions.push(v);
+            }
+        }
     }
-    for &position in &positions {
-        if let Some(integer) = integers.get_mut(position as usize) {
-            *integer = filler.unwrap_or(W::ZERO);
+    if !positions.is_empty() {
+        let first_exact = (0..).zip(&positions).find(|(i, position)| i != *position);
+        let first_exact = first_exact.map_or(positions.len(), |(i, _)| i as usize);
+        let filler = integers.get(first_exact).copied().unwrap_or(W::ZERO);
+        for &position in &positions {
+            integers[position as usize] = filler;
         }
     }
     (integers, positions, exceptions)
@@ -422,6 +449,54 @@ mod tests {
         for e in 0..24 {
             let scale = Scale::new(8, e, 0).unwrap();
             assert!(odd.iter().all(|v| !scale.try_encode(*v).1));
+        }
+    }
+
+    #[test]
+    fn splitting_in_groups_is_splitting_one_by_one() {
+        let far = 2f64.powi(51);
+        let odd = [
+            f64::NAN,
+            f64::INFINITY,
+            f64::NEG_INFINITY,
+            -0.0,
+            0.1 + 0.2,
+            1e300,
+            5e-324,
+            far,
+            -far,
+            far - 0.5,
+            far + 1.0,
+            2f64.powi(53) + 2.0,
+            -1e18,
+        ];
+        for exceptions in [0, 1, 40] {
+            let values: Vec<u64> = (0..3 * GROUP + 5)
+                .map(|i| match i * 31 % 97 {
+                    near if near < exceptions => odd[i % odd.len()],
+                    _ => (i as f64 - 70.0) / 100.0,
+                })
+                .map(f64::to_bits)
+                .collect();
+            for (exponent, factor) in [(0, 0), (2, 0), (14, 12), (18, 16), (23, 0)] {
+                let scale = Scale::new(8, exponent, factor).unwrap();
+                let (integers, positions, found) = split(&values, scale);
+                let encoded: Vec<(u64, bool)> =
+                    values.iter().map(|&v| scale.try_encode(v)).collect();
+                let filler = encoded.iter().find(|(_, exact)| *exact);
+                let filler = filler.map_or(0, |(integer, _)| *integer);
+                let expected = encoded.iter().map(|&(integer, exact)| match exact {
+                    true => integer,
+                    false => filler,
+                });
+                assert!(expected.eq(integers), "{exceptions} {exponent} {factor}");
+                let inexact: Vec<u32> = (0..)
+                    .zip(&encoded)
+                    .filter_map(|(i, (_, exact))| (!exact).then_some(i))
+                    .collect();
+                assert_eq!(positions, inexact);
+                assert!(inexact.iter().map(|&i| values[i as usize]).eq(found));
+            }
         }
     }
 }

@@ -1,7 +1,7 @@
 //! What estimators know about values.
 
 use super::{NumberKind, Word};
-use crate::kernels::{count_runs, key_range};
+use crate::kernels::{count_runs, key_range, step_range};
 use arrow_buffer::ArrowNativeType;
 use hashbrown::HashMap;
 
@@ -127,13 +127,7 @@ impl<W: Word> Stats<W> {
             }
         };
         let (min, max) = range(key_range(values, kind));
-        let (mut low, mut high) = (W::MAX, W::ZERO);
-        for (next, v) in values.iter().skip(1).zip(values) {
-            let key = next.minus(*v).order_key(kind);
-            low = low.min(key);
-            high = high.max(key);
-        }
-        let (min_delta, max_delta) = range((low, high));
+        let (min_delta, max_delta) = range(step_range(values, kind));
         Self {
             n: values.len(),
             kind,
