@@ -94,7 +94,9 @@ pub(crate) fn merge_sketches(mut a: HllSketch, b: &HllSketch) -> Option<HllSketc
 
 fn estimate(counters: &[u8; COUNTERS]) -> u64 {
     let m = COUNTERS as f64;
-    let sum: f64 = counters.iter().map(|&c| (-f64::from(c)).exp2()).sum();
+    // 2 to the power of -c, as a double has it.
+    let power = |&c: &u8| f64::from_bits((1023 - u64::from(c)) << 52);
+    let sum: f64 = counters.iter().map(power).sum();
     let alpha = 0.7213 / (1.0 + 1.079 / m);
     let mut estimate = alpha * m * m / sum;
     if estimate <= 5.0 * m {

@@ -270,7 +270,7 @@ fn half_precision_numbers_have_no_range_index_that_none_can_read() {
 fn a_range_index_of_another_version_is_no_fault() {
     // On this wire the header of the index has no checksum.
     let options = WriterOptions::default().with_wire(Wire::Reference);
-    let values = Int64Array::from_iter_values(0..1000);
+    let values = Int64Array::from_iter_values(0..10_000);
     let batch = RecordBatch::try_from_iter([("id", Arc::new(values) as ArrayRef)]).unwrap();
     let mut file = written(&batch, options);
     let shard = Shard::from_bytes(file.clone().into()).unwrap();
