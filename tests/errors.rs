@@ -4,10 +4,12 @@
 
 mod support;
 
+use arrow_array::types::Int32Type;
 use arrow_array::{
-    ArrayRef, Decimal128Array, Int32Array, Int64Array, RecordBatch, StringArray, StructArray,
+    Array, ArrayRef, Decimal128Array, Int32Array, Int64Array, NullArray, RecordBatch, RunArray,
+    StringArray, StructArray, UnionArray,
 };
-use arrow_schema::{ArrowError, DataType, Field, Schema, SchemaRef};
+use arrow_schema::{ArrowError, DataType, Field, Schema, SchemaRef, UnionFields};
 use arrow_shard::format::{AnyValue, NameValuePair};
 use arrow_shard::io::MemoryFolder;
 use arrow_shard::read::{Projection, ShardOptions};
@@ -447,4 +449,30 @@ fn errors_are_small_and_cross_threads() {
     assert!(size_of::<Error>() <= 8);
     let arrow = ArrowError::from(error);
     assert_eq!(inner(&arrow).kind(), ErrorKind::NotAShard);
+}
+
+#[test]
+fn nulls_that_a_field_need_not_declare_are_stored() {
+    let variant = |nullable| Field::new("number", DataType::Int32, nullable);
+    let fields = UnionFields::from_fields(vec![variant(true)]);
+    let numbers: ArrayRef = Arc::new(Int32Array::from(vec![Some(1), None, Some(3)]));
+    let union = UnionArray::try_new(fields, vec![0i8, 0, 0].into(), None, vec![numbers.clone()]);
+    let ends = Int32Array::from(vec![1, 2, 3]);
+    let runs = RunArray::<Int32Type>::try_new(&ends, &numbers).unwrap();
+    let columns: [ArrayRef; 3] = [
+        Arc::new(union.unwrap()),
+        Arc::new(runs),
+        Arc::new(NullArray::new(3)),
+    ];
+    for column in columns {
+        let field = Field::new("c", column.data_type().clone(), false);
+        let schema = Arc::new(Schema::new(vec![field]));
+        let batch = RecordBatch::try_new(schema, vec![column]).unwrap();
+        let bytes = written_bytes(std::slice::from_ref(&batch), WriterOptions::default());
+        let shard = Shard::from_bytes(bytes).unwrap();
+        assert_eq!(
+            shard.scan().build().unwrap().next().unwrap().unwrap(),
+            batch
+        );
+    }
 }

@@ -144,7 +144,7 @@ impl ByteValues {
     }
 }
 
-/// Which of Arrow's layouts to decode variable-size values or lists into.
+/// Which of Arrow's layouts to decode variable-size values into.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum ByteLayout {
     /// 32-bit offsets.

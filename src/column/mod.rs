@@ -21,12 +21,14 @@ pub use chunk::{
 pub(crate) use range::{codes_within, integer_key, integers_within};
 pub use schema::{NativeTypes, SchemaOptions, TypeMapping, complete_labels, to_arrow, to_shard};
 pub use shred::shred;
+pub(crate) use ticks::UNIX_EPOCH as UNIX_EPOCH_TICKS;
 
 // The writer takes views apart as they are.
 pub(crate) use crate::kernels::append_views;
 
 use crate::error::{Error, ErrorKind};
 use crate::format::{BasicType, DataType};
+use arrow_array::Array;
 use arrow_schema::DataType as ArrowType;
 
 /// Whether sound values of a node may be outside the range of the Arrow type that it is read as,
@@ -48,6 +50,15 @@ fn mismatch(arrow: &ArrowType, node: &DataType) -> Error {
             node.basic_type
         ),
     )
+}
+
+/// Nulls of an array that its field must declare. Unions, runs and arrays of nulls have no validity of
+/// their own, and any field may have them.
+pub(crate) fn declared_nulls(array: &dyn Array) -> usize {
+    match array.data_type() {
+        ArrowType::Union(..) | ArrowType::RunEndEncoded(..) | ArrowType::Null => array.null_count(),
+        _ => array.logical_null_count(),
+    }
 }
 
 /// Whether values of the node can be stored with a value dictionary: not those of a bit or a byte,

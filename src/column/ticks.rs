@@ -3,7 +3,7 @@
 use arrow_schema::TimeUnit;
 
 /// Ticks at 1970-01-01, 719,162 days after 0001-01-01.
-const UNIX_EPOCH: u64 = 719_162 * PER_DAY;
+pub(crate) const UNIX_EPOCH: u64 = 719_162 * PER_DAY;
 const PER_DAY: u64 = 24 * 60 * 60 * PER_SECOND;
 const PER_SECOND: u64 = 10_000_000;
 const PER_MILLISECOND: u64 = 10_000;

@@ -9,10 +9,10 @@ use super::metadata::{Metadata, WINDOW};
 use super::options::ShardOptions;
 use super::source::{ReadState, Source, StripeFields};
 use crate::buffer::{FieldLayout, Physical, Place, Runs, Selection, Storage, offset_width};
-use crate::column::{NodeSource, OffsetWidth, assemble};
+use crate::column::{NodeSource, OffsetWidth, assemble, declared_nulls};
 use crate::error::{Error, ErrorKind, Result, Within, to_usize};
 use crate::format::{BasicType, DataType, StripeDirectory, Wire};
-use arrow_array::{Array, ArrayRef, RecordBatch, RecordBatchOptions, StructArray};
+use arrow_array::{ArrayRef, RecordBatch, RecordBatchOptions, StructArray};
 use arrow_buffer::NullBuffer;
 use arrow_schema::SchemaRef;
 use std::ops::Range;
@@ -347,13 +347,13 @@ pub(super) fn record_batch(
     rows: usize,
 ) -> Result<RecordBatch> {
     for (field, column) in schema.fields().iter().zip(&columns) {
-        if !field.is_nullable() && column.logical_null_count() > 0 {
+        let nulls = declared_nulls(column);
+        if !field.is_nullable() && nulls > 0 {
             return Err(Error::new(
                 ErrorKind::SchemaMismatch,
                 format!(
-                    "column `{}` is declared without nulls, but has {}; ask for a nullable type",
+                    "column `{}` is declared without nulls, but has {nulls}; ask for a nullable type",
                     field.name(),
-                    column.logical_null_count()
                 ),
             ));
         }

@@ -1,5 +1,6 @@
 //! Batches: whether one is of the schema that was declared, and how much it is.
 
+use crate::column::declared_nulls;
 use crate::error::{Error, ErrorKind, Result};
 use arrow_array::cast::AsArray;
 use arrow_array::types::{Int16Type, Int32Type, Int64Type, RunEndIndexType};
@@ -36,11 +37,11 @@ pub(super) fn check_batch(schema: &SchemaRef, batch: &RecordBatch) -> Result<()>
                 expected.data_type()
             ));
         }
-        if !expected.is_nullable() && column.logical_null_count() > 0 {
+        let nulls = declared_nulls(column);
+        if !expected.is_nullable() && nulls > 0 {
             return mismatch(format!(
-                "column `{}` is declared without nulls, but the batch has {}",
+                "column `{}` is declared without nulls, but the batch has {nulls}",
                 field.name(),
-                column.logical_null_count()
             ));
         }
     }

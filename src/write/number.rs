@@ -129,7 +129,7 @@ pub(super) fn extend_filled<W: Word>(
 pub(super) struct BlockNumbers<W> {
     kind: NumberKind,
     settings: Settings,
-    /// The values of the current window; of the whole stripe if the buffer is raw.
+    /// The values of the current window.
     staged: Vec<W>,
     presence: StagedPresence,
     /// The windows before, as long as a value dictionary pays.

@@ -10,7 +10,7 @@ use super::schema::{check_column_names, field_plans, path_below, shard_schema, s
 use super::settings::WINDOW;
 use super::stripe::{EncodedStripe, FullStripe, NodeChunk, StripeBuilder, write_stripe};
 use super::workers::Workers;
-use crate::column::{encode_arrow_schema, shred};
+use crate::column::{UNIX_EPOCH_TICKS, encode_arrow_schema, shred};
 use crate::error::{Error, ErrorKind, Result, Within};
 use crate::format::{AnyValue, DataType, HEADER, NameValuePair, Schema};
 use crate::io::{LocalFolder, LocalSink, Sink, SinkFactory, stripe_file_name};
@@ -496,7 +496,6 @@ fn random_u64() -> u64 {
 
 /// The time in 100 ns ticks since 0001-01-01.
 fn now() -> u64 {
-    const UNIX_EPOCH_TICKS: u64 = 621_355_968_000_000_000;
     let since = SystemTime::now()
         .duration_since(UNIX_EPOCH)
         .unwrap_or_default();
