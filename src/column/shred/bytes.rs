@@ -17,6 +17,8 @@ pub(super) fn bytes(array: &dyn Array, slots: &Slots, node: &DataType) -> Result
     if array.data_type().is_string() != is_text && !is_dynamic {
         return Err(mismatch(array.data_type(), node));
     }
+    let (array, slots) = slots.cut(array);
+    let array = array.as_ref();
     // What is taken as views is not copied, and has no end at 2 GiB.
     let viewed = match array.data_type() {
         _ if slots.is_all() => None,

@@ -87,6 +87,25 @@ impl Slots {
         nulls.filter(|n| n.null_count() > 0)
     }
 
+    /// The part of an array that has all elements, and their places in it: what is done to every value
+    /// of an array is not done to those of other windows.
+    pub(super) fn cut(&self, array: &dyn Array) -> (ArrayRef, Self) {
+        let Some(picks) = &self.picks else {
+            return (array.slice(0, self.len), self.clone());
+        };
+        let open = || (0..self.len).filter(|i| self.is_open(*i)).map(|i| picks[i]);
+        let (first, last) = open().fold((usize::MAX, 0), |(a, b), pick| (a.min(pick), b.max(pick)));
+        // A masked position picks any number.
+        let first = first.min(last);
+        let end = array.len().min(last + 1);
+        let picks = picks.iter().map(|pick| pick.clamp(&first, &last) - first);
+        let slots = Self {
+            picks: Some(picks.collect()),
+            ..self.clone()
+        };
+        (array.slice(first, end - first), slots)
+    }
+
     /// The elements of a leaf array, and which of them are null. Arrays without bytes per value
     /// must not be asked for.
     pub(super) fn take(&self, array: &dyn Array) -> Result<(ArrayRef, Option<NullBuffer>)> {
@@ -97,5 +116,38 @@ impl Slots {
         let picks: Vec<u64> = picks.iter().map(|p| *p as u64).collect();
         let indices = UInt64Array::try_new(picks.into(), self.mask.clone())?;
         Ok((arrow_select::take::take(array, &indices, None)?, nulls))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use arrow_array::Int32Array;
+    use arrow_array::cast::AsArray;
+    use arrow_array::types::Int32Type;
+
+    #[test]
+    fn a_cut_has_what_is_picked_and_little_else() {
+        let array = Int32Array::from_iter_values(0..100);
+        let mask = |bits: &[bool]| Some(NullBuffer::from(bits.to_vec()));
+        for (picks, mask, least) in [
+            (vec![50, 53, 51, 50], None, 4),
+            (vec![0, 53, 51, 999], mask(&[false, true, true, false]), 3),
+            (vec![7, 99], mask(&[false, false]), 1),
+            (vec![], None, 1),
+        ] {
+            let slots = Slots::picks(picks, mask);
+            let (part, cut) = slots.cut(&array);
+            assert_eq!(part.len(), least);
+            let expected = (0..slots.len()).map(|i| {
+                slots
+                    .is_open(i)
+                    .then(|| i32::try_from(slots.pick(i)).unwrap())
+            });
+            let (taken, _) = cut.take(&part).unwrap();
+            assert!(taken.as_primitive::<Int32Type>().iter().eq(expected));
+        }
+        let (part, cut) = Slots::all(40).cut(&array);
+        assert_eq!((part.len(), cut.len()), (40, 40));
     }
 }
