@@ -69,6 +69,18 @@ settings! {
 }
 
 impl Limits {
+    /// Refuses blocks that decode to more bytes than the limits allow.
+    pub(crate) fn check_block_bytes(&self, bytes: u64) -> Result<()> {
+        let limit = self.max_block_bytes;
+        if bytes > limit {
+            return Err(Error::new(
+                ErrorKind::LimitExceeded,
+                format!("a block decodes to {bytes} bytes, and {limit} are allowed"),
+            ));
+        }
+        Ok(())
+    }
+
     /// Refuses batches that hold more than the limits allow.
     pub(crate) fn check_batch_bytes(&self, elements: u64, width: usize) -> Result<()> {
         let (bytes, limit) = (elements.saturating_mul(width as u64), self.max_batch_bytes);

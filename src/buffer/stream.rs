@@ -327,26 +327,31 @@ pub fn read_numbers<W: Word>(
         && cx.sequential
         && !part.is_whole()
     {
-        let block = cache.get_or_decode(part.block.ordinal, || {
-            reader.read::<W>(std::slice::from_ref(&part.whole()), cx, None)
-        })?;
+        let block = cache.get_or_decode(part.block.ordinal, || reader.read_whole::<W>(part, cx))?;
         return Ok(block.slice(range, W::BYTES));
     }
     reader.read::<W>(&parts, cx, Some(cache))
 }
 
 impl BlockPart {
-    /// All of the block.
-    pub(super) fn whole(&self) -> Self {
+    /// All of the block, whose values take `width` bytes each. A block says how many it has, and
+    /// few bytes may say much: there must be no room for them before they have been found to be
+    /// within the limits.
+    pub(super) fn whole(&self, width: usize, limits: &Limits) -> Result<Self> {
+        let bytes = (self.len as u64).saturating_mul(width as u64);
+        limits
+            .check_block_bytes(bytes)
+            .within(|| format!("block {}", self.block.ordinal))?;
         #[expect(
             clippy::single_range_in_vec_init,
             reason = "the list of one range is what is meant"
         )]
-        Self {
+        let ranges = vec![0..self.len];
+        Ok(Self {
             block: self.block.clone(),
             len: self.len,
-            ranges: vec![0..self.len],
-        }
+            ranges,
+        })
     }
 }
 
@@ -390,9 +395,8 @@ impl NumberReader<'_> {
             at += part.selected();
             match &mut cache {
                 Some(cache) if cx.sequential && !part.is_whole() => {
-                    let block = cache.get_or_decode(part.block.ordinal, || {
-                        self.read::<W>(std::slice::from_ref(&part.whole()), cx, None)
-                    })?;
+                    let block = cache
+                        .get_or_decode(part.block.ordinal, || self.read_whole::<W>(part, cx))?;
                     let mut done = 0;
                     for range in &part.ranges {
                         let kept = block.slice(range, W::BYTES);
@@ -410,6 +414,12 @@ impl NumberReader<'_> {
             data: data.into(),
             nulls: nulls.finish(),
         })
+    }
+
+    /// Decodes all of the block that a part is of.
+    fn read_whole<W: Word>(&self, part: &BlockPart, cx: &mut ReadContext<'_>) -> Result<Numbers> {
+        let whole = part.whole(W::BYTES, cx.limits)?;
+        self.read::<W>(std::slice::from_ref(&whole), cx, None)
     }
 
     fn read_part<W: Word>(

@@ -302,11 +302,12 @@ fn read_blocks(
         _ => 0,
     };
     let read_whole = |part: &BlockPart, cx: &mut ReadContext<'_>| {
-        let mut builder = BytesBuilder::new(layout, part.len);
+        let whole = part.whole(layout.slot_bytes(), cx.limits)?;
+        let mut builder = BytesBuilder::new(layout, whole.len);
         let mut nulls = NullsBuilder::default();
         read_part(
             data,
-            &part.whole(),
+            &whole,
             layout,
             embedded_presence,
             cx,
@@ -403,5 +404,108 @@ impl FieldBuffers {
                 .is_some_and(|b| matches!(b.body, Body::Raw(_)))
         };
         self.has_separate_offsets() && raw(&self.data) && raw(&self.offsets)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::stream::ByteSource;
+    use super::super::{BlockMap, FieldLayout, Place, Storage};
+    use super::*;
+    use crate::encoding::Scratch;
+    use crate::format::{
+        BasicType, BufferKind, DataEncoding, DataRef, DataType, EncodedBuffer, FieldDescriptor,
+        NativeDataEncoding, StripeFieldDescriptor,
+    };
+    use crate::io::ByteRange;
+    use crate::{ErrorKind, Limits};
+    use ::bytes::Bytes;
+
+    /// Bytes of the block.
+    const BLOCK: usize = 24;
+    /// Values that it claims to hold, as many as a block may.
+    const CLAIMED: u32 = 1 << 26;
+
+    struct Held(Bytes);
+
+    impl ByteSource for Held {
+        fn bytes(&self, place: Place) -> Result<Bytes> {
+            Ok(self.0.slice(place.range.to_usize()?))
+        }
+
+        fn resident(&self, _: Place) -> Result<Option<Bytes>> {
+            Ok(None)
+        }
+    }
+
+    /// A DATA buffer of one block of very many values of the node, and its bytes.
+    fn claimed(node: &DataType) -> (StoredBuffer, Held) {
+        let mut map = BlockMap::default();
+        map.push(CLAIMED, u32::try_from(BLOCK).unwrap());
+        let mut bytes = vec![0; BLOCK];
+        map.encode(&mut bytes).unwrap();
+        let place =
+            |start| DataRef::this(ByteRange::try_new(start as u64, bytes.len() as u64).unwrap());
+        let data = EncodedBuffer {
+            block_map: Some(place(BLOCK)),
+            block_count: Some(1),
+            ..EncodedBuffer::new(BufferKind::Data, place(0))
+        };
+        let descriptor = StripeFieldDescriptor {
+            field: FieldDescriptor {
+                position_count: CLAIMED.into(),
+                null_count: Some(0),
+                ..FieldDescriptor::default()
+            },
+            encodings: vec![DataEncoding::Native(NativeDataEncoding {
+                buffers: vec![data],
+                packed_group: false,
+            })],
+        };
+        let layout = FieldLayout::try_new(node, &descriptor, &mut |_| Ok(0)).unwrap();
+        let Storage::Buffers(buffers) = layout.storage else {
+            panic!("buffers");
+        };
+        let data = buffers.data.unwrap();
+        let Body::Blocks(blocks) = &data.body else {
+            panic!("blocks");
+        };
+        let map = &bytes[BLOCK..];
+        blocks.load_map(data.place.range, map, false).unwrap();
+        (data, Held(bytes.into()))
+    }
+
+    #[test]
+    fn a_block_is_held_to_the_limits_before_there_is_room_for_it() {
+        let size = 1 << 20;
+        let node = DataType {
+            fixed_size: size as u64,
+            ..DataType::new(BasicType::FixedSizeBinary, "a")
+        };
+        let (data, source) = claimed(&node);
+        let limits = Limits::default();
+        let mut scratch = Scratch::default();
+        let mut cx = ReadContext {
+            source: &source,
+            limits: &limits,
+            scratch: &mut scratch,
+            verify: true,
+            sequential: true,
+        };
+        let rows = Selection::range(0..5);
+        let mut cache = StringCache::default();
+        let error = read_fixed(&data, size, false, &rows, &mut cx, &mut cache).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::LimitExceeded, "{error}");
+        assert!(error.to_string().contains("block 0"), "{error}");
+
+        let limits = Limits::default().with_max_block_bytes(1 << 20);
+        cx.limits = &limits;
+        let (kind, mut cache) = (NumberKind::Unsigned, BlockCache::default());
+        let node = DataType::new(BasicType::Int64, "a");
+        let (data, source) = claimed(&node);
+        cx.source = &source;
+        let error = read_numbers::<u64>(&data, kind, false, &rows, &mut cx, &mut cache);
+        let error = error.unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::LimitExceeded, "{error}");
     }
 }

@@ -93,16 +93,7 @@ impl<'a> Context<'a> {
 
     /// An error if a block may not decode to that many bytes.
     pub(super) fn check_bytes(&self, bytes: u64) -> Result<()> {
-        if bytes > self.limits.max_block_bytes() {
-            return Err(Error::new(
-                ErrorKind::LimitExceeded,
-                format!(
-                    "a block decodes to {bytes} bytes, and {} are allowed",
-                    self.limits.max_block_bytes()
-                ),
-            ));
-        }
-        Ok(())
+        self.limits.check_block_bytes(bytes)
     }
 
     /// The Zstandard decompressor.

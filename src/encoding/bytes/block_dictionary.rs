@@ -137,6 +137,8 @@ impl Codec for BlockDictionary {
                 table.extend(offsets.iter().map(|offset| offset + null_size));
                 match request.fixed {
                     Some(width) => {
+                        // No byte of the block stands for the null entry.
+                        cx.check_bytes(parts.entries.len().saturating_add(width) as u64)?;
                         let entries = [vec![0; width].as_slice(), parts.entries].concat();
                         out.push_gathered(codes, &table, &entries, cx)
                     }

@@ -20,6 +20,18 @@ pub enum BytesLayout {
     Fixed(usize),
 }
 
+impl BytesLayout {
+    /// Bytes that each value takes, whatever it is: an offset, a view, or all that it has.
+    pub fn slot_bytes(self) -> usize {
+        match self {
+            Self::Offsets32 => 4,
+            Self::Offsets64 => 8,
+            Self::Views => 16,
+            Self::Fixed(width) => width,
+        }
+    }
+}
+
 /// The buffers of an Arrow array of byte strings.
 #[derive(Debug, Clone)]
 pub enum Decoded {

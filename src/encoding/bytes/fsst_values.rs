@@ -196,6 +196,7 @@ impl Parts<'_> {
             count += values.len();
             unwanted.push(last..count);
         }
+        cx.check_bytes(8 * (count as u64 + 1))?;
         let mut offsets = vec![0; count + 1];
         match fixed {
             Some(width) => {

@@ -364,3 +364,41 @@ fn estimates_of_strings_are_within_a_factor_of_two_of_the_encoded_size() {
     }
     assert!(close * 100 >= all * 85, "{close} of {all}");
 }
+
+/// What a selection of a region comes to, with up to `most` bytes of a block.
+fn selected(
+    region: &[u8],
+    n: usize,
+    fixed: Option<usize>,
+    range: Range<usize>,
+    most: u64,
+) -> Result<()> {
+    let limits = Limits::default().with_max_block_bytes(most);
+    let mut scratch = super::Scratch::default();
+    let cx = &mut Context::new(&limits, &mut scratch);
+    let mut bits = BooleanBufferBuilder::new(0);
+    bits.append_n(range.len(), true);
+    let mut out = BytesBuilder::new(fixed.map_or(BytesLayout::Views, BytesLayout::Fixed), 0);
+    let mut nulls = NullsOut::new(&mut bits, 0);
+    let ranges = std::slice::from_ref(&range);
+    decode_selected(region, n, fixed, ranges, cx, &mut out, &mut nulls)
+}
+
+#[test]
+fn null_entries_are_held_to_the_limits() {
+    // All codes are 0, and there is no entry.
+    let region = hex("0e00 06000000 00000000 00000000 00 00 0700 00000000 0000");
+    assert!(selected(&region, 9, Some(100), 0..9, 1 << 20).is_ok());
+    let error = selected(&region, 9, Some(1 << 46), 0..9, 1 << 20).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::LimitExceeded, "{error}");
+}
+
+#[test]
+fn offsets_of_groups_are_held_to_the_limits() {
+    // Groups of 2^20 empty values.
+    let region = hex("0180 00 14 00000000 06000000 00000000 0700 00000000 0000 0700 00000000");
+    let groups = 4 << 20;
+    assert!(selected(&region, groups, None, 0..1, 16 << 20).is_ok());
+    let error = selected(&region, groups, None, 0..1, 6 << 20).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::LimitExceeded, "{error}");
+}
