@@ -19,6 +19,8 @@ pub struct Context<'a> {
 pub struct Scratch {
     words: Pools,
     bytes: MutableBuffer,
+    /// Bytes of the words that are lent at the moment.
+    lent: u64,
     /// Nesting of the encodings that are being decoded.
     depth: u32,
     #[cfg(feature = "zstd")]
@@ -33,6 +35,9 @@ impl std::fmt::Debug for Scratch {
 
 /// Vectors kept per word type: as many as one decoder holds at once, times the usual depth.
 const KEPT: usize = 8;
+/// Bytes of the largest vector or buffer that is kept, several times those of the blocks that are
+/// usual: what one large block needs is not held for as long as there are others.
+const MOST_KEPT_BYTES: usize = 4 << 20;
 
 impl<'a> Context<'a> {
     /// A context with these limits.
@@ -57,23 +62,25 @@ impl<'a> Context<'a> {
         result
     }
 
-    /// Runs `f` with `n` words of unknown content, for which the block must account.
+    /// Runs `f` with `n` words of unknown content, for which the block must account: those of all
+    /// levels of its encodings together, as few bytes can ask for many at each level.
     pub(super) fn with_words<W: Word, T>(
         &mut self,
         n: usize,
         f: impl FnOnce(&mut Self, &mut [W]) -> Result<T>,
     ) -> Result<T> {
-        self.check_bytes(n.saturating_mul(W::BYTES) as u64)?;
+        let before = self.scratch.lent;
+        let lent = before.saturating_add(n.saturating_mul(W::BYTES) as u64);
+        self.check_bytes(lent)?;
+        self.scratch.lent = lent;
         let mut words = W::pool(&mut self.scratch.words).pop().unwrap_or_default();
         if words.len() < n {
             words.resize(n, W::ZERO);
         }
-        let result = match words.get_mut(..n) {
-            Some(slice) => f(self, slice),
-            None => Ok(f(self, &mut [])?),
-        };
+        let result = f(self, words.get_mut(..n).unwrap_or_default());
+        self.scratch.lent = before;
         let pool = W::pool(&mut self.scratch.words);
-        if pool.len() < KEPT {
+        if pool.len() < KEPT && words.capacity() * W::BYTES <= MOST_KEPT_BYTES {
             pool.push(words);
         }
         result
@@ -87,7 +94,9 @@ impl<'a> Context<'a> {
         let mut buffer = std::mem::take(&mut self.scratch.bytes);
         buffer.clear();
         let result = f(self, &mut buffer);
-        self.scratch.bytes = buffer;
+        if buffer.capacity() <= MOST_KEPT_BYTES {
+            self.scratch.bytes = buffer;
+        }
         result
     }
 
@@ -100,5 +109,45 @@ impl<'a> Context<'a> {
     #[cfg(feature = "zstd")]
     pub(super) fn zstd(&mut self) -> &mut zstd::bulk::Decompressor<'static> {
         self.scratch.zstd.get_or_insert_default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_that_are_lent_are_held_to_the_limit_together() {
+        let limits = Limits::default().with_max_block_bytes(100);
+        let mut scratch = Scratch::default();
+        let cx = &mut Context::new(&limits, &mut scratch);
+        let mut lend = |outer: usize, inner: usize| {
+            cx.with_words(outer, |cx, _: &mut [u64]| {
+                // What was given back does not count.
+                cx.with_words(inner, |_, words: &mut [u16]| Ok(words.len()))?;
+                cx.with_words(inner, |_, words: &mut [u32]| Ok(words.len()))
+            })
+        };
+        assert_eq!(lend(8, 9).unwrap(), 9);
+        let error = lend(8, 10).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::LimitExceeded, "{error}");
+        assert_eq!(lend(8, 9).unwrap(), 9);
+    }
+
+    #[test]
+    fn large_vectors_are_not_kept() {
+        let limits = Limits::default();
+        let mut scratch = Scratch::default();
+        let cx = &mut Context::new(&limits, &mut scratch);
+        cx.with_words(1 << 20, |_, _: &mut [u64]| Ok(())).unwrap();
+        assert!(u64::pool(&mut cx.scratch.words).is_empty());
+        cx.with_words(1 << 16, |_, _: &mut [u64]| Ok(())).unwrap();
+        assert_eq!(u64::pool(&mut cx.scratch.words).len(), 1);
+        let fill = |_: &mut Context<'_>, buffer: &mut MutableBuffer| {
+            buffer.resize(1 << 23, 0);
+            Ok(())
+        };
+        cx.with_buffer(fill).unwrap();
+        assert_eq!(cx.scratch.bytes.capacity(), 0);
     }
 }
