@@ -7,8 +7,8 @@ use arrow_array::cast::AsArray;
 use arrow_array::types::{Int8Type, Int32Type, UInt64Type};
 use arrow_array::{
     Array, ArrayRef, BinaryArray, Decimal128Array, DictionaryArray, FixedSizeBinaryArray,
-    Float64Array, Int8Array, Int32Array, Int64Array, LargeStringArray, RecordBatch, StringArray,
-    StringViewArray, UInt16Array,
+    Float64Array, Int8Array, Int32Array, Int64Array, LargeStringArray, RecordBatch, RunArray,
+    StringArray, StringViewArray, UInt16Array,
 };
 use arrow_buffer::{Buffer, NullBuffer, OffsetBuffer};
 use arrow_schema::{DataType, Field, Schema};
@@ -503,4 +503,71 @@ fn rows_that_lie_apart_are_joined_as_far_as_keys_reach() {
         }
     }
     assert_eq!(matches.next(), None);
+}
+
+/// Keys of a dictionary of three entries whose order matters.
+const GRADES: [[Option<i8>; 3]; 3] = [
+    [Some(1), Some(1), Some(1)],
+    [None, None, None],
+    [Some(2), None, Some(2)],
+];
+
+/// What batches with these keys are read as, keys twice and entries. `runs` are run-end encoded.
+fn grades_read(keys: [Option<i8>; 3], entries: &ArrayRef, runs: bool, options: WriterOptions) {
+    let array = DictionaryArray::new(Int8Array::from(keys.to_vec()), entries.clone());
+    let mut array: ArrayRef = Arc::new(array);
+    let mut field = Field::new("d", array.data_type().clone(), true).with_dict_is_ordered(true);
+    if runs {
+        let ends = Int32Array::from(vec![1, 2, 3]);
+        array = Arc::new(RunArray::<Int32Type>::try_new(&ends, &array).unwrap());
+        let ends = Field::new("run_ends", DataType::Int32, false);
+        let values = field.with_name("values");
+        let data_type = DataType::RunEndEncoded(Arc::new(ends), Arc::new(values));
+        field = Field::new("d", data_type, true);
+    }
+    let what = format!(
+        "{keys:?} of {entries:?}, runs: {runs}, {:?}",
+        options.wire()
+    );
+    let file = Bytes::from(written_batches(field, &[array.clone(), array], options));
+    let fetched = remote(file.clone(), ShardOptions::default()).unwrap();
+    for shard in [Shard::from_bytes(file).unwrap(), fetched] {
+        let stripes = shard.stripe_statistics(Projection::All).unwrap();
+        assert_eq!(stripes.num_rows(), 1, "{what}");
+        let mut read = collect(shard.scan().build().unwrap()).unwrap()["d"].clone();
+        if let Some(runs) = read.as_run_opt::<Int32Type>() {
+            read = runs.values().clone();
+        }
+        let read = read.as_dictionary::<Int8Type>();
+        let mut expected = [keys, keys].concat();
+        if runs {
+            expected.dedup();
+        }
+        assert_eq!(read.keys(), &Int8Array::from(expected), "{what}");
+        // Under some wires a null is an entry after the others.
+        assert_eq!(&read.values().slice(0, entries.len()), entries, "{what}");
+        let report = shard.verify(|_| {}).unwrap();
+        assert!(report.is_sound(), "{what}: {report:?}");
+        let scan = shard.scan().with_filter(col("d").is_null());
+        let nulls = collect(scan.build().unwrap()).unwrap().num_rows();
+        let expected = keys.iter().filter(|key| key.is_none()).count();
+        assert_eq!(nulls, 2 * expected, "{what}");
+    }
+}
+
+#[test]
+fn ordered_dictionaries_keep_entries_and_ids_of_stripes_of_one_value() {
+    let texts: ArrayRef = Arc::new(StringArray::from(vec!["low", "mid", "high"]));
+    let numbers: ArrayRef = Arc::new(Int64Array::from(vec![7, 8, 6]));
+    for keys in GRADES {
+        for options in every_option() {
+            for runs in [false, true] {
+                grades_read(keys, &texts, runs, options.clone());
+                // Readers of the reference wire have no dictionaries of numbers.
+                if options.wire() == Wire::Spec {
+                    grades_read(keys, &numbers, runs, options.clone());
+                }
+            }
+        }
+    }
 }

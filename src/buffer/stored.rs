@@ -344,8 +344,14 @@ impl FieldLayout {
                 nulls.unwrap_or(0)
             )));
         }
+        let all_null = nulls == Some(positions);
+        // An ordered dictionary keeps its entries, though no position has one.
+        let mut encodings = descriptor.encodings.iter();
+        let keeps_entries = positions > 0
+            && field.constant_value.is_none()
+            && encodings.any(DataEncoding::has_dictionary);
         let storage = match &field.constant_value {
-            _ if nulls == Some(positions) => Storage::Null,
+            _ if all_null && !keeps_entries => Storage::Null,
             Some(value) if value.is_null() => Storage::Null,
             Some(value) if is_leaf(physical) => {
                 if nulls.is_some_and(|n| n > 0) {
@@ -353,9 +359,10 @@ impl FieldLayout {
                 }
                 Storage::Constant(value.clone())
             }
-            _ => Storage::Buffers(Box::new(first_supported(
-                descriptor, physical, positions, artifact,
-            )?)),
+            _ => match first_supported(descriptor, physical, positions, artifact) {
+                Err(e) if all_null && e.kind() == crate::ErrorKind::Unsupported => Storage::Null,
+                buffers => Storage::Buffers(Box::new(buffers?)),
+            },
         };
         Ok(Self {
             positions,
@@ -418,10 +425,7 @@ fn native_buffers(
         return Err(Error::unsupported("packed groups"));
     }
     let mut buffers = FieldBuffers::default();
-    let has_dictionary = native
-        .buffers
-        .iter()
-        .any(|b| b.kind == BufferKind::ValueDictionary);
+    let has_dictionary = native.has_dictionary();
     for (ordinal, buffer) in native.buffers.iter().enumerate() {
         let kind = buffer.kind;
         let slot = match kind {

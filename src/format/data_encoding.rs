@@ -14,6 +14,13 @@ pub enum DataEncoding {
     Unknown,
 }
 
+impl DataEncoding {
+    /// Whether the values are codes of a value dictionary.
+    pub fn has_dictionary(&self) -> bool {
+        matches!(self, Self::Native(native) if native.has_dictionary())
+    }
+}
+
 /// Encoded buffers of a stripe field.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct NativeDataEncoding {
@@ -21,6 +28,14 @@ pub struct NativeDataEncoding {
     pub buffers: Vec<EncodedBuffer>,
     /// Whether the DATA buffer interleaves the blocks of the struct's members.
     pub packed_group: bool,
+}
+
+impl NativeDataEncoding {
+    /// Whether DATA holds codes of a value dictionary.
+    pub fn has_dictionary(&self) -> bool {
+        let is_dictionary = |buffer: &EncodedBuffer| buffer.kind == BufferKind::ValueDictionary;
+        self.buffers.iter().any(is_dictionary)
+    }
 }
 
 /// The role of an encoded buffer.

@@ -229,6 +229,7 @@ impl FieldEncoder {
         };
         let all_null = self.positions > 0 && self.null_count == self.positions && may_be_null;
         let present = self.positions - self.null_count;
+        let keeps_entries = self.plan.ordered && matches!(self.values, ValueEncoder::Dictionary(_));
         let mut finished = self.values.finish(&self.plan, present)?;
         let nulls_embedded = match finished.dictionary_size {
             Some(_) => !capabilities.presence_beside_dictionary,
@@ -244,6 +245,8 @@ impl FieldEncoder {
             )),
         };
         descriptor.constant_value = match &finished.constant {
+            // A constant has no place for the entries that are not used, nor for ids.
+            _ if keeps_entries => None,
             _ if all_null => Some(AnyValue::null()),
             Some(constant) if self.null_count == 0 && self.positions > 0 => Some(constant.clone()),
             _ => None,

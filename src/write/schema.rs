@@ -137,16 +137,15 @@ fn add_plans(
     plan.path = path.as_str().into();
     let mut field = field;
     // Dictionaries and runs are stored as their values, so that their node is that of the values.
+    while let ArrowType::RunEndEncoded(_, value) = field.data_type() {
+        field = value;
+    }
     let values;
-    match field.data_type() {
-        ArrowType::Dictionary(key, value) => {
-            plan.max_entries = max_keys(key);
-            plan.ordered = field.dict_is_ordered() == Some(true);
-            values = Field::new("", (**value).clone(), true);
-            field = &values;
-        }
-        ArrowType::RunEndEncoded(_, value) => field = value,
-        _ => {}
+    if let ArrowType::Dictionary(key, value) = field.data_type() {
+        plan.max_entries = max_keys(key);
+        plan.ordered = field.dict_is_ordered() == Some(true);
+        values = Field::new("", (**value).clone(), true);
+        field = &values;
     }
     plan.wide_offsets = matches!(
         field.data_type(),

@@ -269,10 +269,7 @@ impl Inspector<'_> {
 fn part_of(native: &NativeDataEncoding, buffer: &EncodedBuffer) -> Part {
     Part {
         kind: buffer.kind,
-        dictionary: native
-            .buffers
-            .iter()
-            .any(|b| b.kind == BufferKind::ValueDictionary),
+        dictionary: native.has_dictionary(),
         embedded_offsets: buffer.embedded_offsets,
     }
 }
