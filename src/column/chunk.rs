@@ -7,6 +7,7 @@ use arrow_array::ArrayRef;
 use arrow_buffer::{
     ArrowNativeType, BooleanBuffer, Buffer, NullBuffer, OffsetBuffer, ScalarBuffer,
 };
+use arrow_data::ByteView;
 use arrow_schema::DataType as ArrowType;
 use std::sync::{Arc, Mutex};
 
@@ -57,6 +58,17 @@ pub enum Values {
         /// The entries, a leaf chunk; may hold entries that no code names, and duplicates.
         entries: Arc<Chunk<Values>>,
     },
+}
+
+impl Values {
+    /// Bytes of the values of a leaf that are not bits, those under nulls included.
+    pub fn leaf_bytes(&self) -> usize {
+        match self {
+            Self::Fixed { data, .. } => data.len(),
+            Self::Bytes(values) => values.byte_len(),
+            _ => 0,
+        }
+    }
 }
 
 impl Chunk<Values> {
@@ -117,6 +129,22 @@ impl ByteValues {
                     && pairs.into_iter().all(|(a, b)| is_same(a, b))
             }
             _ => false,
+        }
+    }
+
+    /// Bytes of all values; shared ones of views count each time.
+    fn byte_len(&self) -> usize {
+        fn spanned<O: ArrowNativeType>(offsets: &[O]) -> usize {
+            let ends = offsets.first().zip(offsets.last());
+            ends.map_or(0, |(first, last)| last.as_usize() - first.as_usize())
+        }
+        match self {
+            Self::Offsets32(offsets, _) => spanned(offsets),
+            Self::Offsets64(offsets, _) => spanned(offsets),
+            Self::Views(views, _) => {
+                let lengths = views.iter().map(|view| ByteView::from(*view).length);
+                lengths.map(ArrowNativeType::as_usize).sum()
+            }
         }
     }
 

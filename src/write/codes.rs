@@ -24,6 +24,17 @@ pub(super) struct EntryType {
     pub(super) kind: Option<NumberKind>,
     /// Whether codes keep the order in which the entries came.
     pub(super) ordered: bool,
+    /// Most bytes of a dictionary, see [`size`](Self::size), that readers surely take.
+    pub(super) most_bytes: usize,
+}
+
+impl EntryType {
+    /// Bytes that a dictionary of entries takes beside its header: theirs, sorted ids, and offsets
+    /// where they have no common size.
+    pub(super) fn size(&self, entries: usize, bytes: usize) -> usize {
+        let per_entry = if self.width.is_some() { 4 } else { 12 };
+        bytes.saturating_add(entries.saturating_mul(per_entry))
+    }
 }
 
 /// The entries of a finished dictionary, and how often each one occurs.
@@ -84,6 +95,11 @@ impl Codes {
         let gone = &self.codes[len..];
         self.nulls -= gone.iter().filter(|&&code| code == NULL).count();
         self.codes.truncate(len);
+    }
+
+    /// Bytes that a dictionary of the entries takes.
+    pub(super) fn dictionary_size(&self, entry: EntryType) -> usize {
+        entry.size(self.entries.len(), self.entries.byte_len())
     }
 
     /// Bytes held in memory.

@@ -41,8 +41,13 @@ impl DictionaryEncoder {
         self.codes.codes().is_empty()
     }
 
-    /// Whether the array would bring the number of entries above `most`, or, if the order of
-    /// entries matters, has other entries than the stripe.
+    /// Bytes that the dictionary takes so far.
+    pub(super) fn dictionary_size(&self) -> usize {
+        self.codes.dictionary_size(self.entry)
+    }
+
+    /// Whether the array would bring the number of entries above `most`, or the dictionary above
+    /// what readers take, or, if the order of entries matters, has other entries than the stripe.
     pub(super) fn would_overflow(
         &self,
         codes: &[u32],
@@ -55,20 +60,27 @@ impl DictionaryEncoder {
             let given = (0..entries.len).map(|i| shown(entries, i, &blank));
             return !self.is_empty() && !self.codes.entries().iter().eq(given);
         }
-        if self.entries() + entries.len <= most {
+        let size = self.dictionary_size();
+        let exceeds = |new: usize, bytes: usize| {
+            let size = size.saturating_add(self.entry.size(new, bytes));
+            self.entries() + new > most || size > self.entry.most_bytes
+        };
+        if !exceeds(entries.len, entries.values.leaf_bytes()) {
             return false;
         }
         let mut seen = vec![false; entries.len];
-        let mut new = 0;
+        let (mut new, mut bytes) = (0, 0);
         for (i, &code) in codes.iter().enumerate() {
             let at = code.as_usize();
             if nulls.is_some_and(|n| n.is_null(i)) || std::mem::replace(&mut seen[at], true) {
                 continue;
             }
-            let found = self.codes.entries().find(value(&entries.values, at));
-            new += usize::from(found.is_none());
+            let entry = value(&entries.values, at);
+            if self.codes.entries().find(entry).is_none() {
+                (new, bytes) = (new + 1, bytes + entry.len());
+            }
         }
-        self.entries() + new > most
+        exceeds(new, bytes)
     }
 
     /// Appends an array; every code at a present position names an entry that is not null.

@@ -102,7 +102,16 @@ impl FieldEncoder {
         self.plan.path.clone()
     }
 
-    /// Whether appending the chunk would overflow the keys of the Arrow dictionary type.
+    /// Bytes that the dictionary of the Arrow type takes so far.
+    pub(super) fn dictionary_size(&self) -> usize {
+        match &self.values {
+            ValueEncoder::Dictionary(dictionary) => dictionary.dictionary_size(),
+            _ => 0,
+        }
+    }
+
+    /// Whether appending the chunk would overflow the keys of the Arrow dictionary type, or make a
+    /// dictionary that is too large for readers.
     pub(super) fn would_overflow(&self, chunk: &Chunk<Values>) -> bool {
         match (&self.values, &chunk.values) {
             (ValueEncoder::Dictionary(dictionary), Values::Dictionary { codes, entries }) => {

@@ -3,6 +3,7 @@
 use super::codes::EntryType;
 use super::options::Profile;
 use super::settings::{FilterChoice, Settings};
+use crate::Limits;
 use crate::buffer::{Physical, PiecePool};
 use crate::error::Result;
 use crate::format::{BasicType, DataType, decimal128};
@@ -30,6 +31,8 @@ pub(super) struct FieldPlan {
     pub(super) keeps_dictionary: bool,
     /// Most entries that the keys of the Arrow dictionary type can tell apart.
     pub(super) max_entries: usize,
+    /// Most bytes of a dictionary that readers surely take.
+    pub(super) most_dictionary_bytes: usize,
     /// Whether the Arrow dictionary type keeps the order of its entries.
     pub(super) ordered: bool,
     /// Whether the Arrow type has 64-bit offsets, which raw offsets then have too.
@@ -99,6 +102,7 @@ impl FieldPlan {
             sketched: hashed && settings.statistics && !settings.is_raw(),
             filtered,
             max_entries: usize::MAX,
+            most_dictionary_bytes: most_dictionary_bytes(),
             ordered: false,
             wide_offsets: false,
             indexed: node.label() != "arrow.float16",
@@ -111,6 +115,14 @@ impl FieldPlan {
             },
         })
     }
+}
+
+/// Bytes of a dictionary whose entries 32-bit offsets can tell apart, and that readers take unless
+/// they are told otherwise.
+fn most_dictionary_bytes() -> usize {
+    let taken = Limits::default().max_dictionary_bytes();
+    let told = u64::from(i32::MAX.unsigned_abs());
+    usize::try_from(taken.min(told)).unwrap_or(usize::MAX)
 }
 
 /// Distinct values above which the reference has no filter.
@@ -155,14 +167,6 @@ impl FieldPlan {
         Some(DecimalStats::new(form))
     }
 
-    /// Positions of a stripe that an Arrow dictionary surely has keys for, whatever its entries are.
-    pub(super) fn surely_fits(&self) -> usize {
-        match self.ordered {
-            true => 0,
-            false => self.max_entries,
-        }
-    }
-
     /// What the entries of a dictionary of the field's values are.
     pub(super) fn entry_type(&self) -> EntryType {
         let is_number = matches!(self.physical, Physical::Number(_));
@@ -171,6 +175,7 @@ impl FieldPlan {
             width: self.physical.width(),
             kind: is_number.then(|| self.domain.kind()),
             ordered: self.ordered,
+            most_bytes: self.most_dictionary_bytes,
         }
     }
 

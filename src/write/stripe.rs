@@ -1,5 +1,6 @@
 //! One stripe: the encoders of all its fields.
 
+use super::codes::EntryType;
 use super::directory::StripeRecord;
 use super::explain::Candidate;
 use super::field::{EncodedField, FieldEncoder};
@@ -53,14 +54,76 @@ impl Drop for Lanes {
     }
 }
 
+/// What is left of the most that a dictionary array of a field may bring into a stripe. It is known
+/// without the field, which may be behind.
+#[derive(Debug)]
+struct DictionaryRoom {
+    positions: usize,
+    /// Positions that the keys of the Arrow type never overflow for, whatever the entries are.
+    most_positions: usize,
+    entry: EntryType,
+    /// Bytes that the dictionary had when the field was asked, and at most those given since.
+    size: usize,
+    /// The entries that were given last, which bring nothing when they come again.
+    last: Option<Arc<Chunk<Values>>>,
+}
+
+impl DictionaryRoom {
+    fn new(plan: &FieldPlan) -> Self {
+        Self {
+            positions: 0,
+            most_positions: match plan.ordered {
+                true => 0,
+                false => plan.max_entries,
+            },
+            entry: plan.entry_type(),
+            size: 0,
+            last: None,
+        }
+    }
+
+    /// The most that the size of the dictionary can be with these entries.
+    fn size_with(&self, entries: &Chunk<Values>) -> usize {
+        match &self.last {
+            Some(last) if last.is_same_memory(entries) => self.size,
+            _ => {
+                let more = self.entry.size(entries.len, entries.values.leaf_bytes());
+                self.size.saturating_add(more)
+            }
+        }
+    }
+
+    fn surely_holds(&self, chunk: &Chunk<Values>) -> bool {
+        let Values::Dictionary { entries, .. } = &chunk.values else {
+            return true;
+        };
+        let positions = self.positions.saturating_add(chunk.len);
+        positions <= self.most_positions && self.size_with(entries) <= self.entry.most_bytes
+    }
+
+    /// Takes note of the size that the field tells. Of the entries given last it may have but some.
+    fn correct(&mut self, size: usize) {
+        self.size = size;
+        self.last = None;
+    }
+
+    fn take(&mut self, chunk: &Chunk<Values>) {
+        self.positions = self.positions.saturating_add(chunk.len);
+        if let Values::Dictionary { entries, .. } = &chunk.values {
+            self.size = self.size_with(entries);
+            self.last = Some(Arc::clone(entries));
+        }
+    }
+}
+
 /// Collects the rows of one stripe.
 #[derive(Debug)]
 pub(super) struct StripeBuilder {
     rows: u64,
     bytes: u64,
     lanes: Lanes,
-    /// Positions of each field, and the most that never overflow the keys of an Arrow dictionary.
-    positions: Vec<(usize, usize)>,
+    /// Of each field.
+    rooms: Vec<DictionaryRoom>,
     /// Memory that each of them held some rounds ago, and bytes of the batches of the rounds since.
     /// Both depend on the rows alone, and not on what threads have done so far, so that it does not
     /// either where a stripe ends.
@@ -97,7 +160,7 @@ impl StripeBuilder {
             rows: 0,
             bytes: 0,
             lanes: Lanes(plans.iter().map(lane).collect()),
-            positions: plans.iter().map(|plan| (0, plan.surely_fits())).collect(),
+            rooms: plans.iter().map(DictionaryRoom::new).collect(),
             sizes: vec![0; plans.len()],
             since: VecDeque::new(),
             pending: plans.iter().map(|_| Vec::new()).collect(),
@@ -125,9 +188,8 @@ impl StripeBuilder {
         workers: &Workers,
     ) -> Result<bool> {
         let may_overflow = |(id, chunk): &&NodeChunk| {
-            let known = self.positions.get(*id as usize);
-            let fits = known.is_none_or(|(count, most)| count.saturating_add(chunk.len) <= *most);
-            !fits && matches!(chunk.values, Values::Dictionary { .. })
+            let room = self.rooms.get(*id as usize);
+            room.is_some_and(|room| !room.surely_holds(chunk))
         };
         let dictionaries: Vec<_> = chunks.iter().filter(may_overflow).collect();
         if dictionaries.is_empty() {
@@ -135,10 +197,18 @@ impl StripeBuilder {
         }
         self.settle(workers)?;
         for (id, chunk) in dictionaries {
-            if let Some(lane) = self.lanes.0.get(*id as usize)
-                && lane.ask(|field| field.would_overflow(chunk))? == Some(true)
-            {
-                return Ok(true);
+            let (Some(lane), Some(room)) = (
+                self.lanes.0.get(*id as usize),
+                self.rooms.get_mut(*id as usize),
+            ) else {
+                continue;
+            };
+            let answer =
+                lane.ask(|field| (field.would_overflow(chunk), field.dictionary_size()))?;
+            match answer {
+                Some((true, _)) => return Ok(true),
+                Some((false, size)) => room.correct(size),
+                None => {}
             }
         }
         Ok(false)
@@ -158,11 +228,10 @@ impl StripeBuilder {
         let mut held = 0;
         for (id, chunk) in chunks {
             let place = self.pending.get_mut(id as usize);
-            let (Some(place), Some((positions, _))) = (place, self.positions.get_mut(id as usize))
-            else {
+            let (Some(place), Some(room)) = (place, self.rooms.get_mut(id as usize)) else {
                 return Err(Error::invalid(format!("no schema node {id}")));
             };
-            *positions = positions.saturating_add(chunk.len);
+            room.take(&chunk);
             held += chunk.slots_size();
             place.push(chunk);
         }
@@ -314,7 +383,80 @@ mod tests {
     use super::super::options::WriterOptions;
     use super::super::schema::{field_plans, shard_schema};
     use super::*;
+    use crate::column::ByteValues;
+    use arrow_buffer::{Buffer, OffsetBuffer};
     use arrow_schema::{DataType, Field, Schema};
+    use std::ops::Range;
+
+    /// A dictionary of texts.
+    fn entries(texts: &[&str]) -> Arc<Chunk<Values>> {
+        let entries = Chunk {
+            len: texts.len(),
+            nulls: None,
+            values: Values::Bytes(ByteValues::Offsets64(
+                OffsetBuffer::from_lengths(texts.iter().map(|text| text.len())),
+                Buffer::from(texts.concat().as_bytes()),
+            )),
+        };
+        Arc::new(entries)
+    }
+
+    /// A chunk of the first node.
+    fn coded(codes: Range<u32>, entries: &Arc<Chunk<Values>>) -> NodeChunk {
+        let chunk = Chunk {
+            len: codes.len(),
+            nulls: None,
+            values: Values::Dictionary {
+                codes: codes.collect(),
+                entries: Arc::clone(entries),
+            },
+        };
+        (0, chunk)
+    }
+
+    #[test]
+    fn dictionaries_that_readers_would_not_take_go_into_several_stripes() {
+        let key = DataType::Int32.into();
+        let column = Field::new("a", DataType::Dictionary(key, DataType::Utf8.into()), true);
+        let schema = Arc::new(Schema::new(vec![column]));
+        let options = WriterOptions::default();
+        let stored = shard_schema(&schema, &options).unwrap();
+        let mut plans = field_plans(&schema, &stored, &options).unwrap();
+        // An offset and a sorted id take 12 bytes.
+        plans[0].most_dictionary_bytes = 3 * (20 + 12);
+        let workers = Workers::try_new(1).unwrap();
+        let texts = ["a", "b", "c", "d"].map(|text| text.repeat(20));
+        let [a, b, c, d] = texts.each_ref().map(String::as_str);
+        let all = entries(&[a, b, c, d]);
+        let mut stripe = StripeBuilder::new(&plans);
+        for given in [[a, b], [b, a], [a, a], [b, c]] {
+            let chunk = [coded(0..2, &entries(&given))];
+            assert!(
+                !stripe.would_overflow(&chunk, &workers).unwrap(),
+                "{given:?}"
+            );
+            stripe.push(2, 2, chunk.into(), &workers).unwrap();
+        }
+        for (codes, overflows) in [(2..3, false), (3..4, true), (0..4, true)] {
+            let chunk = [coded(codes, &all)];
+            assert_eq!(stripe.would_overflow(&chunk, &workers).unwrap(), overflows);
+        }
+        let other = [coded(0..1, &entries(&["d"]))];
+        assert!(stripe.would_overflow(&other, &workers).unwrap());
+
+        // Rows after the first ones use other entries of the same dictionary.
+        let mut stripe = StripeBuilder::new(&plans);
+        for (codes, overflows) in [(0..2, false), (0..3, false), (2..4, true)] {
+            let chunk = [coded(codes.clone(), &all)];
+            let found = stripe.would_overflow(&chunk, &workers).unwrap();
+            assert_eq!(found, overflows, "{codes:?}");
+            if !overflows {
+                stripe
+                    .push(codes.len() as u64, 2, chunk.into(), &workers)
+                    .unwrap();
+            }
+        }
+    }
 
     #[test]
     fn a_chunk_that_cannot_be_encoded_is_of_a_column() {

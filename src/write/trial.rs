@@ -211,7 +211,9 @@ impl Trial {
             let hopeless = is_number
                 && taken == FEWEST_NUMBERS
                 && self.codes.entries().len() - entries_before > FEWEST_NUMBERS * 7 / 8;
-            if hopeless || self.cost(before + len, settings) + self.of_codes > budget {
+            let too_large = self.codes.dictionary_size(self.entry) > self.entry.most_bytes;
+            let cost = self.cost(before + len, settings) + self.of_codes;
+            if hopeless || too_large || cost > budget {
                 self.codes.truncate(before);
                 return Ok(false);
             }
@@ -230,11 +232,9 @@ impl Trial {
     /// [`choose`].
     fn cost(&self, positions: usize, settings: &Settings) -> f64 {
         let entries = self.codes.entries();
-        // Sorted ids, and offsets where entries have no common size.
-        let per_entry = if self.entry.width.is_some() { 4 } else { 12 };
         let average = entries.byte_len() as f64 / entries.len().max(1) as f64;
         let gather = self.gather_cost();
-        let size = entries.byte_len() + per_entry * entries.len();
+        let size = self.codes.dictionary_size(self.entry);
         let place = self.entry.kind.map_or(choose::PLACING, |_| 0.0);
         if gather > choose::most_nanoseconds(settings.profile, average, place) {
             return f64::INFINITY;
@@ -312,5 +312,34 @@ impl Trial {
     pub(super) fn finish(self, settings: Settings) -> Result<FinishedLeaf> {
         let (buffers, entries) = self.codes.finish(self.entry, settings)?;
         Ok(FinishedLeaf::with_entries(buffers, entries))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::options::WriterOptions;
+    use super::super::schema::{field_plans, shard_schema};
+    use super::*;
+    use arrow_schema::{DataType, Field, Schema};
+    use std::sync::Arc;
+
+    #[test]
+    fn a_dictionary_that_readers_would_not_take_is_given_up() {
+        let schema = Arc::new(Schema::new(vec![Field::new("a", DataType::Utf8, true)]));
+        let options = WriterOptions::default();
+        let stored = shard_schema(&schema, &options).unwrap();
+        let mut plans = field_plans(&schema, &stored, &options).unwrap();
+        let plan = &mut plans[0];
+        // An offset and a sorted id take 12 bytes.
+        plan.most_dictionary_bytes = 3 * (1 + 12);
+        let mut trial = Trial::new(plan.tried_entry().unwrap());
+        let mut add = |texts: &[&str]| {
+            let value = |i: usize| Some(texts[i % texts.len()].as_bytes());
+            let added = trial.add_bytes(3000, value, f64::INFINITY, &plan.settings);
+            added.unwrap()
+        };
+        assert!(add(&["a", "b"]));
+        assert!(add(&["c", "b"]));
+        assert!(!add(&["a", "d"]));
     }
 }
