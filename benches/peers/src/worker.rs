@@ -86,6 +86,8 @@ pub(crate) fn measure(
                 Some(batches) => task.write(batches.iter().cloned().map(Ok)),
                 None => task.write(data::open(data, table)?),
             };
+            // Or what was written before would be on its way to the disk meanwhile.
+            rustix::fs::sync();
             measurement.samples.push(write()?);
             measurement.peak = Status::now()?.peak;
             repeat(&mut measurement.samples, begun, write)?;
