@@ -87,8 +87,32 @@ impl<F: FnMut(VerifyProgress<'_>)> Verifier<'_, F> {
                     done += 1;
                 }
             }
+            self.statistics();
         }
         self.files();
+    }
+
+    /// Checks that what is known of columns are values of their types, unless damage was found
+    /// before, which may be why they are not.
+    fn statistics(&mut self) {
+        if !self.report.is_sound() {
+            return;
+        }
+        let shard = self.shard;
+        for known in [
+            shard.statistics(Projection::All),
+            shard.stripe_statistics(Projection::All),
+        ] {
+            let known = known.map(|_| ());
+            // What this build does not know is no fault.
+            self.note(
+                self.root(),
+                known.or_else(|e| match e.kind() {
+                    ErrorKind::Corrupt => Err(e),
+                    _ => Ok(()),
+                }),
+            );
+        }
     }
 
     /// The directory file as a place.
