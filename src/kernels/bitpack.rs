@@ -4,6 +4,8 @@
 //! little-endian bit stream of its values in row order, and word k of lane l stands at index
 //! `LANES * k + l`, so that a loop over lanes is one over neighbouring words.
 
+#[cfg(target_arch = "x86_64")]
+use super::avx512::{unpack16, unpack32, unpack64};
 use super::{Word, dispatch, prefetch};
 
 /// Values of a chunk.
@@ -24,7 +26,7 @@ fn mask<W: Word>(width: u32) -> W {
 
 /// First input index of a row; its lanes follow one another.
 #[inline(always)]
-fn row_start(row: usize) -> usize {
+pub(super) fn row_start(row: usize) -> usize {
     16 * ORDER[row / 8] + 128 * (row % 8)
 }
 
@@ -90,21 +92,33 @@ fn pack_body<W: Word>(values: &[W; CHUNK], width: u32, reference: W, packed: &mu
     }
 }
 
+/// Has each chunk unpacked, the last one to other memory if it isn't full.
 #[inline(always)]
-fn unpack_all_body<W: Word>(packed: &[u8], width: u32, reference: W, dst: &mut [W]) {
+fn unpack_chunks<W: Word>(
+    packed: &[u8],
+    width: u32,
+    dst: &mut [W],
+    unpack: impl Fn(&[u8], &mut [W; CHUNK]),
+) {
     let (chunks, rest) = dst.as_chunks_mut::<CHUNK>();
-    let size = chunk_bytes(width);
-    let mut packed = packed.chunks_exact(size);
+    let mut packed = packed.chunks_exact(chunk_bytes(width));
     for (chunk, bytes) in chunks.iter_mut().zip(&mut packed) {
-        unpack_body(bytes, width, reference, chunk);
+        unpack(bytes, chunk);
     }
     if !rest.is_empty()
         && let Some(bytes) = packed.next()
     {
         let mut last = [W::ZERO; CHUNK];
-        unpack_body(bytes, width, reference, &mut last);
+        unpack(bytes, &mut last);
         rest.copy_from_slice(&last[..rest.len()]);
     }
+}
+
+#[inline(always)]
+fn unpack_all_body<W: Word>(packed: &[u8], width: u32, reference: W, dst: &mut [W]) {
+    unpack_chunks(packed, width, dst, |bytes, chunk| {
+        unpack_body(bytes, width, reference, chunk);
+    });
 }
 
 #[inline(always)]
@@ -124,9 +138,29 @@ fn pack_all_body<W: Word>(values: &[W], width: u32, reference: W, packed: &mut [
 }
 
 dispatch! {
-    /// Unpacks `dst.len()` values from whole chunks and adds `reference` to each. `packed` holds
-    /// the chunks of that many values, and `width` is 1 to `BITS`: the caller has checked both.
-    pub(crate) fn unpack<W: Word>(packed: &[u8], width: u32, reference: W, dst: &mut [W]) = unpack_all_body;
+    fn unpack_by_level<W: Word>(packed: &[u8], width: u32, reference: W, dst: &mut [W]) = unpack_all_body;
+}
+
+/// Unpacks `dst.len()` values from whole chunks and adds `reference` to each. `packed` holds the
+/// chunks of that many values, and `width` is 1 to `BITS`: the caller has checked both.
+pub(crate) fn unpack<W: Word>(packed: &[u8], width: u32, reference: W, dst: &mut [W]) {
+    #[cfg(target_arch = "x86_64")]
+    if super::cpu::level() == super::cpu::Level::Avx512Vbmi2 && W::BYTES > 1 {
+        let reference = reference.to_u64();
+        return unpack_chunks(packed, width, dst, |bytes, chunk| {
+            let (from, to) = (bytes.as_ptr(), chunk.as_mut_ptr().cast());
+            // SAFETY: the CPU has the features, `width` is one of the words, `bytes` has the size of a
+            // chunk of words of `width` bits, and `chunk` is one of words of that size.
+            unsafe {
+                match W::BYTES {
+                    2 => unpack16(from, width, u16::truncate(reference), to),
+                    4 => unpack32(from, width, u32::truncate(reference), to),
+                    _ => unpack64(from, width, reference, to),
+                }
+            }
+        });
+    }
+    unpack_by_level(packed, width, reference, dst);
 }
 
 dispatch! {
@@ -182,6 +216,7 @@ pub(crate) fn unpack_at<W: Word>(packed: &[u8], width: u32, place: Place) -> W {
 
 #[cfg(test)]
 mod tests {
+    use super::super::cpu::tests::at_every_level;
     use super::*;
 
     /// The closed formulas of the format, bit by bit.
@@ -219,18 +254,16 @@ mod tests {
             let mut packed = vec![0; chunk_bytes(width)];
             pack(&values, width, W::ZERO, &mut packed);
             assert_eq!(packed, pack_slowly(&values, width), "width {width}");
-            let mut portable = vec![0; chunk_bytes(width)];
-            pack_body(&values, width, W::ZERO, &mut portable);
-            assert_eq!(packed, portable);
-
             // An odd address shows that nothing relies on alignment.
             let mut shifted = vec![0u8];
             shifted.extend_from_slice(&packed);
             let mut back = [W::ZERO; CHUNK];
             unpack(&shifted[1..], width, W::ONE, &mut back);
             assert_eq!(back, values.map(|v| v.plus(W::ONE)));
-            unpack_body(&packed, width, W::ZERO, &mut back);
-            assert_eq!(back, values);
+            // A part of a chunk goes through other memory.
+            let mut part = [W::ZERO; 1000];
+            unpack(&packed, width, W::ZERO, &mut part);
+            assert_eq!(part, values[..1000]);
             for i in (0..CHUNK).step_by(7) {
                 assert_eq!(
                     unpack_at::<W>(&packed, width, place_of::<W>(width, i)),
@@ -242,10 +275,12 @@ mod tests {
 
     #[test]
     fn every_width_of_every_word_agrees_with_the_formulas() {
-        agrees_with_the_formulas::<u8>();
-        agrees_with_the_formulas::<u16>();
-        agrees_with_the_formulas::<u32>();
-        agrees_with_the_formulas::<u64>();
+        at_every_level(|| {
+            agrees_with_the_formulas::<u8>();
+            agrees_with_the_formulas::<u16>();
+            agrees_with_the_formulas::<u32>();
+            agrees_with_the_formulas::<u64>();
+        });
     }
 
     fn rows_are_in_order<W: Word>() {

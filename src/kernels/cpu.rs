@@ -2,7 +2,7 @@
 
 /// Instruction sets that loops are compiled for, beside the one of the build.
 #[cfg(target_arch = "x86_64")]
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Level {
     /// What the build was made for.
     Portable,
@@ -10,6 +10,8 @@ pub(crate) enum Level {
     Avx2,
     /// 512-bit vectors.
     Avx512,
+    /// 512-bit vectors, and shifts across two of them.
+    Avx512Vbmi2,
 }
 
 /// The best level of this CPU, found out once.
@@ -18,7 +20,7 @@ pub(crate) enum Level {
 pub(crate) fn level() -> Level {
     use std::sync::OnceLock;
     static LEVEL: OnceLock<Level> = OnceLock::new();
-    *LEVEL.get_or_init(|| {
+    let level = *LEVEL.get_or_init(|| {
         let avx2 = is_x86_feature_detected!("avx2")
             && is_x86_feature_detected!("bmi1")
             && is_x86_feature_detected!("bmi2")
@@ -29,14 +31,19 @@ pub(crate) fn level() -> Level {
             && is_x86_feature_detected!("avx512bw")
             && is_x86_feature_detected!("avx512dq")
             && is_x86_feature_detected!("avx512vl");
-        if avx512 {
+        if avx512 && is_x86_feature_detected!("avx512vbmi2") {
+            Level::Avx512Vbmi2
+        } else if avx512 {
             Level::Avx512
         } else if avx2 {
             Level::Avx2
         } else {
             Level::Portable
         }
-    })
+    });
+    #[cfg(test)]
+    let level = level.min(tests::MOST.get());
+    level
 }
 
 /// Has the bytes around a place fetched into the cache of the CPU, while other work is done: what is
@@ -70,8 +77,9 @@ macro_rules! dispatch {
                     $body($($arg),*)
                 }
                 match $crate::kernels::cpu::level() {
-                    // SAFETY: this level is given only to CPUs that have these features.
-                    $crate::kernels::cpu::Level::Avx512 => return unsafe { avx512($($arg),*) },
+                    // SAFETY: these levels are given only to CPUs that have these features.
+                    $crate::kernels::cpu::Level::Avx512
+                    | $crate::kernels::cpu::Level::Avx512Vbmi2 => return unsafe { avx512($($arg),*) },
                     // SAFETY: as above.
                     $crate::kernels::cpu::Level::Avx2 => return unsafe { avx2($($arg),*) },
                     $crate::kernels::cpu::Level::Portable => {}
@@ -82,3 +90,31 @@ macro_rules! dispatch {
     };
 }
 pub(crate) use dispatch;
+
+#[cfg(test)]
+pub(super) mod tests {
+    #[cfg(target_arch = "x86_64")]
+    use super::{Level, level};
+
+    #[cfg(target_arch = "x86_64")]
+    thread_local! {
+        /// What the loops of this thread use at most.
+        pub(super) static MOST: std::cell::Cell<Level> = const {
+            std::cell::Cell::new(Level::Avx512Vbmi2)
+        };
+    }
+
+    /// Runs a test with each of the levels that this CPU has.
+    pub(in crate::kernels) fn at_every_level(test: impl Fn()) {
+        #[cfg(target_arch = "x86_64")]
+        {
+            let best = level();
+            for most in [Level::Portable, Level::Avx2, Level::Avx512] {
+                MOST.set(most.min(best));
+                test();
+            }
+            MOST.set(best);
+        }
+        test();
+    }
+}

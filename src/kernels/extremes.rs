@@ -72,10 +72,15 @@ dispatch! {
 
 #[cfg(test)]
 mod tests {
+    use super::super::cpu::tests::at_every_level;
     use super::*;
 
     #[test]
     fn ranges_leave_out_nan_and_counts_count_it() {
+        at_every_level(ranges_and_counts);
+    }
+
+    fn ranges_and_counts() {
         let values = [
             f64::NAN,
             -f64::NAN,

@@ -39,6 +39,7 @@ dispatch! {
 
 #[cfg(test)]
 mod tests {
+    use super::super::cpu::tests::at_every_level;
     use super::*;
     use proptest::prelude::*;
     use xxhash_rust::xxh3::xxh3_64_with_seed;
@@ -58,10 +59,12 @@ mod tests {
     proptest! {
         #[test]
         fn hashes_are_those_of_the_library(narrow: Vec<u32>, wide: Vec<u64>, seed: u64) {
-            for seed in [0, seed] {
-                check(&narrow, seed);
-                check(&wide, seed);
-            }
+            at_every_level(|| {
+                for seed in [0, seed] {
+                    check(&narrow, seed);
+                    check(&wide, seed);
+                }
+            });
         }
     }
 }

@@ -5,6 +5,8 @@
 
 #![expect(unsafe_code, reason = "the room for it")]
 
+#[cfg(target_arch = "x86_64")]
+mod avx512;
 mod bitpack;
 mod bytes;
 mod cpu;

@@ -59,23 +59,32 @@ fn sums_of_chunk<W: Word>(
     let packed = &packed[..chunk_bytes(width)];
     #[cfg(target_arch = "x86_64")]
     {
+        use super::avx512::{
+            unpack_sums32, unpack_sums32_vbmi2, unpack_sums64, unpack_sums64_vbmi2,
+        };
         use super::cpu::{Level, level};
-        let (from, to) = (packed.as_ptr(), dst.as_mut_ptr());
+        let (from, to) = (packed.as_ptr(), dst.as_mut_ptr().cast());
         let (reference, sum) = (reference.to_u64(), sum.to_u64());
-        match (level(), W::BYTES) {
-            (Level::Avx512, 4) => {
-                let (reference, sum) = (u32::truncate(reference), u32::truncate(sum));
-                // SAFETY: the CPU has the features, `packed` has the size of a chunk of words of
-                // `width` bits, and `dst` is a chunk of words of that size.
-                let sum = unsafe { x86::unpack_sums32(from, width, reference, sum, to.cast()) };
-                return W::truncate(u64::from(sum));
+        let (reference32, sum32) = (u32::truncate(reference), u32::truncate(sum));
+        // SAFETY: the CPU has the features, `packed` has the size of a chunk of words of `width` bits,
+        // and `dst` is a chunk of words of that size.
+        let sum = unsafe {
+            match (level(), W::BYTES) {
+                (Level::Avx512Vbmi2, 4) => {
+                    Some(unpack_sums32_vbmi2(from, width, reference32, sum32, to).into())
+                }
+                (Level::Avx512, 4) => {
+                    Some(unpack_sums32(from, width, reference32, sum32, to).into())
+                }
+                (Level::Avx512Vbmi2, 8) => {
+                    Some(unpack_sums64_vbmi2(from, width, reference, sum, to))
+                }
+                (Level::Avx512, 8) => Some(unpack_sums64(from, width, reference, sum, to)),
+                _ => None,
             }
-            (Level::Avx512, 8) => {
-                // SAFETY: as above.
-                let sum = unsafe { x86::unpack_sums64(from, width, reference, sum, to.cast()) };
-                return W::truncate(sum);
-            }
-            _ => {}
+        };
+        if let Some(sum) = sum {
+            return W::truncate(sum);
         }
     }
     let mut values = [W::ZERO; CHUNK];
@@ -92,17 +101,18 @@ fn sums_of_chunk<W: Word>(
 /// vectors that it pays with.
 #[cfg(target_arch = "x86_64")]
 fn vectors<W: Word>(values: &mut [W]) -> usize {
+    use super::avx512::{BYTES, sum32, sum64};
     use super::cpu::{Level, level};
-    let bytes = size_of_val(values) / x86::BYTES * x86::BYTES;
-    let start = values.as_mut_ptr();
+    let count = size_of_val(values) / BYTES;
+    let start = values.as_mut_ptr().cast();
     match (level(), W::BYTES) {
-        // SAFETY: the CPU has the features, and `bytes` of the words belong to the slice.
-        (Level::Avx512, 4) => unsafe { x86::sum32(start.cast(), bytes / x86::BYTES) },
+        // SAFETY: the CPU has the features, and so many vectors of the words belong to the slice.
+        (Level::Avx512 | Level::Avx512Vbmi2, 4) => unsafe { sum32(start, count) },
         // SAFETY: as above.
-        (Level::Avx512, 8) => unsafe { x86::sum64(start.cast(), bytes / x86::BYTES) },
+        (Level::Avx512 | Level::Avx512Vbmi2, 8) => unsafe { sum64(start, count) },
         _ => return 0,
     }
-    bytes / W::BYTES
+    count * BYTES / W::BYTES
 }
 
 #[cfg(not(target_arch = "x86_64"))]
@@ -110,207 +120,10 @@ fn vectors<W: Word>(_values: &mut [W]) -> usize {
     0
 }
 
-#[cfg(target_arch = "x86_64")]
-mod x86 {
-    use crate::kernels::Word;
-    use crate::kernels::bitpack::{CHUNK, row_in_order};
-    use std::arch::x86_64::{
-        __m512i, _mm512_add_epi32, _mm512_add_epi64, _mm512_alignr_epi32, _mm512_alignr_epi64,
-        _mm512_and_si512, _mm512_loadu_si512, _mm512_or_si512, _mm512_set1_epi32,
-        _mm512_set1_epi64, _mm512_setzero_si512, _mm512_sllv_epi32, _mm512_sllv_epi64,
-        _mm512_srlv_epi32, _mm512_srlv_epi64, _mm512_storeu_si512, _mm512_sub_epi32,
-        _mm512_sub_epi64,
-    };
-
-    /// Bytes of a vector.
-    pub(super) const BYTES: usize = 64;
-
-    /// Sums that run over 16 values per vector, and what the next vectors need of the last ones.
-    struct Sums32 {
-        values: __m512i,
-        pairs: __m512i,
-        fours: __m512i,
-        eights: __m512i,
-        sums: __m512i,
-    }
-
-    impl Sums32 {
-        #[inline]
-        #[target_feature(enable = "avx512f")]
-        fn new(sum: u32) -> Self {
-            let zero = _mm512_setzero_si512();
-            Self {
-                values: zero,
-                pairs: zero,
-                fours: zero,
-                eights: zero,
-                sums: _mm512_set1_epi32(sum.cast_signed()),
-            }
-        }
-
-        /// Sums up to each of the next values.
-        #[inline]
-        #[target_feature(enable = "avx512f")]
-        fn next(&mut self, values: __m512i) -> __m512i {
-            let pairs = _mm512_add_epi32(values, _mm512_alignr_epi32::<15>(values, self.values));
-            let fours = _mm512_add_epi32(pairs, _mm512_alignr_epi32::<14>(pairs, self.pairs));
-            let eights = _mm512_add_epi32(fours, _mm512_alignr_epi32::<12>(fours, self.fours));
-            let all = _mm512_add_epi32(eights, _mm512_alignr_epi32::<8>(eights, self.eights));
-            *self = Self {
-                values,
-                pairs,
-                fours,
-                eights,
-                sums: _mm512_add_epi32(self.sums, all),
-            };
-            self.sums
-        }
-    }
-
-    /// As [`Sums32`], of 8 values per vector.
-    struct Sums64 {
-        values: __m512i,
-        pairs: __m512i,
-        fours: __m512i,
-        sums: __m512i,
-    }
-
-    impl Sums64 {
-        #[inline]
-        #[target_feature(enable = "avx512f")]
-        fn new(sum: u64) -> Self {
-            let zero = _mm512_setzero_si512();
-            Self {
-                values: zero,
-                pairs: zero,
-                fours: zero,
-                sums: _mm512_set1_epi64(sum.cast_signed()),
-            }
-        }
-
-        #[inline]
-        #[target_feature(enable = "avx512f")]
-        fn next(&mut self, values: __m512i) -> __m512i {
-            let pairs = _mm512_add_epi64(values, _mm512_alignr_epi64::<7>(values, self.values));
-            let fours = _mm512_add_epi64(pairs, _mm512_alignr_epi64::<6>(pairs, self.pairs));
-            let all = _mm512_add_epi64(fours, _mm512_alignr_epi64::<4>(fours, self.fours));
-            *self = Self {
-                values,
-                pairs,
-                fours,
-                sums: _mm512_add_epi64(self.sums, all),
-            };
-            self.sums
-        }
-    }
-
-    /// Defines what sums up vectors of a word, in memory and while they are unpacked.
-    macro_rules! sums {
-        ($in_place:ident, $unpacked:ident, $word:ty, $sums:ident, $set1:ident, $srlv:ident, $sllv:ident, $add:ident, $sub:ident) => {
-            /// Running sums of whole vectors.
-            ///
-            /// # Safety
-            /// `at` is valid for reads and writes of `count` vectors; it needs no alignment.
-            #[target_feature(enable = "avx512f")]
-            pub(super) unsafe fn $in_place(at: *mut u8, count: usize) {
-                let mut sums = $sums::new(0);
-                for i in 0..count {
-                    // SAFETY: `i` is below `count`.
-                    let place = unsafe { at.add(i * BYTES) };
-                    // SAFETY: `place` begins one of the vectors.
-                    let values = unsafe { _mm512_loadu_si512(place.cast()) };
-                    // SAFETY: as above.
-                    unsafe { _mm512_storeu_si512(place.cast(), sums.next(values)) };
-                }
-            }
-
-            /// Unpacks a chunk, writes the sums up to its values, not included, that begin with
-            /// `sum`, and gives that of all.
-            ///
-            /// # Safety
-            /// `width` is 1 to the bits of a word, `packed` is valid for reads of a chunk of so many
-            /// bits per value, and `dst` for writes of a chunk of words; they need no alignment.
-            #[target_feature(enable = "avx512f")]
-            pub(super) unsafe fn $unpacked(
-                packed: *const u8,
-                width: u32,
-                reference: $word,
-                sum: $word,
-                dst: *mut u8,
-            ) -> $word {
-                const BITS: usize = 8 * <$word as Word>::BYTES;
-                // Bytes of a row, which is two vectors.
-                const ROW: usize = 2 * BYTES;
-                let width = width as usize;
-                let splat = |value: $word| $set1(value.cast_signed());
-                let mask = splat(<$word>::MAX >> (BITS - width));
-                let reference = splat(reference);
-                let mut sums = $sums::new(sum);
-                for ordinal in 0..BITS {
-                    let bit = row_in_order::<$word>(ordinal) * width;
-                    let (word, shift) = (bit / BITS, bit % BITS);
-                    // Of the last row, nothing is needed of a next one.
-                    let next = (word + 1).min(width - 1);
-                    let splat_bits = |bits: usize| splat(<$word as Word>::truncate(bits as u64));
-                    let (down, up) = (splat_bits(shift), splat_bits(BITS - shift));
-                    for half in [0, BYTES] {
-                        // SAFETY: there are `width` rows, and both ordinals are below that.
-                        let (low, high) = unsafe {
-                            (packed.add(word * ROW + half), packed.add(next * ROW + half))
-                        };
-                        // SAFETY: each begins a vector of a row.
-                        let (low, high) = unsafe {
-                            (
-                                _mm512_loadu_si512(low.cast()),
-                                _mm512_loadu_si512(high.cast()),
-                            )
-                        };
-                        // A shift by all bits gives zeros.
-                        let bits = _mm512_or_si512($srlv(low, down), $sllv(high, up));
-                        let values = $add(_mm512_and_si512(bits, mask), reference);
-                        let before = $sub(sums.next(values), values);
-                        // SAFETY: a chunk has `BITS` rows.
-                        let place = unsafe { dst.add(ordinal * ROW + half) };
-                        // SAFETY: `place` begins a vector of a row.
-                        unsafe { _mm512_storeu_si512(place.cast(), before) };
-                    }
-                }
-                const { assert!(BITS * ROW == CHUNK * <$word as Word>::BYTES) };
-                let mut last = [0; BYTES / <$word as Word>::BYTES];
-                // SAFETY: it has the size of a vector.
-                unsafe { _mm512_storeu_si512(last.as_mut_ptr().cast(), sums.sums) };
-                last[last.len() - 1]
-            }
-        };
-    }
-
-    sums!(
-        sum32,
-        unpack_sums32,
-        u32,
-        Sums32,
-        _mm512_set1_epi32,
-        _mm512_srlv_epi32,
-        _mm512_sllv_epi32,
-        _mm512_add_epi32,
-        _mm512_sub_epi32
-    );
-    sums!(
-        sum64,
-        unpack_sums64,
-        u64,
-        Sums64,
-        _mm512_set1_epi64,
-        _mm512_srlv_epi64,
-        _mm512_sllv_epi64,
-        _mm512_add_epi64,
-        _mm512_sub_epi64
-    );
-}
-
 #[cfg(test)]
 mod tests {
     use super::super::bitpack::pack;
+    use super::super::cpu::tests::at_every_level;
     use super::*;
 
     fn random<W: Word>(seed: u64, i: u64) -> W {
@@ -342,10 +155,12 @@ mod tests {
 
     #[test]
     fn sums_run_over_all_values() {
-        agrees::<u8>(1);
-        agrees::<u16>(2);
-        agrees::<u32>(3);
-        agrees::<u64>(4);
+        at_every_level(|| {
+            agrees::<u8>(1);
+            agrees::<u16>(2);
+            agrees::<u32>(3);
+            agrees::<u64>(4);
+        });
     }
 
     fn agrees_with_unpacking<W: Word>(seed: u64) {
@@ -380,9 +195,11 @@ mod tests {
 
     #[test]
     fn values_are_summed_up_while_they_are_unpacked() {
-        agrees_with_unpacking::<u8>(1);
-        agrees_with_unpacking::<u16>(2);
-        agrees_with_unpacking::<u32>(3);
-        agrees_with_unpacking::<u64>(4);
+        at_every_level(|| {
+            agrees_with_unpacking::<u8>(1);
+            agrees_with_unpacking::<u16>(2);
+            agrees_with_unpacking::<u32>(3);
+            agrees_with_unpacking::<u64>(4);
+        });
     }
 }

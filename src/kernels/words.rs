@@ -253,7 +253,74 @@ pub(crate) fn bits_of_bytes(bytes: &[u8], mut word: impl FnMut(u64, usize)) {
 
 #[cfg(test)]
 mod tests {
+    use super::super::cpu::tests::at_every_level;
     use super::*;
+    use proptest::prelude::*;
+
+    /// What the dispatched loops give is what their bodies give, compiled for what the build is.
+    fn agrees_with_the_bodies<W: Word>(values: &[W], low: W, span: W) {
+        for kind in [NumberKind::Unsigned, NumberKind::Signed, NumberKind::Float] {
+            assert_eq!(key_range(values, kind), key_range_body(values, kind));
+            assert_eq!(step_range(values, kind), step_range_body(values, kind));
+        }
+        assert_eq!(count_runs(values), count_runs_body(values));
+
+        let mut bits = [
+            vec![7; values.len().div_ceil(64)],
+            vec![9; values.len().div_ceil(64)],
+        ];
+        within(values, low, span, &mut bits[0]);
+        within_body(values, low, span, &mut bits[1]);
+        assert_eq!(bits[0], bits[1]);
+
+        let mut both = [values.to_vec(), values.to_vec()];
+        add(&mut both[0], low);
+        add_body(&mut both[1], low);
+        un_zig_zag(&mut both[0]);
+        un_zig_zag_body(&mut both[1]);
+        let codes: Vec<u16> = (0..9).cycle().take(values.len()).collect();
+        let lefts = std::array::from_fn(|i| W::truncate(i as u64) << (W::BITS - 3));
+        assert_eq!(
+            join_lefts(&codes, &lefts, &mut both[0]),
+            join_lefts_body(&codes, &lefts, &mut both[1])
+        );
+        assert_eq!(both[0], both[1]);
+
+        let mut wide = [1, 2].map(|fill| vec![fill; 2 * size_of_val(values)]);
+        join_halves(values, &both[0], &mut wide[0]);
+        join_halves_body(values, &both[0], &mut wide[1]);
+        assert_eq!(wide[0], wide[1]);
+    }
+
+    proptest! {
+        #[test]
+        fn every_level_gives_what_the_bodies_give(
+            bytes: Vec<u8>,
+            words: Vec<u16>,
+            singles: Vec<u32>,
+            doubles: Vec<u64>,
+            decimals in prop::collection::vec(-1_000_000i64..1_000_000, 0..100),
+            low: u64,
+            span: u64,
+        ) {
+            at_every_level(|| {
+                agrees_with_the_bodies(&bytes, Word::truncate(low), Word::truncate(span));
+                agrees_with_the_bodies(&words, Word::truncate(low), Word::truncate(span));
+                agrees_with_the_bodies(&singles, Word::truncate(low), Word::truncate(span));
+                agrees_with_the_bodies(&doubles, low, span);
+
+                // Doubles that are decimals, and any bits.
+                let decimals: Vec<u64> = decimals.iter().map(|&v| (v as f64 / 100.0).to_bits()).collect();
+                for doubles in [&decimals, &doubles] {
+                    let scale = [[1e3, 0.1], [10.0, 1e-3]];
+                    let mut both = [1, 2].map(|fill| vec![fill; doubles.len()]);
+                    let exact = scaled_integers(doubles, scale, &mut both[0]);
+                    assert_eq!(exact, scaled_integers_body(doubles, scale, &mut both[1]));
+                    assert_eq!(both[0], both[1]);
+                }
+            });
+        }
+    }
 
     #[test]
     fn gather_refuses_codes_without_entry() {
