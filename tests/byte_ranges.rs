@@ -189,6 +189,20 @@ fn long(profile: Profile) -> Bytes {
     written_bytes(&[batch], WriterOptions::default().with_profile(profile))
 }
 
+#[cfg(feature = "threads")]
+#[test]
+fn threads_fetch_as_much_at_a_time_as_one_does() {
+    let requests = |threads: usize| {
+        let file = Logged::new(long(Profile::Balanced));
+        let shard = file.open();
+        let scan = shard.scan().with_projection(["number"]);
+        let reader = scan.with_threads(threads).build().unwrap();
+        assert_eq!(support::collect(reader).unwrap().num_rows(), 300_000);
+        file.requests().len()
+    };
+    assert_eq!(requests(2), requests(1));
+}
+
 #[test]
 fn ten_rows_cost_ten_blocks_at_most() {
     for profile in [Profile::Plain, Profile::Balanced] {

@@ -11,8 +11,8 @@ mod support;
 use arrow_array::cast::AsArray;
 use arrow_array::types::{Int32Type, UInt64Type};
 use arrow_array::{
-    ArrayRef, BooleanArray, DictionaryArray, Float64Array, Int8Array, Int64Array, LargeStringArray,
-    ListArray, RecordBatch, RecordBatchOptions, StringArray,
+    ArrayRef, BooleanArray, DictionaryArray, Float64Array, Int8Array, Int32Array, Int64Array,
+    LargeStringArray, ListArray, RecordBatch, RecordBatchOptions, StringArray,
 };
 use arrow_schema::{ArrowError, Schema};
 use arrow_shard::format::{DataRef, HEADER, Message, StripeList, Wire, open, seal};
@@ -137,6 +137,32 @@ fn keys_that_overflow_end_stripes_of_a_writer_with_threads() {
 }
 
 #[test]
+fn entries_of_dictionaries_that_wait_count_as_memory() {
+    // Few rows, each time with 1 MB of other entries.
+    let batch = |part: usize| {
+        let words = StringArray::from_iter_values((0..1000).map(|i| format!("{:01000}", part + i)));
+        let keys = Int32Array::from_iter_values(0..10);
+        let column = DictionaryArray::new(keys, Arc::new(words));
+        RecordBatch::try_from_iter([("word", Arc::new(column) as ArrayRef)]).unwrap()
+    };
+    for threads in [1, 2] {
+        let options = WriterOptions::default().with_memory_limit(10 << 20);
+        let options = options.with_threads(threads);
+        let mut file = Vec::new();
+        let mut writer = ShardWriter::try_new(&mut file, batch(0).schema(), options).unwrap();
+        for part in 0..5 {
+            writer.write(&batch(part)).unwrap();
+        }
+        assert!(writer.memory_size() > 5_000_000, "{}", writer.memory_size());
+        for part in 5..50 {
+            writer.write(&batch(part)).unwrap();
+        }
+        let stripes = writer.finish().unwrap().stripes();
+        assert!((4..10).contains(&stripes), "{stripes}");
+    }
+}
+
+#[test]
 fn a_flushed_stripe_has_been_written() {
     for threads in [1, 3] {
         let batch = batch().slice(0, 70_000);
@@ -240,6 +266,16 @@ fn a_scan_on_the_only_thread_of_a_pool_does_not_wait_for_itself() {
         scan.map(|batch| batch.unwrap().num_rows()).sum::<usize>()
     });
     assert_eq!(rows, ROWS);
+}
+
+#[test]
+fn more_threads_than_there_are_read_all_rows() {
+    let scan = shard().scan().with_projection(["id"]);
+    for threads in [usize::MAX, 1 << 63] {
+        let reader = scan.clone().with_threads(threads).build().unwrap();
+        let rows: usize = reader.map(|batch| batch.unwrap().num_rows()).sum();
+        assert_eq!(rows, ROWS);
+    }
 }
 
 #[test]

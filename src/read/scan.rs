@@ -148,9 +148,10 @@ impl ScanBuilder {
     }
 
     /// Decodes on that many threads, 1 by default: on the one that asks for the batches, and ahead of
-    /// it on threads of rayon's pool. Up to twice as many pieces of the rows are being read, or have
-    /// been and wait to be asked for. The rows and their order are the same as with one thread; where
-    /// rows are left out, batches may begin at others.
+    /// it on threads of rayon's pool, at most as many as that has and one. Up to twice as many pieces
+    /// of the rows are being read, or have been and wait to be asked for. The rows and their order are
+    /// the same as with one thread; where rows are left out, or offsets or keys of an Arrow type would
+    /// overflow, batches may begin at others.
     ///
     /// A thread of a pool that asks for a batch may work on other tasks of the pool until it is
     /// there. It must not hold a lock meanwhile that such a task may want.
@@ -188,12 +189,14 @@ impl ScanBuilder {
         Ok(parts.into_iter().map(part).collect())
     }
 
-    /// Starts the scan; this reads the schema, and no data yet.
+    /// Starts the scan; this reads the schema, and no data yet. With several threads it also reads the
+    /// stripe list, and they begin with the rows.
     ///
     /// # Errors
     /// [`UnknownColumn`](ErrorKind::UnknownColumn), [`AmbiguousColumn`](ErrorKind::AmbiguousColumn),
     /// [`RowOutOfRange`](ErrorKind::RowOutOfRange), [`SchemaMismatch`](ErrorKind::SchemaMismatch)
-    /// for a filter that compares what cannot be compared, or what is wrong with the schema.
+    /// for a filter that compares what cannot be compared, or what is wrong with the schema or, with
+    /// several threads, the stripe list.
     pub fn build(self) -> Result<ShardReader> {
         if self.batch_size == 0 {
             return Err(Error::invalid("a batch must have at least one row"));
@@ -386,6 +389,10 @@ impl Iterator for ShardReader {
                 Err(e) => return Some(Err(e.into())),
                 Ok(batch) => {
                     let batch = self.cut(batch);
+                    #[cfg(feature = "threads")]
+                    if let (Some(0), Batches::Threads(reader)) = (self.left, &mut self.batches) {
+                        reader.stop();
+                    }
                     if batch.num_rows() > 0 {
                         return Some(Ok(batch));
                     }

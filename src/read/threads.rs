@@ -2,7 +2,7 @@
 
 use super::batches::{BatchReader, RowPlan};
 use super::metadata::{WINDOW, ready};
-use super::plan::{open_fields, stripe_of};
+use super::plan::{open_fields, stripe_of, window_rows};
 use super::windows::Windows;
 use crate::error::Result;
 use arrow_array::RecordBatch;
@@ -206,9 +206,11 @@ impl ThreadedReader {
             unit(&plan, rows.start),
             plan.format.batch_size,
         )?;
+        // More than the pool has, and the one that asks, would only have more rows wait.
+        let threads = threads.min(rayon::current_num_threads() + 1);
         let mut reader = Self {
             windows,
-            threads,
+            threads: threads.max(2),
             filtered: plan.filter.is_some(),
             tasks: Arc::new(Tasks {
                 plan,
@@ -248,7 +250,8 @@ impl ThreadedReader {
         }
     }
 
-    fn stop(&mut self) {
+    /// Has no more rows read, and gives none any more.
+    pub(super) fn stop(&mut self) {
         self.windows.clear();
         self.tasks.lock().queue.clear();
         self.ready.clear();
@@ -300,23 +303,29 @@ const FEWEST_ROWS: u64 = 8192;
 
 /// Rows of a task. What has been read waits for its turn, and the less waits, the more of it is still
 /// in the caches of the processor; so tasks are as small as blocks and batches allow where small
-/// reads cost no more than large ones.
+/// reads cost no more than large ones. Elsewhere they are what is fetched at a time.
 fn unit(plan: &RowPlan, first: u64) -> u64 {
     let (format, inner) = (&plan.format, &plan.format.shard.inner);
-    let batch = format.batch_size;
-    if plan.filter.is_some() || !inner.artifacts.are_near() || !WINDOW.is_multiple_of(batch) {
+    let (batch, artifacts) = (format.batch_size, &inner.artifacts);
+    if plan.filter.is_some() || !WINDOW.is_multiple_of(batch) {
         return WINDOW;
     }
-    let block_rows = format.shard.drive(|bench| {
+    let unit = format.shard.drive(|bench| {
         let stripes = ready!(inner.stripes(bench));
         let Some((ordinal, directory)) = stripe_of(stripes, first) else {
             return Ok(Some(WINDOW));
         };
         let rows = directory.total_record_count;
         let fields = ready!(open_fields(inner, bench, ordinal, rows, &format.columns));
-        Ok(Some(fields.block_rows(rows)))
+        if !artifacts.are_near() {
+            let fetch_bytes = artifacts.options().fetch_bytes();
+            return Ok(Some(window_rows(&fields, rows, fetch_bytes)));
+        }
+        let block_rows = fields.block_rows(rows).min(WINDOW);
+        Ok(Some(
+            block_rows.next_power_of_two().max(batch).max(FEWEST_ROWS),
+        ))
     });
     // What is wrong with the stripe is told by who reads it.
-    let block_rows = block_rows.unwrap_or(WINDOW).min(WINDOW);
-    block_rows.next_power_of_two().max(batch).max(FEWEST_ROWS)
+    unit.unwrap_or(WINDOW)
 }

@@ -52,7 +52,7 @@ fn stripes_of(shard: &Shard, rows: &Range<u64>) -> Result<VecDeque<StripeRows>> 
 
 /// Rows cut at the borders of stripes, and inside of them at multiples of `unit` rows, or at the next
 /// multiple of `batch` rows: read in batches of so many rows, the pieces give the same batches as the
-/// rows in one.
+/// rows in one, unless a batch has to be shorter.
 #[cfg(feature = "threads")]
 #[derive(Debug)]
 pub(super) struct Windows {

@@ -28,6 +28,13 @@ pub(super) struct EntryType {
     pub(super) most_bytes: usize,
 }
 
+/// Entries of a dictionary and its bytes.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Used {
+    pub(super) entries: usize,
+    pub(super) bytes: usize,
+}
+
 impl EntryType {
     /// Bytes that a dictionary of entries takes beside its header: theirs, sorted ids, and offsets
     /// where they have no common size.
@@ -97,9 +104,13 @@ impl Codes {
         self.codes.truncate(len);
     }
 
-    /// Bytes that a dictionary of the entries takes.
-    pub(super) fn dictionary_size(&self, entry: EntryType) -> usize {
-        entry.size(self.entries.len(), self.entries.byte_len())
+    /// What a dictionary of the entries has.
+    pub(super) fn used(&self, entry: EntryType) -> Used {
+        let entries = self.entries.len();
+        Used {
+            entries,
+            bytes: entry.size(entries, self.entries.byte_len()),
+        }
     }
 
     /// Bytes held in memory.

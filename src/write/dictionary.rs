@@ -1,7 +1,7 @@
 //! Spec: Chapter 6, "Dictionary Encoding": dictionary arrays on their way into codes and a value
 //! dictionary.
 
-use super::codes::{Codes, Entries, EntryType, NULL};
+use super::codes::{Codes, Entries, EntryType, NULL, Used};
 use super::settings::Settings;
 use crate::buffer::FinishedBuffer;
 use crate::column::{Chunk, Values};
@@ -32,18 +32,13 @@ impl DictionaryEncoder {
         }
     }
 
-    /// Number of entries so far.
-    fn entries(&self) -> usize {
-        self.codes.entries().len()
-    }
-
     fn is_empty(&self) -> bool {
         self.codes.codes().is_empty()
     }
 
-    /// Bytes that the dictionary takes so far.
-    pub(super) fn dictionary_size(&self) -> usize {
-        self.codes.dictionary_size(self.entry)
+    /// What the dictionary has so far.
+    pub(super) fn used(&self) -> Used {
+        self.codes.used(self.entry)
     }
 
     /// Whether the array would bring the number of entries above `most`, or the dictionary above
@@ -60,10 +55,10 @@ impl DictionaryEncoder {
             let given = (0..entries.len).map(|i| shown(entries, i, &blank));
             return !self.is_empty() && !self.codes.entries().iter().eq(given);
         }
-        let size = self.dictionary_size();
+        let used = self.used();
         let exceeds = |new: usize, bytes: usize| {
-            let size = size.saturating_add(self.entry.size(new, bytes));
-            self.entries() + new > most || size > self.entry.most_bytes
+            let size = used.bytes.saturating_add(self.entry.size(new, bytes));
+            used.entries + new > most || size > self.entry.most_bytes
         };
         if !exceeds(entries.len, entries.values.leaf_bytes()) {
             return false;

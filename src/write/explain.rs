@@ -96,6 +96,7 @@ pub fn explain(batch: &RecordBatch, options: &WriterOptions) -> Result<Vec<Field
     let options = options
         .clone()
         .with_layout(Layout::SingleFile)
+        .with_threads(1)
         .with_stripe_rows(u64::MAX)
         .with_stripe_bytes(u64::MAX)
         .with_memory_limit(u64::MAX);

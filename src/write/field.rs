@@ -1,6 +1,7 @@
 //! One stripe field: from chunks to encoded buffers and a descriptor.
 
 use super::bits::finish_bits;
+use super::codes::Used;
 use super::dictionary::{DictionaryEncoder, expand};
 use super::explain::Candidate;
 use super::number::NumberEncoder;
@@ -102,21 +103,28 @@ impl FieldEncoder {
         self.plan.path.clone()
     }
 
-    /// Bytes that the dictionary of the Arrow type takes so far.
-    pub(super) fn dictionary_size(&self) -> usize {
+    /// What the dictionary of the Arrow type has so far.
+    pub(super) fn dictionary(&self) -> Used {
         match &self.values {
-            ValueEncoder::Dictionary(dictionary) => dictionary.dictionary_size(),
-            _ => 0,
+            ValueEncoder::Dictionary(dictionary) => dictionary.used(),
+            _ => Used::default(),
         }
     }
 
     /// Whether appending the chunk would overflow the keys of the Arrow dictionary type, or make a
     /// dictionary that is too large for readers.
     pub(super) fn would_overflow(&self, chunk: &Chunk<Values>) -> bool {
-        match (&self.values, &chunk.values) {
-            (ValueEncoder::Dictionary(dictionary), Values::Dictionary { codes, entries }) => {
-                let nulls = chunk.nulls.as_ref();
-                dictionary.would_overflow(codes, nulls, entries, self.plan.max_entries)
+        let Values::Dictionary { codes, entries } = &chunk.values else {
+            return false;
+        };
+        let (nulls, most) = (chunk.nulls.as_ref(), self.plan.max_entries);
+        match &self.values {
+            ValueEncoder::Dictionary(dictionary) => {
+                dictionary.would_overflow(codes, nulls, entries, most)
+            }
+            ValueEncoder::Empty if self.plan.keeps_dictionary => {
+                DictionaryEncoder::new(self.plan.entry_type(), self.plan.settings)
+                    .would_overflow(codes, nulls, entries, most)
             }
             _ => false,
         }

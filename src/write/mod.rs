@@ -17,6 +17,7 @@ mod options;
 mod output;
 mod plan;
 mod raw;
+mod room;
 mod schema;
 mod settings;
 mod shard;

@@ -58,7 +58,8 @@ impl ShardSummary {
 /// Writes RecordBatches to a shard.
 ///
 /// A shard is valid once [`finish`](Self::finish) has returned; a writer that is dropped before
-/// leaves no file. After a failed write every further call fails.
+/// leaves no file, and its threads end once they have encoded what they are at. After a failed write
+/// every further call fails.
 ///
 /// ```
 /// # use arrow_shard::{Shard, write::{ShardWriter, WriterOptions}};
@@ -178,9 +179,9 @@ impl<S: Sink> ShardWriter<S> {
     ) -> Result<Self> {
         options.validate()?;
         check_column_names(&options, &schema)?;
-        let workers = Workers::try_new(options.threads())?;
         let shard_schema = shard_schema(&schema, &options)?;
         let plans = field_plans(&schema, &shard_schema, &options)?;
+        let workers = Workers::try_new(options.threads())?;
         Ok(Self {
             arrow_schema: encode_arrow_schema(&schema)?,
             stripe: StripeBuilder::new(&plans),
@@ -255,16 +256,17 @@ impl<S: Sink> ShardWriter<S> {
             let in_stripe = self.stripe.rows();
             let room = (self.options.stripe_rows() - in_stripe)
                 .min(WINDOW as u64 - in_stripe % WINDOW as u64);
-            let len = usize::try_from(room).unwrap_or(usize::MAX).min(rows - at);
-            let chunks = self.shred(batch, at, len)?;
-            let place = format_stripe(self.next_stripe());
-            let overflows = self.stripe.rows() > 0
-                && self
-                    .stripe
-                    .would_overflow(&chunks, &self.workers)
-                    .within(place)?;
-            if overflows {
-                self.end_stripe()?;
+            let mut len = usize::try_from(room).unwrap_or(usize::MAX).min(rows - at);
+            let mut chunks = self.shred(batch, at, len)?;
+            while self.would_overflow(&chunks)? {
+                if self.stripe.rows() > 0 {
+                    self.end_stripe()?;
+                } else if len > 1 {
+                    len /= 2;
+                    chunks = self.shred(batch, at, len)?;
+                } else {
+                    break;
+                }
             }
             let bytes = bytes * len as u64 / rows as u64;
             let place = format_stripe(self.next_stripe());
@@ -286,6 +288,13 @@ impl<S: Sink> ShardWriter<S> {
             }
         }
         Ok(())
+    }
+
+    /// Whether these rows must not go into the current stripe together with its own.
+    fn would_overflow(&mut self, chunks: &[NodeChunk]) -> Result<bool> {
+        let place = format_stripe(self.next_stripe());
+        let overflows = self.stripe.would_overflow(chunks, &self.workers);
+        overflows.within(place)
     }
 
     fn shred(&self, batch: &RecordBatch, at: usize, len: usize) -> Result<Vec<NodeChunk>> {
@@ -338,10 +347,7 @@ impl<S: Sink> ShardWriter<S> {
         let full = stripe.finish(&self.workers).within(place)?;
         self.place_full_stripe()?;
         self.full = Some(full);
-        match self.workers.are_apart() {
-            true => Ok(()),
-            false => self.place_full_stripe(),
-        }
+        Ok(())
     }
 
     /// Writes the stripe that has all its rows, if there is one.
@@ -509,4 +515,37 @@ fn push_paths(node: &DataType, above: &str, paths: &mut Vec<(u32, String)>) {
         push_paths(child, &path, paths);
     }
     paths.push((node.schema_id, path));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use arrow_array::types::Int32Type;
+    use arrow_array::{ArrayRef, DictionaryArray};
+    use std::sync::Arc;
+
+    #[test]
+    fn a_batch_whose_dictionary_is_too_large_goes_into_several_stripes() {
+        let texts = (0..10).map(|i| format!("{i}").repeat(100));
+        let column: DictionaryArray<Int32Type> = texts
+            .collect::<Vec<_>>()
+            .iter()
+            .map(String::as_str)
+            .collect();
+        let column = Arc::new(column) as ArrayRef;
+        let batch = RecordBatch::try_from_iter([("a", column)]).unwrap();
+        let options = WriterOptions::default();
+        let mut file = Vec::new();
+        let mut writer = ShardWriter::try_new(&mut file, batch.schema(), options).unwrap();
+        // An offset and a sorted id take 12 bytes.
+        writer.plans[0].most_dictionary_bytes = 3 * (100 + 12);
+        writer.stripe = StripeBuilder::new(&writer.plans);
+        writer.write(&batch).unwrap();
+        // Of 10 rows 2 are taken, of 8 as well; then of 6 the half, and 3.
+        assert_eq!(writer.finish().unwrap().stripes(), 4);
+        let shard = crate::Shard::from_bytes(file.into()).unwrap();
+        let read: Vec<_> = shard.scan().build().unwrap().map(|b| b.unwrap()).collect();
+        let read = arrow_select::concat::concat_batches(&batch.schema(), &read).unwrap();
+        assert_eq!(read, batch);
+    }
 }

@@ -1,12 +1,12 @@
 //! One stripe: the encoders of all its fields.
 
-use super::codes::EntryType;
 use super::directory::StripeRecord;
 use super::explain::Candidate;
 use super::field::{EncodedField, FieldEncoder};
 use super::lane::Lane;
 use super::output::Output;
 use super::plan::FieldPlan;
+use super::room::DictionaryRoom;
 use super::settings::WINDOW;
 use super::workers::Workers;
 use crate::buffer::ChecksumTable;
@@ -31,88 +31,38 @@ const MOST_PENDING_BYTES: u64 = 32 << 20;
 /// and the more memory do the batches take.
 const MOST_BEHIND: usize = 2;
 
-/// The fields of a stripe, by schema id. Nobody works for them any more once they are dropped.
+/// The fields of a stripe, by schema id. No job is begun any more once they are dropped.
 #[derive(Debug)]
 struct Lanes(Vec<Arc<Lane>>);
 
 impl Lanes {
-    /// The lanes, each once it is behind by no more than `most` jobs. Until then this thread does
-    /// jobs itself, of any lane, while there are some that no other thread is at.
-    fn caught_up(&self, most: usize) -> impl Iterator<Item = &Lane> {
-        self.0.iter().enumerate().map(move |(i, lane)| {
-            let (before, behind) = self.0.split_at(i);
-            let mut others = behind.iter().chain(before);
-            while lane.is_behind(most) && others.any(|lane| lane.help()) {}
-            lane.as_ref()
-        })
+    /// A lane, once it is behind by no more than `most` jobs. Until then this thread does jobs itself,
+    /// of that lane first, while there are some that no other thread is at.
+    fn caught_up(&self, ordinal: usize, most: usize) -> Option<&Lane> {
+        let (before, behind) = self.0.split_at_checked(ordinal)?;
+        let lane = behind.first()?;
+        let mut helped = true;
+        while helped {
+            helped = false;
+            for other in behind.iter().chain(before) {
+                if !lane.is_behind(most) {
+                    return Some(lane);
+                }
+                helped |= other.help();
+            }
+        }
+        Some(lane)
+    }
+
+    /// All of them in order, each once it is [`caught_up`](Self::caught_up).
+    fn all_caught_up(&self, most: usize) -> impl Iterator<Item = &Lane> {
+        (0..self.0.len()).filter_map(move |ordinal| self.caught_up(ordinal, most))
     }
 }
 
 impl Drop for Lanes {
     fn drop(&mut self) {
         self.0.iter().for_each(|lane| lane.cancel());
-    }
-}
-
-/// What is left of the most that a dictionary array of a field may bring into a stripe. It is known
-/// without the field, which may be behind.
-#[derive(Debug)]
-struct DictionaryRoom {
-    positions: usize,
-    /// Positions that the keys of the Arrow type never overflow for, whatever the entries are.
-    most_positions: usize,
-    entry: EntryType,
-    /// Bytes that the dictionary had when the field was asked, and at most those given since.
-    size: usize,
-    /// The entries that were given last, which bring nothing when they come again.
-    last: Option<Arc<Chunk<Values>>>,
-}
-
-impl DictionaryRoom {
-    fn new(plan: &FieldPlan) -> Self {
-        Self {
-            positions: 0,
-            most_positions: match plan.ordered {
-                true => 0,
-                false => plan.max_entries,
-            },
-            entry: plan.entry_type(),
-            size: 0,
-            last: None,
-        }
-    }
-
-    /// The most that the size of the dictionary can be with these entries.
-    fn size_with(&self, entries: &Chunk<Values>) -> usize {
-        match &self.last {
-            Some(last) if last.is_same_memory(entries) => self.size,
-            _ => {
-                let more = self.entry.size(entries.len, entries.values.leaf_bytes());
-                self.size.saturating_add(more)
-            }
-        }
-    }
-
-    fn surely_holds(&self, chunk: &Chunk<Values>) -> bool {
-        let Values::Dictionary { entries, .. } = &chunk.values else {
-            return true;
-        };
-        let positions = self.positions.saturating_add(chunk.len);
-        positions <= self.most_positions && self.size_with(entries) <= self.entry.most_bytes
-    }
-
-    /// Takes note of the size that the field tells. Of the entries given last it may have but some.
-    fn correct(&mut self, size: usize) {
-        self.size = size;
-        self.last = None;
-    }
-
-    fn take(&mut self, chunk: &Chunk<Values>) {
-        self.positions = self.positions.saturating_add(chunk.len);
-        if let Values::Dictionary { entries, .. } = &chunk.values {
-            self.size = self.size_with(entries);
-            self.last = Some(Arc::clone(entries));
-        }
     }
 }
 
@@ -197,17 +147,15 @@ impl StripeBuilder {
         }
         self.settle(workers)?;
         for (id, chunk) in dictionaries {
-            let (Some(lane), Some(room)) = (
-                self.lanes.0.get(*id as usize),
-                self.rooms.get_mut(*id as usize),
-            ) else {
+            let id = *id as usize;
+            let (Some(lane), Some(room)) = (self.lanes.caught_up(id, 0), self.rooms.get_mut(id))
+            else {
                 continue;
             };
-            let answer =
-                lane.ask(|field| (field.would_overflow(chunk), field.dictionary_size()))?;
+            let answer = lane.ask(|field| (field.would_overflow(chunk), field.dictionary()))?;
             match answer {
                 Some((true, _)) => return Ok(true),
-                Some((false, size)) => room.correct(size),
+                Some((false, used)) => room.correct(used),
                 None => {}
             }
         }
@@ -231,8 +179,8 @@ impl StripeBuilder {
             let (Some(place), Some(room)) = (place, self.rooms.get_mut(id as usize)) else {
                 return Err(Error::invalid(format!("no schema node {id}")));
             };
-            room.take(&chunk);
-            held += chunk.slots_size();
+            // A batch keeps all entries, also those that it has no position of.
+            held += room.take(&chunk) as u64 + chunk.slots_size();
             place.push(chunk);
         }
         self.rows += rows;
@@ -259,7 +207,7 @@ impl StripeBuilder {
                 workers.run(lane);
             }
         }
-        for (lane, size) in self.lanes.caught_up(MOST_BEHIND).zip(&mut self.sizes) {
+        for (lane, size) in self.lanes.all_caught_up(MOST_BEHIND).zip(&mut self.sizes) {
             *size = lane.size_before(MOST_BEHIND)?.unwrap_or(*size);
         }
         self.pending_batches = 0;
@@ -281,7 +229,7 @@ impl StripeBuilder {
     /// How the staged values of each schema node might be encoded.
     pub(super) fn into_candidates(mut self, workers: &Workers) -> Result<Vec<Vec<Candidate>>> {
         self.settle(workers)?;
-        self.lanes.caught_up(0).map(Lane::candidates).collect()
+        self.lanes.all_caught_up(0).map(Lane::candidates).collect()
     }
 
     /// Has encoded what is still staged, the fields first that hold most.
@@ -329,7 +277,7 @@ impl FullStripe {
             rows: self.rows,
             fields: self
                 .lanes
-                .caught_up(0)
+                .all_caught_up(0)
                 .map(Lane::encoded)
                 .collect::<Result<_>>()?,
         })
@@ -443,6 +391,12 @@ mod tests {
         }
         let other = [coded(0..1, &entries(&["d"]))];
         assert!(stripe.would_overflow(&other, &workers).unwrap());
+        // The first rows of a stripe may be too many too.
+        for (codes, overflows) in [(0..4, true), (0..3, false), (1..4, false)] {
+            let mut stripe = StripeBuilder::new(&plans);
+            let chunk = [coded(codes, &all)];
+            assert_eq!(stripe.would_overflow(&chunk, &workers).unwrap(), overflows);
+        }
 
         // Rows after the first ones use other entries of the same dictionary.
         let mut stripe = StripeBuilder::new(&plans);

@@ -211,7 +211,7 @@ impl Trial {
             let hopeless = is_number
                 && taken == FEWEST_NUMBERS
                 && self.codes.entries().len() - entries_before > FEWEST_NUMBERS * 7 / 8;
-            let too_large = self.codes.dictionary_size(self.entry) > self.entry.most_bytes;
+            let too_large = self.codes.used(self.entry).bytes > self.entry.most_bytes;
             let cost = self.cost(before + len, settings) + self.of_codes;
             if hopeless || too_large || cost > budget {
                 self.codes.truncate(before);
@@ -234,7 +234,7 @@ impl Trial {
         let entries = self.codes.entries();
         let average = entries.byte_len() as f64 / entries.len().max(1) as f64;
         let gather = self.gather_cost();
-        let size = self.codes.dictionary_size(self.entry);
+        let size = self.codes.used(self.entry).bytes;
         let place = self.entry.kind.map_or(choose::PLACING, |_| 0.0);
         if gather > choose::most_nanoseconds(settings.profile, average, place) {
             return f64::INFINITY;

@@ -37,14 +37,6 @@ impl Workers {
         }
     }
 
-    /// Whether work is done while the caller goes on.
-    pub(super) fn are_apart(&self) -> bool {
-        #[cfg(feature = "threads")]
-        return self.pool.is_some();
-        #[cfg(not(feature = "threads"))]
-        false
-    }
-
     /// Has the jobs of a lane done, on a thread of these if there are any.
     pub(super) fn run(&self, lane: &Arc<Lane>) {
         #[cfg(feature = "threads")]
