@@ -54,8 +54,8 @@ settings! {
         max_stripes, with_max_stripes: u64;
         /// Most values of one block.
         max_block_values, with_max_block_values: u32;
-        /// Most decoded bytes of one block, and of what the levels of its encodings take together
-        /// while it is decoded.
+        /// Most decoded bytes of one block, and most bytes of the numbers that the levels of its
+        /// encodings keep together while it is decoded.
         max_block_bytes, with_max_block_bytes: u64;
         /// Largest value dictionary, in bytes.
         max_dictionary_bytes, with_max_dictionary_bytes: u64;

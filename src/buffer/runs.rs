@@ -74,7 +74,8 @@ pub fn read_runs<W: Word>(
     };
     let map = blocks.loaded_map()?;
     let mut all = Runs::default();
-    for part in block_parts(buffer, map, &Selection::range(elements), cx.limits)? {
+    let elements = Selection::range(elements);
+    for part in block_parts(buffer, map, &elements, W::BYTES, cx.limits)? {
         let place = || format!("block {}", part.block.ordinal);
         let bytes = block_bytes(buffer, blocks, &part.block, cx).within(place)?;
         let block = envelope::open(&bytes).within(place)?;

@@ -100,13 +100,30 @@ impl BlockPart {
     pub(super) fn selected(&self) -> usize {
         self.ranges.iter().map(Range::len).sum()
     }
+
+    /// All of the block.
+    pub(super) fn whole(&self) -> Self {
+        #[expect(
+            clippy::single_range_in_vec_init,
+            reason = "the list of one range is what is meant"
+        )]
+        let ranges = vec![0..self.len];
+        Self {
+            block: self.block.clone(),
+            len: self.len,
+            ranges,
+        }
+    }
 }
 
-/// Splits a selection at the borders of blocks.
+/// Splits a selection at the borders of blocks, whose values take `width` bytes each. A block says how
+/// many it has, and few bytes may say much: there must be no room for them before they have been found
+/// to be within the limits.
 pub(super) fn block_parts(
     buffer: &StoredBuffer,
     map: &BlockMap,
     elements: &Selection,
+    width: usize,
     limits: &Limits,
 ) -> Result<Vec<BlockPart>> {
     if elements.end() > map.value_count() {
@@ -145,6 +162,9 @@ pub(super) fn block_parts(
                             format!("block {} holds {len} values", block.ordinal),
                         ));
                     }
+                    limits
+                        .check_block_bytes(len.saturating_mul(width as u64))
+                        .within(|| format!("block {}", block.ordinal))?;
                     parts.push(BlockPart {
                         block,
                         len: to_usize(len)?,
@@ -315,7 +335,7 @@ pub fn read_numbers<W: Word>(
     };
     let map = blocks.loaded_map()?;
     cx.check_batch_bytes(elements.len(), W::BYTES)?;
-    let parts = block_parts(buffer, map, elements, cx.limits)?;
+    let parts = block_parts(buffer, map, elements, W::BYTES, cx.limits)?;
     let reader = NumberReader {
         buffer,
         blocks,
@@ -331,28 +351,6 @@ pub fn read_numbers<W: Word>(
         return Ok(block.slice(range, W::BYTES));
     }
     reader.read::<W>(&parts, cx, Some(cache))
-}
-
-impl BlockPart {
-    /// All of the block, whose values take `width` bytes each. A block says how many it has, and
-    /// few bytes may say much: there must be no room for them before they have been found to be
-    /// within the limits.
-    pub(super) fn whole(&self, width: usize, limits: &Limits) -> Result<Self> {
-        let bytes = (self.len as u64).saturating_mul(width as u64);
-        limits
-            .check_block_bytes(bytes)
-            .within(|| format!("block {}", self.block.ordinal))?;
-        #[expect(
-            clippy::single_range_in_vec_init,
-            reason = "the list of one range is what is meant"
-        )]
-        let ranges = vec![0..self.len];
-        Ok(Self {
-            block: self.block.clone(),
-            len: self.len,
-            ranges,
-        })
-    }
 }
 
 impl Numbers {
@@ -418,7 +416,7 @@ impl NumberReader<'_> {
 
     /// Decodes all of the block that a part is of.
     fn read_whole<W: Word>(&self, part: &BlockPart, cx: &mut ReadContext<'_>) -> Result<Numbers> {
-        let whole = part.whole(W::BYTES, cx.limits)?;
+        let whole = part.whole();
         self.read::<W>(std::slice::from_ref(&whole), cx, None)
     }
 

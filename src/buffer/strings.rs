@@ -296,13 +296,13 @@ fn read_blocks(
         return Err(Error::corrupt("raw values without OFFSETS"));
     };
     let map = blocks.loaded_map()?;
-    let parts = block_parts(data, map, rows, cx.limits)?;
+    let parts = block_parts(data, map, rows, layout.slot_bytes(), cx.limits)?;
     let size = match layout {
         BytesLayout::Fixed(size) => size,
         _ => 0,
     };
     let read_whole = |part: &BlockPart, cx: &mut ReadContext<'_>| {
-        let whole = part.whole(layout.slot_bytes(), cx.limits)?;
+        let whole = part.whole();
         let mut builder = BytesBuilder::new(layout, whole.len);
         let mut nulls = NullsBuilder::default();
         read_part(

@@ -113,6 +113,18 @@ pub enum ByteValues {
     Views(ScalarBuffer<u128>, Vec<Buffer>),
 }
 
+/// Bytes of all values between offsets.
+pub(super) fn spanned<O: ArrowNativeType>(offsets: &[O]) -> usize {
+    let ends = offsets.first().zip(offsets.last());
+    ends.map_or(0, |(first, last)| last.as_usize() - first.as_usize())
+}
+
+/// Bytes of all values that views show; shared ones count each time.
+pub(super) fn viewed(views: &[u128]) -> usize {
+    let lengths = views.iter().map(|view| ByteView::from(*view).length);
+    lengths.map(ArrowNativeType::as_usize).sum()
+}
+
 impl ByteValues {
     fn is_same_memory(&self, other: &Self) -> bool {
         match (self, other) {
@@ -134,17 +146,10 @@ impl ByteValues {
 
     /// Bytes of all values; shared ones of views count each time.
     fn byte_len(&self) -> usize {
-        fn spanned<O: ArrowNativeType>(offsets: &[O]) -> usize {
-            let ends = offsets.first().zip(offsets.last());
-            ends.map_or(0, |(first, last)| last.as_usize() - first.as_usize())
-        }
         match self {
             Self::Offsets32(offsets, _) => spanned(offsets),
             Self::Offsets64(offsets, _) => spanned(offsets),
-            Self::Views(views, _) => {
-                let lengths = views.iter().map(|view| ByteView::from(*view).length);
-                lengths.map(ArrowNativeType::as_usize).sum()
-            }
+            Self::Views(views, _) => viewed(views),
         }
     }
 

@@ -56,7 +56,7 @@ fn mismatch(arrow: &ArrowType, node: &DataType) -> Error {
 /// their own, and any field may have them.
 pub(crate) fn declared_nulls(array: &dyn Array) -> usize {
     match array.data_type() {
-        ArrowType::Union(..) | ArrowType::RunEndEncoded(..) | ArrowType::Null => array.null_count(),
+        ArrowType::Union(..) | ArrowType::RunEndEncoded(..) | ArrowType::Null => 0,
         _ => array.logical_null_count(),
     }
 }

@@ -1,7 +1,7 @@
 //! Unpacking chunks, and running sums, by vectors of 512 bits. A row of a chunk is two of them.
 
 use super::Word;
-use super::bitpack::{CHUNK, row_in_order, row_start};
+use super::bitpack::{CHUNK, ORDER, row_start};
 use std::arch::x86_64::{
     __m512i, _mm512_add_epi16, _mm512_add_epi32, _mm512_add_epi64, _mm512_alignr_epi64,
     _mm512_and_si512, _mm512_loadu_si512, _mm512_maskz_shuffle_epi32, _mm512_or_si512,
@@ -236,6 +236,15 @@ macro_rules! sum {
 sum!(sum32, Sums32, _mm512_add_epi32);
 sum!(sum64, Sums64, _mm512_add_epi64);
 
+/// The row whose values are the next after those of `ordinal` others.
+#[inline(always)]
+fn row_in_order<W: Word>(ordinal: usize) -> usize {
+    // As many groups of 8 rows as a word has bytes make 128 values.
+    let (block, place) = (ordinal / W::BYTES, ordinal % W::BYTES);
+    // `ORDER` is its own inverse.
+    8 * ORDER[place * (8 / W::BYTES)] + block
+}
+
 /// Defines what sums up values while they are unpacked, in the order in which they stand, not in that
 /// of the rows.
 macro_rules! unpack_sums {
@@ -333,3 +342,23 @@ unpack_sums!(
     _mm512_shrdv_epi64,
     _mm512_add_epi64
 );
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn rows_are_in_order<W: Word>() {
+        for ordinal in 0..8 * W::BYTES {
+            let start = row_start(row_in_order::<W>(ordinal));
+            assert_eq!(start, ordinal * W::LANES);
+        }
+    }
+
+    #[test]
+    fn rows_of_every_word_follow_one_another() {
+        rows_are_in_order::<u8>();
+        rows_are_in_order::<u16>();
+        rows_are_in_order::<u32>();
+        rows_are_in_order::<u64>();
+    }
+}

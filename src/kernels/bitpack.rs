@@ -11,7 +11,7 @@ use super::{Word, dispatch, prefetch};
 /// Values of a chunk.
 pub(crate) const CHUNK: usize = 1024;
 
-const ORDER: [usize; 8] = [0, 4, 2, 6, 1, 5, 3, 7];
+pub(super) const ORDER: [usize; 8] = [0, 4, 2, 6, 1, 5, 3, 7];
 
 /// Bytes of a chunk of values of `width` bits.
 pub(crate) fn chunk_bytes(width: u32) -> usize {
@@ -28,15 +28,6 @@ fn mask<W: Word>(width: u32) -> W {
 #[inline(always)]
 pub(super) fn row_start(row: usize) -> usize {
     16 * ORDER[row / 8] + 128 * (row % 8)
-}
-
-/// The row whose values are the next after those of `ordinal` others.
-#[inline(always)]
-pub(super) fn row_in_order<W: Word>(ordinal: usize) -> usize {
-    // As many groups of 8 rows as a word has bytes make 128 values.
-    let (block, place) = (ordinal / W::BYTES, ordinal % W::BYTES);
-    // `ORDER` is its own inverse.
-    8 * ORDER[place * (8 / W::BYTES)] + block
 }
 
 #[inline(always)]
@@ -281,21 +272,6 @@ mod tests {
             agrees_with_the_formulas::<u32>();
             agrees_with_the_formulas::<u64>();
         });
-    }
-
-    fn rows_are_in_order<W: Word>() {
-        for ordinal in 0..8 * W::BYTES {
-            let start = row_start(row_in_order::<W>(ordinal));
-            assert_eq!(start, ordinal * W::LANES);
-        }
-    }
-
-    #[test]
-    fn rows_of_every_word_follow_one_another() {
-        rows_are_in_order::<u8>();
-        rows_are_in_order::<u16>();
-        rows_are_in_order::<u32>();
-        rows_are_in_order::<u64>();
     }
 
     #[test]

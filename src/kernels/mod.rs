@@ -41,6 +41,6 @@ pub(crate) use word::Pools;
 pub use word::{NumberKind, Word};
 pub(crate) use word::{as_bytes, as_bytes_mut};
 pub(crate) use words::{
-    add, bits_of_bytes, codes_below, count_runs, expand_runs, gather, join_halves, join_lefts,
-    key_range, scaled_integers, sign_extend, step_range, un_zig_zag, within,
+    NEAR_INTEGERS, add, bits_of_bytes, codes_below, count_runs, expand_runs, gather, join_halves,
+    join_lefts, key_range, scaled_integers, sign_extend, step_range, un_zig_zag, within,
 };

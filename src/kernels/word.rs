@@ -117,7 +117,7 @@ pub struct Pools {
 }
 
 macro_rules! word {
-    ($t:ident) => {
+    ($t:ident $(, $lint:meta)?) => {
         impl sealed::Sealed for $t {}
         impl Word for $t {
             const BYTES: usize = size_of::<$t>();
@@ -150,10 +150,7 @@ macro_rules! word {
                 u64::from(self)
             }
             #[inline(always)]
-            #[allow(
-                clippy::cast_possible_truncation,
-                reason = "the low bits are what is asked for"
-            )]
+            $(#[$lint])?
             fn truncate(value: u64) -> Self {
                 value as Self
             }
@@ -177,9 +174,27 @@ macro_rules! word {
     };
 }
 
-word!(u8);
-word!(u16);
-word!(u32);
+word!(
+    u8,
+    expect(
+        clippy::cast_possible_truncation,
+        reason = "the low bits are asked for"
+    )
+);
+word!(
+    u16,
+    expect(
+        clippy::cast_possible_truncation,
+        reason = "the low bits are asked for"
+    )
+);
+word!(
+    u32,
+    expect(
+        clippy::cast_possible_truncation,
+        reason = "the low bits are asked for"
+    )
+);
 word!(u64);
 
 /// The bytes of words, as they are in memory and, on the hosts this crate builds for, in a file.

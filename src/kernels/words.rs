@@ -43,7 +43,7 @@ fn step_range_body<W: Word>(values: &[W], kind: NumberKind) -> (W, W) {
 }
 
 /// 1.5 * 2^52: next to it, floats are the integers, with their bits in the lowest ones.
-const NEAR_INTEGERS: f64 = 6_755_399_441_055_744.0;
+pub(crate) const NEAR_INTEGERS: f64 = 6_755_399_441_055_744.0;
 /// How far from 0 they may be.
 const FAR: f64 = 2_251_799_813_685_248.0;
 

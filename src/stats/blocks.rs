@@ -6,6 +6,9 @@ use crate::format;
 #[expect(clippy::cast_possible_truncation, reason = "a small constant")]
 const INDEX_BLOCK: usize = format::INDEX_BLOCK as usize;
 
+/// Fewest positions that an index is made for: fewer values are read as fast as an index.
+const FEWEST_INDEXED: usize = 4096;
+
 /// What a range index holds, one entry per block of [`INDEX_BLOCK`] positions.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct IndexedRanges {
@@ -83,8 +86,8 @@ impl<T: Copy> BlockRanges<T> {
         self.len = 0;
     }
 
-    /// The index of values of `width` bytes, if it pays: there is more than one block, and the
-    /// ranges of most are at most half as wide as the range of all. `number` gives the value of a
+    /// The index of values of `width` bytes, if it pays: there are many values, and the ranges of most
+    /// blocks are at most half as wide as the range of all. `number` gives the value of a
     /// bound, `store` appends its bytes.
     pub(super) fn finish(
         mut self,
@@ -92,8 +95,8 @@ impl<T: Copy> BlockRanges<T> {
         number: impl Fn(T) -> f64,
         store: impl Fn(T, &mut Vec<u8>),
     ) -> Option<IndexedRanges> {
-        let positions = (self.ranges.len() * INDEX_BLOCK + self.len) as u64;
-        if self.ranges.len() * INDEX_BLOCK + self.len <= INDEX_BLOCK {
+        let positions = self.ranges.len() * INDEX_BLOCK + self.len;
+        if positions < FEWEST_INDEXED {
             return None;
         }
         if self.len > 0 {
@@ -111,7 +114,7 @@ impl<T: Copy> BlockRanges<T> {
             return None;
         }
         let mut index = IndexedRanges {
-            positions,
+            positions: positions as u64,
             width,
             minimums: Vec::with_capacity(self.ranges.len() * width),
             maximums: Vec::with_capacity(self.ranges.len() * width),
@@ -150,30 +153,33 @@ mod tests {
 
     #[test]
     fn an_index_has_the_range_of_every_block() {
-        let blocks = [
-            (Some((5, 9)), 200),
-            (Some((3, 6)), 56),
-            (None, 256),
-            (Some((70, 90)), 1),
-        ];
+        let mut blocks = vec![(Some((5, 9)), 200), (Some((3, 6)), 56), (None, 256)];
+        blocks.extend([(Some((40, 50)), 256); 14]);
+        blocks.push((Some((70, 90)), 1));
         let index = index_of(&blocks).unwrap();
-        assert_eq!(index.positions, 513);
-        assert_eq!(index.minimums, [3, 0, 70]);
-        assert_eq!(index.maximums, [9, 0, 90]);
-        assert_eq!(index.invalid, [0, 256, 0]);
+        assert_eq!(index.positions, 4097);
+        let bounds = |first: u8, between: u8, last: u8| {
+            let between = std::iter::repeat_n(between, 14);
+            let values = [first, 0].into_iter().chain(between).chain([last]);
+            values.collect::<Vec<_>>()
+        };
+        assert_eq!(index.minimums, bounds(3, 40, 70));
+        assert_eq!(index.maximums, bounds(9, 50, 90));
+        assert_eq!(index.invalid[..3], [0, 256, 0]);
+        blocks.pop();
+        assert!(index_of(&blocks).is_some());
+        blocks.pop();
+        assert_eq!(index_of(&blocks), None, "few values");
     }
 
     #[test]
     fn an_index_that_does_not_pay_is_not_made() {
+        let both = |a, b| index_of(&[[(a, 256); 8], [(b, 256); 8]].concat());
         let whole = Some((0, 100));
-        assert_eq!(index_of(&[(Some((0, 10)), 256)]), None, "one block");
-        assert_eq!(index_of(&[(whole, 256), (whole, 256)]), None, "wide");
-        assert_eq!(index_of(&[(None, 256), (None, 256)]), None, "no value");
-        let same = Some((7, 7));
-        assert_eq!(index_of(&[(same, 256), (same, 256)]), None, "constant");
-        let narrow = Some((0, 50));
-        assert!(index_of(&[(whole, 256), (narrow, 256)]).is_some());
-        let narrow = Some((0, 51));
-        assert_eq!(index_of(&[(whole, 256), (narrow, 256)]), None);
+        assert_eq!(both(whole, whole), None, "wide");
+        assert_eq!(both(None, None), None, "no value");
+        assert_eq!(both(Some((7, 7)), Some((7, 7))), None, "constant");
+        assert!(both(whole, Some((0, 50))).is_some());
+        assert_eq!(both(whole, Some((0, 51))), None);
     }
 }

@@ -360,8 +360,8 @@ mod tests {
 
     #[test]
     fn blocks_of_256_positions_are_indexed_wherever_batches_end() {
-        let values: Vec<u16> = (0..1000).collect();
-        let valid: Vec<bool> = (0..1000).map(|i| !(256..513).contains(&i)).collect();
+        let values: Vec<u16> = (0..5000).collect();
+        let valid: Vec<bool> = (0..5000).map(|i| !(256..513).contains(&i)).collect();
         let nulls = NullBuffer::from(valid);
         let whole = |pieces: &[usize]| {
             let mut stats = NumberStats::<u16>::new(NumberDomain::Unsigned, true);
@@ -372,13 +372,18 @@ mod tests {
             }
             stats.into_index().unwrap()
         };
-        let index = whole(&[1000]);
-        assert_eq!(index, whole(&[3, 252, 1, 1, 700, 43]));
-        assert_eq!(index.positions, 1000);
-        assert_eq!(index.invalid, [0, 256, 1, 0]);
+        let index = whole(&[5000]);
+        assert_eq!(index, whole(&[3, 252, 1, 1, 700, 43, 4000]));
+        assert_eq!(index.positions, 5000);
+        assert_eq!(index.invalid, [&[0, 256, 1][..], &[0; 17]].concat());
         let le =
             |words: &[u16]| -> Vec<u8> { words.iter().flat_map(|w| w.to_le_bytes()).collect() };
-        assert_eq!(index.minimums, le(&[0, 0, 513, 768]));
-        assert_eq!(index.maximums, le(&[255, 0, 767, 999]));
+        let blocks = 3..20u16;
+        let minimums = blocks.clone().map(|block| 256 * block);
+        let minimums: Vec<_> = [0, 0, 513].into_iter().chain(minimums).collect();
+        assert_eq!(index.minimums, le(&minimums));
+        let maximums = blocks.map(|block| (256 * block + 255).min(4999));
+        let maximums: Vec<_> = [255, 0, 767].into_iter().chain(maximums).collect();
+        assert_eq!(index.maximums, le(&maximums));
     }
 }

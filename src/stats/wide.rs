@@ -269,22 +269,24 @@ mod tests {
 
     #[test]
     fn decimals_are_indexed_in_their_own_bytes() {
-        let values: Vec<[u8; 32]> = (0..600)
+        const COUNT: usize = 4100;
+        let values: Vec<[u8; 32]> = (0..COUNT as u64)
             .map(|i| i256::from_i128(i128::from(i) << 100).to_le_bytes())
             .collect();
         let mut stats = DecimalStats::new(DecimalForm::Integer256);
-        let present = BooleanBuffer::collect_bool(600, |i| i != 0);
-        stats.update(600, Some(&present), |i| &values[i]);
+        let present = BooleanBuffer::collect_bool(COUNT, |i| i != 0);
+        stats.update(COUNT, Some(&present), |i| &values[i]);
         let index = stats.into_index().unwrap();
-        assert_eq!(
-            index.minimums,
-            [values[1], values[256], values[512]].concat()
-        );
-        assert_eq!(
-            index.maximums,
-            [values[255], values[511], values[599]].concat()
-        );
-        assert_eq!((index.invalid, index.width), (vec![1, 0, 0], 32));
+        let ends = (0..COUNT)
+            .step_by(256)
+            .map(|start| (start, (start + 255).min(COUNT - 1)));
+        let (least, greatest): (Vec<_>, Vec<_>) = ends
+            .map(|(start, end)| (values[start.max(1)], values[end]))
+            .unzip();
+        assert_eq!(index.minimums, least.concat());
+        assert_eq!(index.maximums, greatest.concat());
+        assert_eq!(index.invalid, [&[1][..], &[0; 16]].concat());
+        assert_eq!(index.width, 32);
     }
 
     #[cfg(feature = "decimal")]

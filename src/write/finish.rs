@@ -24,8 +24,6 @@ use crate::stats::{
 
 /// Fewest distinct values for which a filter is made unasked: a dictionary answers for fewer.
 const FEWEST_FILTERED: u64 = 256;
-/// Fewest positions that an index is written for: fewer values are read as fast as an index.
-const FEWEST_INDEXED: u64 = 4096;
 /// How many times as large as its filter a field must be, if the filter was not asked for.
 const FILTER_SHARE: u64 = 8;
 /// Bytes of the largest filter, which its descriptor has to hold.
@@ -178,8 +176,7 @@ impl FinishedValues {
     pub(super) fn index(&mut self, plan: &FieldPlan) -> Result<Option<FinishedBuffer>> {
         let settings = &plan.settings;
         let wanted = plan.indexed && settings.statistics && settings.profile != Profile::Plain;
-        let index = self.index.take().filter(|_| wanted);
-        let Some(index) = index.filter(|index| index.positions >= FEWEST_INDEXED) else {
+        let Some(index) = self.index.take().filter(|_| wanted) else {
             return Ok(None);
         };
         let input = RangeIndexInput {

@@ -1,5 +1,6 @@
 //! Spec: Chapter 6, "Primitive Variable-Sized Encoding".
 
+use super::super::chunk::{spanned, viewed};
 use super::super::{ByteLayout, ByteValues, Chunk, DecodedBytes, Window, mismatch};
 use super::{Assembler, cast, check_chunk, check_len, invalid};
 use crate::buffer::Selection;
@@ -9,7 +10,6 @@ use crate::kernels::{utf8_array, utf8_view_array, views_of};
 use arrow_array::cast::AsArray;
 use arrow_array::{Array, ArrayRef, BinaryViewArray, GenericBinaryArray, OffsetSizeTrait};
 use arrow_buffer::{Buffer, NullBuffer, OffsetBuffer, ScalarBuffer};
-use arrow_data::ByteView;
 use arrow_schema::DataType as ArrowType;
 use std::fmt;
 use std::sync::{Arc, PoisonError};
@@ -134,28 +134,16 @@ fn not_text(error: Error, node: &DataType) -> Error {
 /// Bytes of all values that an array of strings or binaries holds; those of views may be counted
 /// though they are null.
 fn byte_len(array: &ArrayRef) -> u64 {
-    fn views(views: &[u128]) -> u64 {
-        views
-            .iter()
-            .map(|v| u64::from(ByteView::from(*v).length))
-            .sum()
-    }
-    match array.data_type() {
-        ArrowType::LargeUtf8 => span(array.as_string::<i64>().offsets()),
-        ArrowType::LargeBinary => span(array.as_binary::<i64>().offsets()),
-        ArrowType::Utf8 => span(array.as_string::<i32>().offsets()),
-        ArrowType::Binary => span(array.as_binary::<i32>().offsets()),
-        ArrowType::Utf8View => views(array.as_string_view().views()),
-        ArrowType::BinaryView => views(array.as_binary_view().views()),
+    let bytes = match array.data_type() {
+        ArrowType::LargeUtf8 => spanned(array.as_string::<i64>().offsets()),
+        ArrowType::LargeBinary => spanned(array.as_binary::<i64>().offsets()),
+        ArrowType::Utf8 => spanned(array.as_string::<i32>().offsets()),
+        ArrowType::Binary => spanned(array.as_binary::<i32>().offsets()),
+        ArrowType::Utf8View => viewed(array.as_string_view().views()),
+        ArrowType::BinaryView => viewed(array.as_binary_view().views()),
         _ => 0,
-    }
-}
-
-fn span<O: OffsetSizeTrait>(offsets: &[O]) -> u64 {
-    match (offsets.first(), offsets.last()) {
-        (Some(first), Some(last)) => (last.as_usize() - first.as_usize()) as u64,
-        _ => 0,
-    }
+    };
+    bytes as u64
 }
 
 /// # Errors

@@ -13,7 +13,7 @@ use super::{
     Children, Codec, Context, EncodingCode, Estimate, NumberKind, Plan, Stats, View, Word,
 };
 use crate::error::{Error, Result};
-use crate::kernels::scaled_integers;
+use crate::kernels::{NEAR_INTEGERS, scaled_integers};
 use std::ops::Range;
 
 pub(super) struct Alp;
@@ -110,9 +110,9 @@ impl Scale {
             Self::F64 {
                 up, inverse_factor, ..
             } => {
-                const ROUND: f64 = 6_755_399_441_055_744.0;
                 let scaled = (f64::from_bits(word.to_u64()) * up) * inverse_factor;
-                W::truncate((((scaled + ROUND) - ROUND) as i64).cast_unsigned())
+                let integer = (scaled + NEAR_INTEGERS) - NEAR_INTEGERS;
+                W::truncate((integer as i64).cast_unsigned())
             }
         }
     }
