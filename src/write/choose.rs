@@ -26,7 +26,7 @@ const CHEAP: f64 = 0.05;
 const COPY_COST: f64 = 0.05;
 const FAST_COPIES: f64 = 2.0;
 /// Nanoseconds per byte of a number that `HighCompression` may take, to stay ahead of Zstandard.
-const HIGH_COST: f64 = 0.5;
+const HIGH_COST: f64 = 0.75;
 /// Nanoseconds that the offset or view of a byte value takes.
 pub(super) const PLACING: f64 = 2.5;
 
@@ -44,7 +44,7 @@ pub(super) fn price_of_a_nanosecond(profile: Profile) -> f64 {
         Profile::Plain => f64::INFINITY,
         Profile::Fast => 0.5,
         Profile::Balanced => 0.25,
-        Profile::HighCompression => 0.02,
+        Profile::HighCompression => 0.08,
         Profile::MinimalSize => 0.0005,
     }
 }
