@@ -12,7 +12,10 @@ mod support;
 use arrow_array::builder::{Int32Builder, ListBuilder};
 use arrow_array::cast::AsArray;
 use arrow_array::types::Int64Type;
-use arrow_array::{ArrayRef, BooleanArray, Int32Array, Int64Array, RecordBatch, StringArray};
+use arrow_array::{
+    Array, ArrayRef, BooleanArray, FixedSizeBinaryArray, Int32Array, Int64Array, RecordBatch,
+    StringArray, StructArray,
+};
 use arrow_schema::{ArrowError, DataType, Field, Schema};
 use arrow_shard::read::{Predicate, ShardOptions, col};
 use arrow_shard::write::WriterOptions;
@@ -237,4 +240,61 @@ fn functions_and_rows_apart_see_every_value() {
         batch.column(1).as_primitive::<Int64Type>().values(),
         &[3, 100]
     );
+}
+
+/// Bounds of values that are longer than bounds are cut, and filled up where they are read.
+#[test]
+fn long_values_of_a_fixed_size_lie_in_their_bounds_and_are_found_by_them() {
+    for (size, bounds) in [
+        (64, [1, 1, 1, 1]),
+        (65, [1, 1, 1, 0]),
+        (100, [1, 1, 1, 0]),
+        (2000, [0; 4]),
+    ] {
+        let value = |first: u8, last: u8| {
+            let mut value = vec![first; size];
+            value[size - 1] = last;
+            value
+        };
+        // A lower bound of zeros is filled up to values of the second stripe. Nothing is above
+        // what begins with 64 bytes of ones, so the last stripe has no bounds when they are cut.
+        let stripes = [
+            [value(9, 1), value(9, 0), value(9, 2)],
+            [value(0, 0), value(0, 1), value(0, 0)],
+            [value(5, 5), value(5, 5), value(5, 5)],
+            [value(255, 255), value(7, 0), value(8, 0)],
+        ];
+        let values = FixedSizeBinaryArray::try_from_iter(stripes.iter().flatten()).unwrap();
+        let values: ArrayRef = Arc::new(values);
+        let field = Arc::new(Field::new("inside", values.data_type().clone(), false));
+        let around = StructArray::from(vec![(field, values.clone())]);
+        let columns: [(&str, ArrayRef); 2] = [("c", values), ("s", Arc::new(around))];
+        let batch = RecordBatch::try_from_iter(columns).unwrap();
+        let options = WriterOptions::default().with_stripe_rows(3);
+        let shard = Shard::from_bytes(support::written_bytes(&[batch], options)).unwrap();
+        assert_eq!(shard.verify(|_| {}).unwrap().problems, [], "{size}");
+
+        shard.statistics(["c", "s.inside"]).unwrap();
+        let known = shard.stripe_statistics(["c", "s.inside"]).unwrap();
+        for path in ["c", "s.inside"] {
+            let known = known[path].as_struct();
+            let [min, max] = ["min", "max"].map(|name| {
+                let bounds = known.column_by_name(name).unwrap();
+                bounds.as_fixed_size_binary().clone()
+            });
+            for (i, values) in stripes.iter().enumerate() {
+                assert_eq!(min.is_valid(i), bounds[i] == 1, "{path} {size}");
+                assert_eq!(max.is_valid(i), bounds[i] == 1, "{path} {size}");
+                for value in values.iter().filter(|_| bounds[i] == 1) {
+                    assert!((min.value(i)..=max.value(i)).contains(&value.as_slice()));
+                }
+                let filter = col(path).eq(values[0].clone());
+                let mut reader = shard.scan().with_filter(filter).build().unwrap();
+                let rows: usize = reader.by_ref().map(|b| b.unwrap().num_rows()).sum();
+                assert_eq!(rows, [1, 2, 3, 1][i], "{path} {size}");
+                let skipped = reader.metrics().unwrap().skipped_by_statistics.stripes;
+                assert_eq!(skipped > 0, size <= 1024, "{path} {size}");
+            }
+        }
+    }
 }

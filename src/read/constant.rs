@@ -95,15 +95,36 @@ pub(super) fn constant_bool(value: &AnyValue) -> Result<bool> {
     }
 }
 
-/// A bound of range statistics as a value of the node. Half-precision numbers are stored as
-/// integers, and only bounds that are numbers are in their order: `None` for others.
-pub(super) fn bound_value(bound: &AnyValue, node: &DataType) -> Option<AnyValue> {
-    match bound.kind {
-        _ if node.label() != "arrow.float16" => Some(bound.clone()),
-        Some(ValueKind::Double(number)) => {
-            Some(u64::from(half::f16::from_f64(number).to_bits()).into())
+/// Largest fixed size, in bytes, to which a bound that was cut is filled up: a file must not ask for
+/// much memory by its schema alone.
+const MAX_FILLED_BYTES: u64 = 1024;
+
+/// A bound of range statistics as a value of the node, `inclusive` if it is itself one of the values;
+/// `None` if the node has no such value.
+///
+/// * Half-precision numbers are stored as integers, and only bounds that are numbers are in their
+///   order.
+/// * Bounds of values of a fixed size that were cut have zeros behind them. A value that is above
+///   or below fewer bytes is so in these bytes, or begins with them; so it is not below a lower
+///   bound that is filled up, but may be equal to it, and it is below an upper one.
+pub(super) fn bound_value(bound: &AnyValue, inclusive: bool, node: &DataType) -> Option<AnyValue> {
+    let is_fixed = node.basic_type == BasicType::FixedSizeBinary && node.label().is_empty();
+    match &bound.kind {
+        Some(ValueKind::Double(number)) if node.label() == "arrow.float16" => {
+            Some(u64::from(half::f16::from_f64(*number).to_bits()).into())
         }
-        _ => None,
+        _ if node.label() == "arrow.float16" => None,
+        Some(ValueKind::Bytes(bytes))
+            if is_fixed && !inclusive && (bytes.len() as u64) < node.fixed_size =>
+        {
+            if node.fixed_size > MAX_FILLED_BYTES {
+                return None;
+            }
+            let mut filled = bytes.to_vec();
+            filled.resize(usize::try_from(node.fixed_size).ok()?, 0);
+            Some(filled.as_slice().into())
+        }
+        _ => Some(bound.clone()),
     }
 }
 
@@ -238,5 +259,19 @@ mod tests {
             "not a float32"
         );
         assert!(constant_bool(&AnyValue::from(1u64)).is_err());
+    }
+
+    #[test]
+    fn a_bound_that_was_cut_is_filled_up_to_a_fixed_size_that_is_not_too_large() {
+        let mut node = DataType::new(BasicType::FixedSizeBinary, "f");
+        let bound = AnyValue::from(&[7u8, 8][..]);
+        for (size, filled) in [(4, Some(vec![7, 8, 0, 0])), (1 << 40, None)] {
+            node.fixed_size = size;
+            let expected = filled.map(|bytes| AnyValue::from(bytes.as_slice()));
+            assert_eq!(bound_value(&bound, false, &node), expected);
+            // What is said to be a value is none.
+            let kept = bound_value(&bound, true, &node).unwrap();
+            assert!(constant_bytes(&kept, &node).is_err());
+        }
     }
 }

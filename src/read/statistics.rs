@@ -306,7 +306,10 @@ fn known_array(
         let mut exact = BooleanBuilder::new();
         for bound in known.iter().map(side) {
             let array = match bound {
-                Some((value, _)) => value_array(metadata, bench, target, value)?,
+                Some((value, exact)) => {
+                    let value = bound_value(value, *exact, &target.node);
+                    value_array(metadata, bench, target, value)?
+                }
                 None => None,
             };
             let is_exact = bound.as_ref().map(|(_, exact)| *exact);
@@ -352,15 +355,15 @@ fn has_bounds(node: &DataType) -> bool {
     )
 }
 
-/// A bound as an array of one value of the field's type; `None` if the type has no such value.
+/// A value as an array of one of the field's type; `None` if the type has no such value.
 fn value_array(
     metadata: &Metadata,
     bench: &Bench<'_>,
     target: &Target,
-    value: &AnyValue,
+    value: Option<AnyValue>,
 ) -> Result<Option<ArrayRef>> {
     let node = &target.node;
-    let Some(value) = bound_value(value, node) else {
+    let Some(value) = value else {
         return Ok(None);
     };
     let layout = FieldLayout {

@@ -205,7 +205,7 @@ fn leaf(rng: &mut StdRng) -> DataType {
             use IntervalUnit::{DayTime, MonthDayNano, YearMonth};
             Interval(*[YearMonth, DayTime, MonthDayNano].choose(rng).unwrap())
         }
-        5 => FixedSizeBinary(*[0, 1, 3, 8, 16, 33].choose(rng).unwrap()),
+        5 => FixedSizeBinary(*[0, 1, 3, 8, 16, 33, 65, 100].choose(rng).unwrap()),
         6 => decimal(rng, 9, Decimal32),
         7 => decimal(rng, 18, Decimal64),
         8 => decimal(rng, 38, Decimal128),

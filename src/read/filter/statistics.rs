@@ -62,10 +62,19 @@ pub(super) fn facts(
             max_inclusive,
         } = range;
         let bound = |stored: &Option<AnyValue>, inclusive: bool, zero: f32| {
-            let stored = bound_value(stored.as_ref()?, column.leaf())?;
+            let stored = bound_value(stored.as_ref()?, inclusive, column.leaf())?;
             let value = value(&stored).filter(|value| !is_nan(value, 0))?;
-            // Where a bound is rounded to the type, values may be equal to what it becomes.
-            let exact = column.value_type.is_string() || column.value_type.is_binary();
+            // Where a bound is rounded or filled up to the type, values may be equal to what it
+            // becomes.
+            let exact = matches!(
+                column.value_type,
+                DataType::Utf8
+                    | DataType::LargeUtf8
+                    | DataType::Utf8View
+                    | DataType::Binary
+                    | DataType::LargeBinary
+                    | DataType::BinaryView
+            );
             Some(Bound {
                 value: outer_zeros(value, zero),
                 inclusive: inclusive || !exact,
