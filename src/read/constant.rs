@@ -95,6 +95,25 @@ pub(super) fn constant_bool(value: &AnyValue) -> Result<bool> {
     }
 }
 
+/// Checks that a value of a descriptor is one of the node, if the node is one that holds values.
+///
+/// # Errors
+/// [`Corrupt`](crate::ErrorKind::Corrupt) if it is none.
+pub(super) fn check_value(value: &AnyValue, node: &DataType) -> Result<()> {
+    use BasicType as T;
+    match node.basic_type {
+        T::Unit | T::Struct | T::List | T::FixedSizeList | T::Map | T::Union => Ok(()),
+        T::Boolean => constant_bool(value).map(|_| ()),
+        _ => {
+            let bytes = constant_bytes(value, node)?;
+            match node.basic_type == T::String && std::str::from_utf8(&bytes).is_err() {
+                true => Err(Error::corrupt("the bytes of the constant are no UTF-8")),
+                false => Ok(()),
+            }
+        }
+    }
+}
+
 /// Largest fixed size, in bytes, to which a bound that was cut is filled up: a file must not ask for
 /// much memory by its schema alone.
 const MAX_FILLED_BYTES: u64 = 1024;

@@ -2,6 +2,7 @@
 
 mod data;
 mod report;
+mod statistics;
 #[cfg(test)]
 mod tests;
 
@@ -22,8 +23,10 @@ use crate::format::{
     Schema, UrlList,
 };
 use crate::io::ByteRange;
+use arrow_array::Array;
 use arrow_schema::ArrowError;
 use report::At;
+use statistics::Counts;
 
 /// Rows that are assembled at a time.
 const BATCH_ROWS: u32 = 8192;
@@ -32,9 +35,11 @@ const MAX_FAILED_BATCHES: u32 = 64;
 
 impl Shard {
     /// Checks all of the shard: headers and footers, every message of the metadata, every checksum
-    /// of data, every block, and that every column can be read. Goes on after problems, so that the
-    /// report has them all; holds a few megabytes at a time. `progress` is called for every column
-    /// of every stripe.
+    /// of data, every block, that every column can be read, and what is cheap to check of what
+    /// descriptors say: that constants and bounds are values of the field, that statistics do not
+    /// contradict each other, and numbers of nulls. Goes on after problems, so that the report has
+    /// them all; holds a few megabytes at a time. `progress` is called for every column of every
+    /// stripe.
     ///
     /// Checksums are compared whatever [`ShardOptions`](super::ShardOptions) say, and also those
     /// that matched before. Of several encodings of a field, the one that is read is checked. Sound
@@ -47,6 +52,7 @@ impl Shard {
             shard: self,
             report: VerifyReport::default(),
             scratch: Scratch::default(),
+            counts: Counts::default(),
             progress,
         };
         verifier.run();
@@ -58,6 +64,7 @@ struct Verifier<'a, F> {
     shard: &'a Shard,
     report: VerifyReport,
     scratch: Scratch,
+    counts: Counts,
     progress: F,
 }
 
@@ -65,53 +72,39 @@ impl<F: FnMut(VerifyProgress<'_>)> Verifier<'_, F> {
     fn run(&mut self) {
         self.report.rows = self.shard.num_rows();
         let schema = self.directory();
-        let stripes = self.shard.stripes();
-        if let (Some(schema), Some(stripes)) = (schema, self.note(self.root(), stripes)) {
-            let columns = self.columns();
-            let fields = schema.fields.len() as u64;
-            let total = fields.saturating_mul(stripes.len() as u64);
-            let mut done = 0;
-            for stripe in &stripes {
-                self.report.stripes += 1;
-                if !self.stripe_messages(stripe) {
-                    done += fields;
-                    continue;
-                }
-                for field in &schema.fields {
-                    (self.progress)(VerifyProgress {
-                        field: &field.data_type.name,
-                        done,
-                        total,
-                    });
-                    self.column(stripe, field, &columns);
-                    done += 1;
-                }
+        let stripes = self.note(self.root(), self.shard.stripes());
+        if let Some(schema) = schema {
+            match stripes {
+                Some(stripes) => self.stripes(&schema, &stripes),
+                None => self.counts.miss(),
             }
-            self.statistics();
+            self.shard_fields(&schema);
         }
         self.files();
     }
 
-    /// Checks that what is known of columns are values of their types, unless damage was found
-    /// before, which may be why they are not.
-    fn statistics(&mut self) {
-        if !self.report.is_sound() {
-            return;
-        }
-        let shard = self.shard;
-        for known in [
-            shard.statistics(Projection::All),
-            shard.stripe_statistics(Projection::All),
-        ] {
-            let known = known.map(|_| ());
-            // What this build does not know is no fault.
-            self.note(
-                self.root(),
-                known.or_else(|e| match e.kind() {
-                    ErrorKind::Corrupt => Err(e),
-                    _ => Ok(()),
-                }),
-            );
+    /// Checks the columns of stripes.
+    fn stripes(&mut self, schema: &Schema, stripes: &[Stripe]) {
+        let columns = self.columns();
+        let fields = schema.fields.len() as u64;
+        let total = fields.saturating_mul(stripes.len() as u64);
+        let mut done = 0;
+        for stripe in stripes {
+            self.report.stripes += 1;
+            if !self.stripe_messages(stripe) {
+                self.counts.miss();
+                done += fields;
+                continue;
+            }
+            for field in &schema.fields {
+                (self.progress)(VerifyProgress {
+                    field: &field.data_type.name,
+                    done,
+                    total,
+                });
+                self.column(stripe, field, &columns);
+                done += 1;
+            }
         }
     }
 
@@ -133,7 +126,7 @@ impl<F: FnMut(VerifyProgress<'_>)> Verifier<'_, F> {
 
     /// Checks the messages of the directory; gives the schema if it is sound.
     fn directory(&mut self) -> Option<Schema> {
-        let (shard, inner) = (self.shard, &self.shard.inner);
+        let shard = self.shard;
         let directory = shard.directory();
         let properties = shard.properties().map(|_| ());
         self.note(self.root(), properties);
@@ -141,26 +134,7 @@ impl<F: FnMut(VerifyProgress<'_>)> Verifier<'_, F> {
         self.note(self.root(), urls);
         let indexes = self.message::<IndexCollection>(directory.indexes_ref.as_ref(), "indexes");
         self.note(self.root(), indexes);
-        let schema = self.note(self.root(), shard.shard_schema())?;
-        let mut nodes = Vec::new();
-        for field in &schema.fields {
-            field.data_type.walk(&mut |node| nodes.push(node));
-        }
-        for node in nodes {
-            let id = node.schema_id;
-            let described = shard.drive(|bench| {
-                inner
-                    .shard_descriptor(bench, id)
-                    .within(|| format!("shard-level descriptor of schema node {id}"))
-            });
-            let failed = described.is_err();
-            self.note(self.root(), described);
-            // Without the list that all of them are found by, one error says it for all.
-            if failed && !inner.has_shard_field_list() {
-                break;
-            }
-        }
-        Some(schema)
+        self.note(self.root(), shard.shard_schema())
     }
 
     fn message<M: Message>(&self, reference: Option<&DataRef>, name: &str) -> Result<()> {
@@ -221,7 +195,8 @@ impl<F: FnMut(VerifyProgress<'_>)> Verifier<'_, F> {
         if sound.readable
             && let Ok(ordinal) = columns.binary_search_by_key(&id, |column| column.node.schema_id)
         {
-            self.assemble(stripe, node, ordinal, sound.stored, before);
+            let nulls = self.assemble(stripe, node, ordinal, sound.stored, before);
+            self.nulls(stripe, node, nulls);
         }
     }
 
@@ -243,8 +218,8 @@ impl<F: FnMut(VerifyProgress<'_>)> Verifier<'_, F> {
         checked
     }
 
-    /// Reads a column of a stripe, batch by batch. What was found before, from problem `before` on,
-    /// is not said again.
+    /// Reads a column of a stripe, batch by batch; gives the number of its nulls if all rows were
+    /// read. What was found before, from problem `before` on, is not said again.
     fn assemble(
         &mut self,
         stripe: &Stripe,
@@ -252,7 +227,7 @@ impl<F: FnMut(VerifyProgress<'_>)> Verifier<'_, F> {
         ordinal: usize,
         stored: bool,
         before: usize,
-    ) {
+    ) -> Option<u64> {
         let at = At {
             stripe: Some(stripe.ordinal()),
             field: Some(node.name.clone()),
@@ -263,6 +238,7 @@ impl<F: FnMut(VerifyProgress<'_>)> Verifier<'_, F> {
             // Rows that are all alike cost the file nothing, so there may be any number of them.
             rows.end = rows.end.min(rows.start + u64::from(BATCH_ROWS));
         }
+        let mut nulls = (rows.end == stripe.row_range().end).then_some(0);
         let mut failures = 0;
         while !rows.is_empty() && failures < MAX_FAILED_BATCHES {
             let scan = self
@@ -272,17 +248,27 @@ impl<F: FnMut(VerifyProgress<'_>)> Verifier<'_, F> {
                 .with_row_range(rows.clone());
             let mut reader = match scan.with_batch_size(BATCH_ROWS as usize).build() {
                 Ok(reader) => reader,
-                Err(error) => return self.report.add(at, &error),
+                Err(error) => {
+                    self.report.add(at, &error);
+                    return None;
+                }
             };
             let failed = loop {
                 let left = reader.remaining_rows();
                 match reader.next() {
-                    None => return,
-                    Some(Ok(_)) => {}
+                    None => return nulls,
+                    Some(Ok(batch)) => {
+                        let found = batch
+                            .columns()
+                            .iter()
+                            .map(|c| c.logical_null_count() as u64);
+                        nulls = nulls.map(|nulls| nulls + found.sum::<u64>());
+                    }
                     Some(Err(error)) => break (rows.end - left, arrow_cause(error)),
                 }
             };
             let (row, error) = failed;
+            nulls = None;
             rows.start = row + u64::from(BATCH_ROWS).min(rows.end - row);
             if error.kind() == ErrorKind::ValueOutOfRange && may_exceed_arrow(node) {
                 continue;
@@ -296,6 +282,7 @@ impl<F: FnMut(VerifyProgress<'_>)> Verifier<'_, F> {
                 self.report.add(at.clone(), &error);
             }
         }
+        nulls
     }
 
     /// Checks headers and footers of all files that references have led to.

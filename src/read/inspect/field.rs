@@ -1,7 +1,7 @@
 //! One field of a stripe, and the buffers and blocks that it is stored in.
 
 use super::blocks::{Elements, Part, block_groups};
-use super::statistics::contradictions;
+use super::statistics::{contradictions, folded};
 use super::{
     BlockInfo, BlocksInfo, BufferInfo, EncodingCount, FieldInfo, InspectOptions, RangeIndexInfo,
 };
@@ -96,6 +96,7 @@ impl Inspector<'_> {
         };
         let field = descriptor.field.clone();
         info.contradictions = contradictions(&field);
+        info.contradictions.extend(folded(&field));
         info.positions = Some(field.position_count);
         info.null_count = field.null_count;
         info.constant = field.constant_value;

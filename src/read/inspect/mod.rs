@@ -8,6 +8,7 @@ mod tests;
 
 pub(super) use blocks::{Elements, Part, block_groups};
 pub(super) use field::child_name;
+pub(super) use statistics::contradictions;
 
 use super::metadata::ready;
 use super::shard::Shard;

@@ -22,7 +22,7 @@ use bytes::Bytes;
 use std::cmp::Ordering;
 
 impl<F: FnMut(VerifyProgress<'_>)> Verifier<'_, F> {
-    /// Checks the buffers of a field of a stripe, not those below it.
+    /// Checks what is known of a field of a stripe, and its buffers, not those below it.
     pub(super) fn field_data(&mut self, stripe: u64, node: &DataType, at: &At) -> Checked {
         let unreadable = Checked {
             readable: false,
@@ -32,6 +32,7 @@ impl<F: FnMut(VerifyProgress<'_>)> Verifier<'_, F> {
         let inner = &self.shard.inner;
         let found = self.shard.drive(|bench| inner.field(bench, key));
         let Some(found) = self.note(at.clone(), found) else {
+            self.counts.miss();
             return unreadable;
         };
         let Some((artifact, descriptor)) = found.described() else {
@@ -40,6 +41,7 @@ impl<F: FnMut(VerifyProgress<'_>)> Verifier<'_, F> {
                 stored: false,
             };
         };
+        self.stripe_statistics(&descriptor.field, node, at);
         // A layout of its own, because that of the shard remembers what was verified before.
         let layout = FieldLayout::try_new(node, descriptor, &mut |url| {
             inner.artifacts.resolve(url, artifact)

@@ -2,8 +2,12 @@
 
 use super::VerifyReport;
 use crate::error::{Error, ErrorKind};
-use crate::format::{BufferKind, Wire};
+use crate::format::{
+    BufferKind, DataRef, DataRefArray, DataType, FieldDescriptor, Message, StripeFieldDescriptor,
+    StripeList, TypeStats, Wire, open, seal,
+};
 use crate::io::MemoryFolder;
+use crate::limits::Limits;
 use crate::read::{InspectOptions, Shard, ShardOptions};
 use crate::write::{Layout, PresenceLayout, Profile, ShardWriter, WriterOptions};
 use arrow_array::builder::{Int32Builder, ListBuilder};
@@ -196,6 +200,105 @@ fn files_of_stripes_are_checked_and_missing_ones_reported() {
     );
 }
 
+/// A message of a file.
+fn message<M: Message>(file: &[u8], reference: &DataRef) -> M {
+    let frame = &file[reference.range.to_usize().unwrap()];
+    M::decode(open(frame).unwrap(), Wire::Spec, &Limits::default()).unwrap()
+}
+
+/// Changes the descriptor of a field, of a stripe or of the shard, and its checksum.
+fn patch<M: Message>(
+    file: &mut [u8],
+    stripe: Option<usize>,
+    node: &DataType,
+    change: impl FnOnce(&mut M),
+) {
+    let shard = Shard::from_bytes(file.to_vec().into()).unwrap();
+    let directory = shard.directory();
+    let list = match stripe {
+        None => directory.field_list_ref.clone(),
+        Some(stripe) => {
+            let StripeList(stripes) = message(file, directory.stripe_list_ref.as_ref().unwrap());
+            stripes[stripe].field_list_ref.clone()
+        }
+    };
+    let list: DataRefArray = message(file, &list.unwrap());
+    let reference = list.get(node.schema_id as usize).unwrap();
+    let mut descriptor: M = message(file, &reference);
+    change(&mut descriptor);
+    let frame = seal(&descriptor.encode(Wire::Spec).unwrap()).unwrap();
+    file[reference.range.to_usize().unwrap()].copy_from_slice(&frame);
+}
+
+#[test]
+fn false_statistics_are_named_with_their_stripe_and_field_and_hide_no_others() {
+    let mut file = written(&batch(300), WriterOptions::default().with_stripe_rows(100));
+    assert_eq!(verify(file.clone()).unwrap().problems, []);
+    let shard = Shard::from_bytes(file.clone().into()).unwrap();
+    let schema = shard.shard_schema().unwrap();
+    let [id, text, _, flag, list] = [0, 1, 2, 3, 4].map(|i| &schema.fields[i].data_type);
+    let file = &mut file;
+    patch(
+        file,
+        Some(0),
+        &list.children[0],
+        |d: &mut StripeFieldDescriptor| {
+            let range = d.field.range_stats.as_mut().unwrap();
+            range.min_value = Some(1u64.into());
+        },
+    );
+    patch(file, Some(1), id, |d: &mut StripeFieldDescriptor| {
+        assert_eq!(d.field.null_count.replace(21), Some(20));
+    });
+    patch(file, Some(2), text, |d: &mut StripeFieldDescriptor| {
+        let range = d.field.range_stats.as_mut().unwrap();
+        std::mem::swap(&mut range.min_value, &mut range.max_value);
+    });
+    patch(file, None, flag, |d: &mut FieldDescriptor| {
+        let Some(TypeStats::Boolean { true_count, .. }) = &mut d.type_specific else {
+            panic!("{d:?}");
+        };
+        *true_count += 1;
+    });
+    patch(file, None, list, |d: &mut FieldDescriptor| {
+        assert_eq!(d.null_count.replace(76), Some(75));
+    });
+    let report = verify(file.clone()).unwrap();
+    let found = report.problems.iter().map(|p| {
+        assert_eq!(p.kind, ErrorKind::Corrupt, "{p}");
+        let field = p.field.clone().unwrap();
+        (p.stripe, field, p.message.as_str())
+    });
+    let flags = (0..300).filter(|i| i * i % 7 < 3).count();
+    let flags = format!(
+        "{} values are true and {} false, and 300 are not null",
+        flags + 1,
+        300 - flags
+    );
+    let expected = [
+        (
+            Some(0),
+            "list.item",
+            "min_value: the constant Some(U64(1)) is no Int32 value",
+        ),
+        (Some(1), "id", "21 rows are said to be null, and 20 are"),
+        (Some(2), "text", "the least value is above the greatest"),
+        (
+            None,
+            "id",
+            "null_count is 60, and those of the stripes add up to 61",
+        ),
+        (None, "flag", &flags),
+        (
+            None,
+            "list",
+            "null_count is 76, and those of the stripes add up to 75",
+        ),
+    ];
+    let expected = expected.map(|(stripe, field, text)| (stripe, field.to_owned(), text));
+    assert_eq!(found.collect::<Vec<_>>(), expected);
+}
+
 #[test]
 fn checksums_are_compared_again_and_whatever_the_options_say() {
     let file = written(
@@ -254,15 +357,21 @@ fn golden_shards_are_sound() {
 
 #[test]
 fn half_precision_numbers_have_no_range_index_that_none_can_read() {
-    let values = (1u16..=1000).map(half::f16::from_bits);
+    // In order, so that numbers of any other type have an index.
+    let bits = arrow_array::UInt16Array::from_iter_values(1..=10_000);
+    let values = bits.values().iter().map(|v| half::f16::from_bits(*v));
     let values = arrow_array::Float16Array::from_iter_values(values);
-    let batch = RecordBatch::try_from_iter([("half", Arc::new(values) as ArrayRef)]).unwrap();
+    let columns: [(&str, ArrayRef); 2] = [("half", Arc::new(values)), ("bits", Arc::new(bits))];
+    let batch = RecordBatch::try_from_iter(columns).unwrap();
     for wire in [Wire::Spec, Wire::Reference] {
         let options = WriterOptions::default().with_wire(wire);
         let shard = Shard::from_bytes(written(&batch, options).into()).unwrap();
         assert_eq!(shard.verify(|_| {}).unwrap().problems, []);
-        let node = &shard.shard_schema().unwrap().fields[0].data_type;
-        assert_eq!(shard.range_index(0, node).unwrap(), None);
+        let fields = shard.shard_schema().unwrap().fields;
+        let indexed = fields
+            .iter()
+            .map(|f| shard.range_index(0, &f.data_type).unwrap().is_some());
+        assert_eq!(indexed.collect::<Vec<_>>(), [false, true], "{wire:?}");
     }
 }
 

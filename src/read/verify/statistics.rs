@@ -1,0 +1,167 @@
+//! Spec: Chapter 6, "(Shard) Field Descriptor": what descriptors say of fields, as far as it is cheap
+//! to see that it is false.
+
+use super::report::{At, VerifyProgress};
+use super::{Stripe, Verifier};
+use crate::error::{Error, Within};
+use crate::format::{AnyValue, BasicType, DataType, FieldDescriptor, Schema};
+use crate::read::constant::{bound_value, check_value};
+use crate::read::inspect::{child_name, contradictions};
+use std::collections::HashMap;
+
+/// The counts of the stripes, added up for every field, to hold those of the shard against.
+#[derive(Debug, Default)]
+pub(super) struct Counts {
+    fields: HashMap<u32, Count>,
+    /// Whether a descriptor could not be read.
+    is_incomplete: bool,
+}
+
+/// Positions, and the nulls among them if all stripes with the field say how many.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Count {
+    positions: u64,
+    nulls: Option<u64>,
+}
+
+impl Counts {
+    /// Takes note of a descriptor that could not be read.
+    pub(super) fn miss(&mut self) {
+        self.is_incomplete = true;
+    }
+
+    fn add(&mut self, id: u32, known: &FieldDescriptor) {
+        let count = self.fields.entry(id).or_insert(Count {
+            positions: 0,
+            nulls: Some(0),
+        });
+        count.positions = count.positions.saturating_add(known.position_count);
+        let nulls = count.nulls.zip(known.null_count);
+        count.nulls = nulls.map(|(some, more)| some.saturating_add(more));
+    }
+
+    /// The counts of a field, if there are any and all are known.
+    fn get(&self, id: u32) -> Option<Count> {
+        self.fields
+            .get(&id)
+            .copied()
+            .filter(|_| !self.is_incomplete)
+    }
+}
+
+impl<F: FnMut(VerifyProgress<'_>)> Verifier<'_, F> {
+    /// Checks what the descriptor of a field of a stripe says.
+    pub(super) fn stripe_statistics(&mut self, known: &FieldDescriptor, node: &DataType, at: &At) {
+        self.counts.add(node.schema_id, known);
+        self.statistics(known, node, at);
+    }
+
+    /// Checks that the constant and the bounds of a field are values of it, and that nothing that
+    /// is said of it contradicts itself.
+    fn statistics(&mut self, known: &FieldDescriptor, node: &DataType, at: &At) {
+        let range = known.range_stats.as_ref();
+        let bound = |value: Option<&AnyValue>, inclusive| bound_value(value?, inclusive, node);
+        let constant = known.constant_value.as_ref();
+        let values = [
+            ("constant_value", constant.filter(|v| !v.is_null()).cloned()),
+            (
+                "min_value",
+                range.and_then(|r| bound(r.min_value.as_ref(), r.min_inclusive)),
+            ),
+            (
+                "max_value",
+                range.and_then(|r| bound(r.max_value.as_ref(), r.max_inclusive)),
+            ),
+        ];
+        for (name, value) in values {
+            if let Some(value) = value {
+                let checked = check_value(&value, node);
+                self.note(at.clone(), checked.within(|| name.to_owned()));
+            }
+        }
+        for what in contradictions(known) {
+            self.report.add(at.clone(), &Error::corrupt(what));
+        }
+    }
+
+    /// Compares the nulls that were read of a column of a stripe, if all of it was, with the number
+    /// in its descriptor.
+    pub(super) fn nulls(&mut self, stripe: &Stripe, node: &DataType, read: Option<u64>) {
+        let key = (stripe.ordinal(), node.schema_id);
+        let inner = &self.shard.inner;
+        // What cannot be read was reported before.
+        let field = self.shard.drive(|bench| inner.field(bench, key)).ok();
+        let known = field.as_ref().and_then(|field| field.facts());
+        // A union is null where the member is that it holds.
+        let known = known.filter(|_| node.basic_type != BasicType::Union);
+        let Some((known, read)) = known.zip(read) else {
+            return;
+        };
+        // Rows behind the last position are null.
+        let missing = stripe.num_rows().saturating_sub(known.position_count);
+        let nulls = known.null_count.map(|nulls| nulls.saturating_add(missing));
+        if let Some(nulls) = nulls.filter(|nulls| *nulls != read) {
+            let at = At {
+                stripe: Some(stripe.ordinal()),
+                field: Some(node.name.clone()),
+                ..self.root()
+            };
+            let text = format!("{nulls} rows are said to be null, and {read} are");
+            self.report.add(at, &Error::corrupt(text));
+        }
+    }
+
+    /// Checks the shard-level descriptors.
+    pub(super) fn shard_fields(&mut self, schema: &Schema) {
+        for field in &schema.fields {
+            let node = &field.data_type;
+            if !self.shard_field(node, node.name.clone()) {
+                break;
+            }
+        }
+    }
+
+    /// Checks the shard-level descriptors of a field and of everything below it; false if the list
+    /// that all of them are found by cannot be read, for which one error says it for all.
+    fn shard_field(&mut self, node: &DataType, path: String) -> bool {
+        let inner = &self.shard.inner;
+        let id = node.schema_id;
+        let described = self.shard.drive(|bench| {
+            inner
+                .shard_descriptor(bench, id)
+                .within(|| format!("shard-level descriptor of schema node {id}"))
+        });
+        if !inner.has_shard_field_list() {
+            self.note(self.root(), described);
+            return false;
+        }
+        let at = At {
+            field: Some(path.clone()),
+            ..self.root()
+        };
+        if let Some(Some(known)) = self.note(at.clone(), described) {
+            self.statistics(&known, node, &at);
+            self.shard_counts(&known, id, &at);
+        }
+        node.children.iter().enumerate().all(|(ordinal, child)| {
+            let below = format!("{path}.{}", child_name(node, ordinal, child));
+            self.shard_field(child, below)
+        })
+    }
+
+    /// Compares the counts of a shard-level descriptor with those of the stripes.
+    fn shard_counts(&mut self, known: &FieldDescriptor, id: u32, at: &At) {
+        let Some(stripes) = self.counts.get(id) else {
+            return;
+        };
+        let positions = Some((known.position_count, stripes.positions));
+        let nulls = known.null_count.zip(stripes.nulls);
+        for (name, counts) in [("position_count", positions), ("null_count", nulls)] {
+            if let Some((of_shard, sum)) = counts.filter(|(of_shard, sum)| of_shard != sum) {
+                let text =
+                    format!("{name} is {of_shard}, and those of the stripes add up to {sum}");
+                self.report.add(at.clone(), &Error::corrupt(text));
+            }
+        }
+    }
+}
