@@ -42,6 +42,11 @@ struct Kind {
     batches: usize,
     /// Predicates per shard.
     predicates: u32,
+    /// Whether every third case has one stripe with many rows, so that columns have range indexes:
+    /// those of fewer than 4,096 positions have none.
+    has_long_cases: bool,
+    /// Shards that must have a range index.
+    least_indexed: usize,
 }
 
 /// What the cases of a test came to.
@@ -53,6 +58,8 @@ struct Outcome {
     compared: usize,
     /// Predicates that the kernels of arrow, or a full scan, could not answer.
     unanswered: usize,
+    /// Shards with a range index.
+    indexed: usize,
 }
 
 /// Runs the cases, and gives what the scans were spared in all.
@@ -66,12 +73,16 @@ fn run(kind: &Kind) -> Vec<ScanMetrics> {
             asked,
             compared,
             unanswered,
+            indexed,
             ..
         } = outcome;
-        let shown = format!("{compared} of {asked} compared, {unanswered} unanswered");
+        let shown = format!(
+            "{compared} of {asked} compared, {unanswered} unanswered, {indexed} range indexes"
+        );
         eprintln!("{}: {shown}", kind.name);
         assert!(asked > 0 && compared * 2 >= asked, "{shown}");
         assert!(unanswered * 20 <= asked, "{shown}");
+        assert!(indexed >= kind.least_indexed, "{shown}");
     }
     outcome.metrics
 }
@@ -86,9 +97,18 @@ fn case(kind: &Kind, seed: u64, outcome: &mut Outcome) {
     let mapping = *[TypeMapping::Lossless, TypeMapping::Amudai]
         .choose(&mut rng)
         .unwrap();
-    let data = Data::random(&mut rng, &schema, kind.batches, kind.max_rows, mapping);
-    let mut options = random_options(&mut rng, &schema, data.rows, ALL).with_mapping(mapping);
-    if rng.random() {
+    let is_long = kind.has_long_cases && rng.random_ratio(1, 3);
+    let (batches, max_rows) = match is_long {
+        true => (2, 9000),
+        false => (kind.batches, kind.max_rows),
+    };
+    let data = Data::random(&mut rng, &schema, batches, max_rows, mapping);
+    let mut options = match is_long {
+        true => WriterOptions::default(),
+        false => random_options(&mut rng, &schema, data.rows, ALL),
+    };
+    options = options.with_mapping(mapping);
+    if !is_long && rng.random() {
         options = options.with_stripe_rows(rng.random_range(1..=data.rows.max(4) as u64 / 3 + 1));
     }
     if rng.random() {
@@ -108,6 +128,7 @@ fn case(kind: &Kind, seed: u64, outcome: &mut Outcome) {
         (folder, shown) = (other, format!("{options:?}"));
     }
     let shard = random_source(&mut rng, &folder);
+    outcome.indexed += usize::from(has_range_index(&shard));
     let paths = paths(&schema);
     for _ in 0..kind.predicates {
         outcome.asked += 1;
@@ -131,6 +152,18 @@ fn case(kind: &Kind, seed: u64, outcome: &mut Outcome) {
             ),
         }
     }
+}
+
+/// Whether a column or a member of one has a range index in some stripe.
+fn has_range_index(shard: &Shard) -> bool {
+    let mut found = false;
+    for field in shard.shard_schema().unwrap().fields {
+        field.data_type.walk(&mut |node| {
+            let mut stripes = 0..shard.stripes().unwrap().len() as u64;
+            found |= stripes.any(|stripe| shard.range_index(stripe, node).unwrap().is_some());
+        });
+    }
+    found
 }
 
 /// The rows that a full scan and arrow's kernels find.
@@ -289,6 +322,8 @@ fn leaves() {
         max_rows: 3000,
         batches: 4,
         predicates: 8,
+        has_long_cases: false,
+        least_indexed: 3,
     });
     if single_seed().is_some() {
         return;
@@ -332,6 +367,8 @@ fn members_of_structs() {
         max_rows: 1000,
         batches: 3,
         predicates: 6,
+        has_long_cases: true,
+        least_indexed: 3,
     });
 }
 
@@ -349,6 +386,8 @@ fn beside_any_columns() {
         max_rows: 1000,
         batches: 3,
         predicates: 5,
+        has_long_cases: true,
+        least_indexed: 2,
     });
 }
 
@@ -367,14 +406,22 @@ fn floats_of_few_values() {
         -1.0,
     ];
     let types = [DataType::Float64, DataType::Float32, DataType::Float16];
+    let mut indexed = 0;
     for seed in 0..60 {
         let mut rng = StdRng::seed_from_u64(seed);
         let data_type = types.choose(&mut rng).unwrap();
         let cast = |array: Float64Array| arrow_cast::cast(&array, data_type).unwrap();
         let null = if rng.random() { 0.1 } else { 0.0 };
         let mut values = Vec::new();
-        for _ in 0..rng.random_range(2..6) {
-            let some: Vec<f64> = few.choose_multiple(&mut rng, 2).copied().collect();
+        let seen = rng.random_range(3..=few.len());
+        let pool: Vec<f64> = few.choose_multiple(&mut rng, seen).copied().collect();
+        // Fields of fewer than 4,096 positions have no range index.
+        let blocks = match rng.random_ratio(1, 3) {
+            true => rng.random_range(2..6),
+            false => rng.random_range(17..=24),
+        };
+        for _ in 0..blocks {
+            let some: Vec<f64> = pool.choose_multiple(&mut rng, 2).copied().collect();
             let value =
                 |rng: &mut StdRng| (!rng.random_bool(null)).then(|| *some.choose(rng).unwrap());
             values.extend((0..256).map(|_| value(&mut rng)));
@@ -382,10 +429,11 @@ fn floats_of_few_values() {
         let batch = RecordBatch::try_from_iter([("c0", cast(values.into()))]).unwrap();
         let options = WriterOptions::default()
             .with_wire(*[Wire::Spec, Wire::Reference].choose(&mut rng).unwrap())
-            .with_stripe_rows(*[256, 700, 10_000].choose(&mut rng).unwrap())
+            .with_stripe_rows(*[256, 4400, 10_000].choose(&mut rng).unwrap())
             .with_dictionary_enabled(rng.random());
         let folder = written(&batch.schema(), std::slice::from_ref(&batch), options).unwrap();
         let shard = random_source(&mut rng, &folder);
+        indexed += usize::from(has_range_index(&shard));
         let path = &paths(&batch.schema())[0];
         for value in few {
             let value = cast(Float64Array::from(vec![value]));
@@ -396,6 +444,7 @@ fn floats_of_few_values() {
             }
         }
     }
+    assert!(indexed > 5, "{indexed} range indexes");
 }
 
 #[test]
@@ -413,6 +462,8 @@ fn large_shards() {
         max_rows: 100_000,
         batches: 2,
         predicates: 6,
+        has_long_cases: false,
+        least_indexed: 2,
     });
 }
 
