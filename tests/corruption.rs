@@ -152,6 +152,13 @@ impl Subject {
         batches.iter().map(|batch| batch.num_rows() as u64).sum()
     }
 
+    /// Whether the first column has a range index.
+    fn has_range_index(&self) -> bool {
+        let shard = open(&self.files, Limits::default()).unwrap();
+        let node = &shard.shard_schema().unwrap().fields[0].data_type;
+        shard.range_index(0, node).unwrap().is_some()
+    }
+
     fn size(&self) -> usize {
         self.files.iter().map(|(_, bytes)| bytes.len()).sum()
     }
@@ -239,7 +246,9 @@ fn read(
 fn scan(scan: ScanBuilder, rows: u64) -> Result<Vec<RecordBatch>> {
     let mut batches = Vec::new();
     let mut found = 0;
-    for batch in scan.with_batch_size(29).build()? {
+    // Several batches, but not so many that long columns take too long.
+    let size = usize::try_from(rows / 4).unwrap_or(usize::MAX).max(29);
+    for batch in scan.with_batch_size(size).build()? {
         let batch = batch.map_err(own_error)?;
         for column in batch.columns() {
             if let Err(e) = column.to_data().validate_full() {
@@ -542,6 +551,8 @@ subjects! {
     encodings => Some(super::subjects::encodings());
     reference => super::subjects::reference("row1_null");
     native_types => Some(super::subjects::native_types());
-    pruned => Some(super::subjects::pruned(super::Wire::Spec));
-    pruned_reference => Some(super::subjects::pruned(super::Wire::Reference));
+    filtered => Some(super::subjects::filtered(super::Wire::Spec));
+    filtered_reference => Some(super::subjects::filtered(super::Wire::Reference));
+    indexed => Some(super::subjects::indexed(super::Wire::Spec));
+    indexed_reference => Some(super::subjects::indexed(super::Wire::Reference));
 }
