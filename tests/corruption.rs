@@ -152,11 +152,12 @@ impl Subject {
         batches.iter().map(|batch| batch.num_rows() as u64).sum()
     }
 
-    /// Whether the first column has a range index.
+    /// Whether a column has a range index.
     fn has_range_index(&self) -> bool {
         let shard = open(&self.files, Limits::default()).unwrap();
-        let node = &shard.shard_schema().unwrap().fields[0].data_type;
-        shard.range_index(0, node).unwrap().is_some()
+        let fields = shard.shard_schema().unwrap().fields;
+        let mut indexes = fields.iter().map(|f| shard.range_index(0, &f.data_type));
+        indexes.any(|index| index.unwrap().is_some())
     }
 
     fn size(&self) -> usize {
@@ -550,6 +551,7 @@ subjects! {
     wide => Some(super::subjects::wide());
     encodings => Some(super::subjects::encodings());
     reference => super::subjects::reference("row1_null");
+    reference_indexed => super::subjects::reference_indexed();
     native_types => Some(super::subjects::native_types());
     filtered => Some(super::subjects::filtered(super::Wire::Spec));
     filtered_reference => Some(super::subjects::filtered(super::Wire::Reference));

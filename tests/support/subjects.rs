@@ -278,3 +278,10 @@ pub(crate) fn reference(name: &str) -> Option<Subject> {
     folder.insert(NAME, std::fs::read(path).unwrap());
     Some(Subject::of_files(folder))
 }
+
+/// A shard of the reference implementation with a range index.
+pub(crate) fn reference_indexed() -> Option<Subject> {
+    let subject = reference("struct_empty")?;
+    assert!(subject.has_range_index());
+    Some(subject)
+}
