@@ -191,7 +191,7 @@ fn long(profile: Profile) -> Bytes {
 
 #[cfg(feature = "threads")]
 #[test]
-fn threads_fetch_as_much_at_a_time_as_one_does() {
+fn threads_fetch_much_at_a_time() {
     let requests = |threads: usize| {
         let file = Logged::new(long(Profile::Balanced));
         let shard = file.open();
@@ -200,7 +200,8 @@ fn threads_fetch_as_much_at_a_time_as_one_does() {
         assert_eq!(support::collect(reader).unwrap().num_rows(), 300_000);
         file.requests().len()
     };
-    assert_eq!(requests(2), requests(1));
+    // A half of the rows is two of five windows and a part of the third.
+    assert_eq!(requests(2), requests(1) + 1);
 }
 
 #[test]

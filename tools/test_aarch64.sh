@@ -8,7 +8,7 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 target=aarch64-unknown-linux-gnu
 case " $* " in
-    *" -Zbuild-std "*) export RUSTC_BOOTSTRAP=1 ;;
+    *" -Zbuild-std"*) export RUSTC_BOOTSTRAP=1 ;;
     *) rustup target add "$target" ;;
 esac
 if [ "$(uname -m)" != aarch64 ]; then

@@ -120,9 +120,9 @@ pub(super) fn spanned<O: ArrowNativeType>(offsets: &[O]) -> usize {
 }
 
 /// Bytes of all values that views show; shared ones count each time.
-pub(super) fn viewed(views: &[u128]) -> usize {
+pub(super) fn viewed(views: &[u128]) -> u64 {
     let lengths = views.iter().map(|view| ByteView::from(*view).length);
-    lengths.map(ArrowNativeType::as_usize).sum()
+    lengths.map(u64::from).sum()
 }
 
 impl ByteValues {
@@ -149,7 +149,7 @@ impl ByteValues {
         match self {
             Self::Offsets32(offsets, _) => spanned(offsets),
             Self::Offsets64(offsets, _) => spanned(offsets),
-            Self::Views(views, _) => viewed(views),
+            Self::Views(views, _) => usize::try_from(viewed(views)).unwrap_or(usize::MAX),
         }
     }
 

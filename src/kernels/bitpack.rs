@@ -83,33 +83,42 @@ fn pack_body<W: Word>(values: &[W; CHUNK], width: u32, reference: W, packed: &mu
     }
 }
 
-/// Has each chunk unpacked, the last one to other memory if it isn't full.
+/// How a chunk is unpacked. A trait, as closures cannot be told to be inlined, and what isn't inlined
+/// is not compiled for the instruction set of its caller.
+trait Unpack<W> {
+    fn unpack(packed: &[u8], width: u32, reference: W, dst: &mut [W; CHUNK]);
+}
+
+/// By loops of which the compiler makes vectors.
+struct Loops;
+
+impl<W: Word> Unpack<W> for Loops {
+    #[inline(always)]
+    fn unpack(packed: &[u8], width: u32, reference: W, dst: &mut [W; CHUNK]) {
+        unpack_body(packed, width, reference, dst);
+    }
+}
+
+/// Unpacks each chunk, the last one to other memory if it isn't full.
 #[inline(always)]
-fn unpack_chunks<W: Word>(
-    packed: &[u8],
-    width: u32,
-    dst: &mut [W],
-    unpack: impl Fn(&[u8], &mut [W; CHUNK]),
-) {
+fn unpack_chunks<W: Word, U: Unpack<W>>(packed: &[u8], width: u32, reference: W, dst: &mut [W]) {
     let (chunks, rest) = dst.as_chunks_mut::<CHUNK>();
     let mut packed = packed.chunks_exact(chunk_bytes(width));
     for (chunk, bytes) in chunks.iter_mut().zip(&mut packed) {
-        unpack(bytes, chunk);
+        U::unpack(bytes, width, reference, chunk);
     }
     if !rest.is_empty()
         && let Some(bytes) = packed.next()
     {
         let mut last = [W::ZERO; CHUNK];
-        unpack(bytes, &mut last);
+        U::unpack(bytes, width, reference, &mut last);
         rest.copy_from_slice(&last[..rest.len()]);
     }
 }
 
 #[inline(always)]
 fn unpack_all_body<W: Word>(packed: &[u8], width: u32, reference: W, dst: &mut [W]) {
-    unpack_chunks(packed, width, dst, |bytes, chunk| {
-        unpack_body(bytes, width, reference, chunk);
-    });
+    unpack_chunks::<W, Loops>(packed, width, reference, dst);
 }
 
 #[inline(always)]
@@ -137,21 +146,32 @@ dispatch! {
 pub(crate) fn unpack<W: Word>(packed: &[u8], width: u32, reference: W, dst: &mut [W]) {
     #[cfg(target_arch = "x86_64")]
     if super::cpu::level() == super::cpu::Level::Avx512Vbmi2 && W::BYTES > 1 {
-        let reference = reference.to_u64();
-        return unpack_chunks(packed, width, dst, |bytes, chunk| {
-            let (from, to) = (bytes.as_ptr(), chunk.as_mut_ptr().cast());
-            // SAFETY: the CPU has the features, `width` is one of the words, `bytes` has the size of a
-            // chunk of words of `width` bits, and `chunk` is one of words of that size.
-            unsafe {
-                match W::BYTES {
-                    2 => unpack16(from, width, u16::truncate(reference), to),
-                    4 => unpack32(from, width, u32::truncate(reference), to),
-                    _ => unpack64(from, width, reference, to),
-                }
-            }
-        });
+        return unpack_chunks::<W, Funnels>(packed, width, reference, dst);
     }
     unpack_by_level(packed, width, reference, dst);
+}
+
+/// By shifts across two vectors, of words of 2 bytes and more, on a CPU that has them.
+#[cfg(target_arch = "x86_64")]
+struct Funnels;
+
+#[cfg(target_arch = "x86_64")]
+impl<W: Word> Unpack<W> for Funnels {
+    #[inline(always)]
+    fn unpack(packed: &[u8], width: u32, reference: W, dst: &mut [W; CHUNK]) {
+        let packed = &packed[..chunk_bytes(width)];
+        let (from, to) = (packed.as_ptr(), dst.as_mut_ptr().cast());
+        let reference = reference.to_u64();
+        // SAFETY: only [`unpack`] asks for this, and the CPU has the features; `packed` has the size of
+        // a chunk of words of `width` bits, and `dst` is one of words of that size.
+        unsafe {
+            match W::BYTES {
+                2 => unpack16(from, width, u16::truncate(reference), to),
+                4 => unpack32(from, width, u32::truncate(reference), to),
+                _ => unpack64(from, width, reference, to),
+            }
+        }
+    }
 }
 
 dispatch! {

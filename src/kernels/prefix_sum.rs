@@ -1,7 +1,7 @@
 //! Running sums. One addition waits for the one before, so that a plain loop takes a cycle per value,
-//! whatever their size. Vectors sum up windows of 2, 4, 8 and more values, each with the help of the
-//! one before, until a window is as wide as a vector and the sums are those of the vector before and
-//! the windows: of all that, one addition is waited for.
+//! whatever their size. Vectors sum up windows of 2, 4 and more values, each with the help of the one
+//! before, until a window is as wide as a vector and the sums are those of the vector before and the
+//! windows: of all that, one addition is waited for.
 
 use super::Word;
 use super::bitpack::{CHUNK, chunk_bytes, unpack};

@@ -44,18 +44,22 @@ pub(crate) fn utf8_array<O: OffsetSizeTrait>(
         )));
     };
     check_nulls(nulls.as_ref(), offsets.len() - 1)?;
-    if !reachable.is_ascii() {
+    let splits = |at: usize| values.get(at).is_some_and(|&b| !is_boundary(b));
+    let is_split = if reachable.is_empty() {
+        splits(first)
+    } else if reachable.is_ascii() {
+        false
+    } else {
         simdutf8::basic::from_utf8(reachable).map_err(|_| not_utf8())?;
-        let splits = offsets.iter().any(|o| {
-            reachable
-                .get(o.as_usize() - first)
-                .is_some_and(|&b| !is_boundary(b))
-        });
-        if splits {
-            return Err(Error::corrupt(
-                "an offset points into the middle of a character",
-            ));
-        }
+        // What ends the last value is behind a character, whatever follows.
+        offsets
+            .iter()
+            .any(|o| o.as_usize() < last && splits(o.as_usize()))
+    };
+    if is_split {
+        return Err(Error::corrupt(
+            "an offset points into the middle of a character",
+        ));
     }
     // SAFETY: the offsets ascend, which OffsetBuffer guarantees, and end within the values; all
     // values together are UTF-8 and each starts at the border of a character; the nulls fit.
@@ -158,6 +162,8 @@ mod tests {
     #[test]
     fn offsets_must_not_split_characters_or_exceed_the_values() {
         assert!(array(vec![0, 1, 2], "ä".as_bytes()).is_err());
+        assert!(array(vec![1, 1, 1], "ä".as_bytes()).is_err());
+        assert!(array(vec![2, 2, 2], "ä".as_bytes()).is_ok());
         assert!(array(vec![0, 9], b"abc").is_err());
         let nulls = Some(NullBuffer::new_null(3));
         assert!(

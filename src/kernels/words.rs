@@ -257,66 +257,100 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// What the dispatched loops give is what their bodies give, compiled for what the build is.
-    fn agrees_with_the_bodies<W: Word>(values: &[W], low: W, span: W) {
+    /// Holds loops against what they are said to do, value by value.
+    fn agrees_with_the_formulas<W: Word>(values: &[W], low: W, span: W) {
+        let least_and_greatest = |keys: &mut dyn Iterator<Item = W>| {
+            let keys: Vec<W> = keys.collect();
+            let (min, max) = (keys.iter().min(), keys.iter().max());
+            (*min.unwrap_or(&W::MAX), *max.unwrap_or(&W::ZERO))
+        };
+        let neighbours = || values.windows(2).map(|pair| (pair[0], pair[1]));
         for kind in [NumberKind::Unsigned, NumberKind::Signed, NumberKind::Float] {
-            assert_eq!(key_range(values, kind), key_range_body(values, kind));
-            assert_eq!(step_range(values, kind), step_range_body(values, kind));
+            let mut keys = values.iter().map(|v| v.order_key(kind));
+            assert_eq!(key_range(values, kind), least_and_greatest(&mut keys));
+            let mut steps = neighbours().map(|(a, b)| b.minus(a).order_key(kind));
+            assert_eq!(step_range(values, kind), least_and_greatest(&mut steps));
         }
-        assert_eq!(count_runs(values), count_runs_body(values));
+        let borders = neighbours().filter(|(a, b)| a != b).count();
+        assert_eq!(
+            count_runs(values),
+            borders + usize::from(!values.is_empty())
+        );
 
-        let mut bits = [
-            vec![7; values.len().div_ceil(64)],
-            vec![9; values.len().div_ceil(64)],
-        ];
-        within(values, low, span, &mut bits[0]);
-        within_body(values, low, span, &mut bits[1]);
-        assert_eq!(bits[0], bits[1]);
+        let mut bits = vec![7; values.len().div_ceil(64)];
+        within(values, low, span, &mut bits);
+        for (i, v) in values.iter().enumerate() {
+            let bit = u64::from_le(bits[i / 64]) >> (i % 64) & 1;
+            assert_eq!(bit == 1, v.minus(low) <= span, "value {i}");
+        }
 
-        let mut both = [values.to_vec(), values.to_vec()];
-        add(&mut both[0], low);
-        add_body(&mut both[1], low);
-        un_zig_zag(&mut both[0]);
-        un_zig_zag_body(&mut both[1]);
+        let signed = |v: W| (i128::from(v.to_u64()) << (128 - W::BITS)) >> (128 - W::BITS);
+        let mut done = values.to_vec();
+        un_zig_zag(&mut done);
+        for (d, v) in done.iter().zip(values) {
+            let (half, odd) = (i128::from(v.to_u64() / 2), v.to_u64() % 2);
+            assert_eq!(signed(*d), if odd == 1 { -half - 1 } else { half });
+        }
+        add(&mut done, low);
+        let sums = done.iter().zip(values);
+        sums.for_each(|(d, v)| {
+            let mut one = [*v];
+            un_zig_zag(&mut one);
+            assert_eq!(*d, one[0].plus(low));
+        });
+
+        let before = done.clone();
         let codes: Vec<u16> = (0..9).cycle().take(values.len()).collect();
         let lefts = std::array::from_fn(|i| W::truncate(i as u64) << (W::BITS - 3));
-        assert_eq!(
-            join_lefts(&codes, &lefts, &mut both[0]),
-            join_lefts_body(&codes, &lefts, &mut both[1])
-        );
-        assert_eq!(both[0], both[1]);
+        let (largest, rights) = join_lefts(&codes, &lefts, &mut done);
+        assert_eq!(largest, codes.iter().copied().max().unwrap_or(0));
+        assert_eq!(rights, before.iter().fold(W::ZERO, |all, v| all | *v));
+        for ((d, b), code) in done.iter().zip(&before).zip(&codes) {
+            assert_eq!(*d, *b | lefts[usize::from(code % 8)]);
+        }
 
-        let mut wide = [1, 2].map(|fill| vec![fill; 2 * size_of_val(values)]);
-        join_halves(values, &both[0], &mut wide[0]);
-        join_halves_body(values, &both[0], &mut wide[1]);
-        assert_eq!(wide[0], wide[1]);
+        let mut wide = vec![1; 2 * size_of_val(values)];
+        join_halves(values, &done, &mut wide);
+        for ((pair, high), low) in wide.chunks(2 * W::BYTES).zip(values).zip(&done) {
+            let whole = (signed(*high) << W::BITS).wrapping_add(signed(*low));
+            assert_eq!(*pair, whole.to_le_bytes()[..2 * W::BYTES]);
+        }
+    }
+
+    /// As long as many vectors, and any length.
+    fn many<T: Arbitrary + 'static>() -> impl Strategy<Value = Vec<T>> {
+        prop::collection::vec(any::<T>(), 0..1500)
     }
 
     proptest! {
         #[test]
-        fn every_level_gives_what_the_bodies_give(
-            bytes: Vec<u8>,
-            words: Vec<u16>,
-            singles: Vec<u32>,
-            doubles: Vec<u64>,
-            decimals in prop::collection::vec(-1_000_000i64..1_000_000, 0..100),
+        fn every_level_computes_what_is_said(
+            bytes in many::<u8>(),
+            words in many::<u16>(),
+            singles in many::<u32>(),
+            doubles in many::<u64>(),
+            decimals in prop::collection::vec(-1_000_000i64..1_000_000, 0..1500),
             low: u64,
             span: u64,
         ) {
             at_every_level(|| {
-                agrees_with_the_bodies(&bytes, Word::truncate(low), Word::truncate(span));
-                agrees_with_the_bodies(&words, Word::truncate(low), Word::truncate(span));
-                agrees_with_the_bodies(&singles, Word::truncate(low), Word::truncate(span));
-                agrees_with_the_bodies(&doubles, low, span);
+                agrees_with_the_formulas(&bytes, Word::truncate(low), Word::truncate(span));
+                agrees_with_the_formulas(&words, Word::truncate(low), Word::truncate(span));
+                agrees_with_the_formulas(&singles, Word::truncate(low), Word::truncate(span));
+                agrees_with_the_formulas(&doubles, low, span);
 
                 // Doubles that are decimals, and any bits.
-                let decimals: Vec<u64> = decimals.iter().map(|&v| (v as f64 / 100.0).to_bits()).collect();
-                for doubles in [&decimals, &doubles] {
-                    let scale = [[1e3, 0.1], [10.0, 1e-3]];
-                    let mut both = [1, 2].map(|fill| vec![fill; doubles.len()]);
-                    let exact = scaled_integers(doubles, scale, &mut both[0]);
-                    assert_eq!(exact, scaled_integers_body(doubles, scale, &mut both[1]));
-                    assert_eq!(both[0], both[1]);
+                let cents: Vec<u64> = decimals.iter().map(|&v| (v as f64 / 100.0).to_bits()).collect();
+                let mut found = vec![1; cents.len()];
+                let exact = scaled_integers(&cents, [[1e3, 0.1], [10.0, 1e-3]], &mut found);
+                let comes_back = |bits: &u64| {
+                    let whole = (f64::from_bits(*bits) * 1e3 * 0.1).round_ties_even();
+                    ((whole * 10.0) * 1e-3).to_bits() == *bits
+                };
+                assert_eq!(exact, cents.iter().all(comes_back));
+                if exact {
+                    let found: Vec<i64> = found.iter().map(|v| v.cast_signed()).collect();
+                    assert_eq!(found, decimals);
                 }
             });
         }

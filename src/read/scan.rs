@@ -190,7 +190,8 @@ impl ScanBuilder {
     }
 
     /// Starts the scan; this reads the schema, and no data yet. With several threads it also reads the
-    /// stripe list, and they begin with the rows.
+    /// stripe list, and what it has to know of the columns of the first stripe, and they begin with
+    /// the rows.
     ///
     /// # Errors
     /// [`UnknownColumn`](ErrorKind::UnknownColumn), [`AmbiguousColumn`](ErrorKind::AmbiguousColumn),

@@ -200,17 +200,17 @@ impl State {
 
 impl ThreadedReader {
     pub(super) fn try_new(plan: RowPlan, rows: Range<u64>, threads: usize) -> Result<Self> {
+        // More than the pool has, and the one that asks, would only have more rows wait.
+        let threads = threads.min(rayon::current_num_threads() + 1).max(2);
         let windows = Windows::try_new(
             &plan.format.shard,
             &rows,
-            unit(&plan, rows.start),
+            unit(&plan, rows.start, threads),
             plan.format.batch_size,
         )?;
-        // More than the pool has, and the one that asks, would only have more rows wait.
-        let threads = threads.min(rayon::current_num_threads() + 1);
         let mut reader = Self {
             windows,
-            threads: threads.max(2),
+            threads,
             filtered: plan.filter.is_some(),
             tasks: Arc::new(Tasks {
                 plan,
@@ -301,10 +301,14 @@ impl Iterator for ThreadedReader {
 /// Rows of a task at least: fewer are read in hardly less time.
 const FEWEST_ROWS: u64 = 8192;
 
+/// Windows of a task at most.
+const MOST_WINDOWS: u64 = 4;
+
 /// Rows of a task. What has been read waits for its turn, and the less waits, the more of it is still
 /// in the caches of the processor; so tasks are as small as blocks and batches allow where small
-/// reads cost no more than large ones. Elsewhere they are what is fetched at a time.
-fn unit(plan: &RowPlan, first: u64) -> u64 {
+/// reads cost no more than large ones. Elsewhere they are what is fetched at a time, unless that is
+/// much, or leaves threads without work.
+fn unit(plan: &RowPlan, first: u64, threads: usize) -> u64 {
     let (format, inner) = (&plan.format, &plan.format.shard.inner);
     let (batch, artifacts) = (format.batch_size, &inner.artifacts);
     if plan.filter.is_some() || !WINDOW.is_multiple_of(batch) {
@@ -318,8 +322,9 @@ fn unit(plan: &RowPlan, first: u64) -> u64 {
         let rows = directory.total_record_count;
         let fields = ready!(open_fields(inner, bench, ordinal, rows, &format.columns));
         if !artifacts.are_near() {
-            let fetch_bytes = artifacts.options().fetch_bytes();
-            return Ok(Some(window_rows(&fields, rows, fetch_bytes)));
+            let fetched = window_rows(&fields, rows, artifacts.options().fetch_bytes());
+            let share = rows.div_ceil(threads as u64).next_multiple_of(WINDOW);
+            return Ok(Some(fetched.min(share).min(MOST_WINDOWS * WINDOW)));
         }
         let block_rows = fields.block_rows(rows).min(WINDOW);
         Ok(Some(

@@ -56,8 +56,8 @@ const FEW: usize = 1 << 12;
 /// Highest bits of a hash that say where it goes, about.
 const BUCKET_BITS: u32 = 8;
 
-/// Sorts hashes, any value of which is as likely: by their highest bits, in one pass over memory, and
-/// then those that have the same.
+/// Sorts hashes, any value of which is as likely: by their highest bits, in one pass over memory, into
+/// as much memory again, and then those that have the same.
 fn sort_hashes(hashes: &mut Vec<u64>) {
     if hashes.len() <= FEW {
         hashes.sort_unstable();

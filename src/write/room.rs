@@ -19,6 +19,8 @@ pub(super) struct DictionaryRoom {
     used: Used,
     /// What was given last, which brings less when it comes again.
     last: Option<Given>,
+    /// The entries whose memory was counted last, also by the stripe before.
+    counted: Option<Arc<Chunk<Values>>>,
 }
 
 /// Entries, and the positions that have named some of them.
@@ -43,6 +45,17 @@ impl DictionaryRoom {
             most_entries: plan.max_entries,
             used: Used::default(),
             last: None,
+            counted: None,
+        }
+    }
+
+    /// The room of the next stripe.
+    pub(super) fn next(&self) -> Self {
+        Self {
+            used: Used::default(),
+            last: None,
+            counted: self.counted.clone(),
+            ..*self
         }
     }
 
@@ -95,15 +108,18 @@ impl DictionaryRoom {
         self.last = None;
     }
 
-    /// Takes note of a chunk, and gives the bytes of its entries unless they were given last.
+    /// Takes note of a chunk, and gives the bytes of its entries unless they were given last: a batch
+    /// keeps all of them in memory, also those that it has no position of.
     pub(super) fn take(&mut self, chunk: &Chunk<Values>) -> usize {
         let Values::Dictionary { entries, .. } = &chunk.values else {
             return 0;
         };
         let (used, given) = self.with(entries, chunk.len);
-        let more = used.bytes - self.used.bytes;
         (self.used, self.last) = (used, Some(given));
-        more
+        match self.counted.replace(Arc::clone(entries)) {
+            Some(counted) if counted.is_same_memory(entries) => 0,
+            _ => self.entry.size(entries.len, entries.values.leaf_bytes()),
+        }
     }
 }
 
@@ -158,6 +174,9 @@ mod tests {
             bytes.push(room.take(&chunk));
         }
         assert_eq!(bytes, [100 * (4 + 4), 0, 0, 0]);
+        // The caller has them still when the next stripe begins.
+        assert_eq!(room.next().take(&coded(3, &shared)), 0);
+        assert!(room.next().take(&coded(3, &numbers(100))) > 0);
         // Others may be 28 more, however many they are.
         assert!(room.surely_holds(&coded(28, &numbers(1000))));
         assert!(!room.surely_holds(&coded(29, &numbers(1000))));

@@ -342,7 +342,8 @@ impl<S: Sink> ShardWriter<S> {
         if self.stripe.rows() == 0 {
             return Ok(());
         }
-        let stripe = std::mem::replace(&mut self.stripe, StripeBuilder::new(&self.plans));
+        let next = self.stripe.next(&self.plans);
+        let stripe = std::mem::replace(&mut self.stripe, next);
         let place = format_stripe(self.next_stripe());
         let full = stripe.finish(&self.workers).within(place)?;
         self.place_full_stripe()?;

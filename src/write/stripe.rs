@@ -105,12 +105,21 @@ pub(super) struct EncodedStripe {
 
 impl StripeBuilder {
     pub(super) fn new(plans: &[FieldPlan]) -> Self {
+        Self::with_rooms(plans, plans.iter().map(DictionaryRoom::new).collect())
+    }
+
+    /// What collects the rows of the next stripe.
+    pub(super) fn next(&self, plans: &[FieldPlan]) -> Self {
+        Self::with_rooms(plans, self.rooms.iter().map(DictionaryRoom::next).collect())
+    }
+
+    fn with_rooms(plans: &[FieldPlan], rooms: Vec<DictionaryRoom>) -> Self {
         let lane = |plan: &FieldPlan| Arc::new(Lane::new(FieldEncoder::new(plan.clone())));
         Self {
             rows: 0,
             bytes: 0,
             lanes: Lanes(plans.iter().map(lane).collect()),
-            rooms: plans.iter().map(DictionaryRoom::new).collect(),
+            rooms,
             sizes: vec![0; plans.len()],
             since: VecDeque::new(),
             pending: plans.iter().map(|_| Vec::new()).collect(),
@@ -179,7 +188,6 @@ impl StripeBuilder {
             let (Some(place), Some(room)) = (place, self.rooms.get_mut(id as usize)) else {
                 return Err(Error::invalid(format!("no schema node {id}")));
             };
-            // A batch keeps all entries, also those that it has no position of.
             held += room.take(&chunk) as u64 + chunk.slots_size();
             place.push(chunk);
         }

@@ -134,16 +134,16 @@ fn not_text(error: Error, node: &DataType) -> Error {
 /// Bytes of all values that an array of strings or binaries holds; those of views may be counted
 /// though they are null.
 fn byte_len(array: &ArrayRef) -> u64 {
-    let bytes = match array.data_type() {
+    let spanned = match array.data_type() {
         ArrowType::LargeUtf8 => spanned(array.as_string::<i64>().offsets()),
         ArrowType::LargeBinary => spanned(array.as_binary::<i64>().offsets()),
         ArrowType::Utf8 => spanned(array.as_string::<i32>().offsets()),
         ArrowType::Binary => spanned(array.as_binary::<i32>().offsets()),
-        ArrowType::Utf8View => viewed(array.as_string_view().views()),
-        ArrowType::BinaryView => viewed(array.as_binary_view().views()),
+        ArrowType::Utf8View => return viewed(array.as_string_view().views()),
+        ArrowType::BinaryView => return viewed(array.as_binary_view().views()),
         _ => 0,
     };
-    bytes as u64
+    spanned as u64
 }
 
 /// # Errors
