@@ -26,7 +26,8 @@ fn check_nulls(nulls: Option<&NullBuffer>, len: usize) -> Result<()> {
 }
 
 /// A string array, after checking that every value is UTF-8 text. Bytes of `values` before the
-/// first offset and after the last one are not looked at.
+/// first offset and after the last one are not looked at, but that values which are all empty must not
+/// stand inside of a character.
 ///
 /// # Errors
 /// [`Corrupt`](crate::ErrorKind::Corrupt) if a value is not UTF-8, or the parts do not fit.

@@ -10,6 +10,47 @@ use crate::format::{AnyValue, BasicType, DataType, ValueKind};
 use arrow_array::ArrayRef;
 use arrow_buffer::{BooleanBuffer, Buffer, NullBuffer, OffsetBuffer};
 use arrow_schema::{DataType as ArrowType, Field};
+use std::fmt::{self, Write};
+
+/// Bytes of a value that an error shows.
+const SHOWN: usize = 80;
+
+/// A value as errors show it: the start of a long one, as few bytes of a file may take many to say.
+struct Shown<'a>(&'a AnyValue);
+
+/// Writes so many bytes, at most, and fails then.
+struct Start<'a, 'b> {
+    out: &'a mut fmt::Formatter<'b>,
+    left: usize,
+}
+
+impl fmt::Display for Shown<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut start = Start {
+            out: f,
+            left: SHOWN,
+        };
+        match write!(start, "{:?}", self.0.kind) {
+            Err(_) if start.left == 0 => f.write_str("..."),
+            written => written,
+        }
+    }
+}
+
+impl Write for Start<'_, '_> {
+    fn write_str(&mut self, text: &str) -> fmt::Result {
+        let shown = text.floor_char_boundary(self.left);
+        let (now, rest) = text.split_at_checked(shown).unwrap_or((text, ""));
+        self.out.write_str(now)?;
+        if rest.is_empty() {
+            self.left -= now.len();
+            Ok(())
+        } else {
+            self.left = 0;
+            Err(fmt::Error)
+        }
+    }
+}
 
 /// The bytes of a constant, as a raw buffer would hold them.
 ///
@@ -19,8 +60,9 @@ pub(super) fn constant_bytes(value: &AnyValue, node: &DataType) -> Result<Vec<u8
     use BasicType as T;
     let misfit = || {
         Error::corrupt(format!(
-            "the constant {:?} is no {:?} value",
-            value.kind, node.basic_type
+            "the constant {} is no {:?} value",
+            Shown(value),
+            node.basic_type
         ))
     };
     let kind = value.kind.as_ref().ok_or_else(misfit)?;
@@ -89,8 +131,8 @@ pub(super) fn constant_bool(value: &AnyValue) -> Result<bool> {
     match value.kind {
         Some(ValueKind::Bool(v)) => Ok(v),
         _ => Err(Error::corrupt(format!(
-            "the constant {:?} is no Boolean value",
-            value.kind
+            "the constant {} is no Boolean value",
+            Shown(value)
         ))),
     }
 }
@@ -278,6 +320,24 @@ mod tests {
             "not a float32"
         );
         assert!(constant_bool(&AnyValue::from(1u64)).is_err());
+    }
+
+    #[test]
+    fn errors_show_the_start_of_a_long_value() {
+        let told = |value: &AnyValue| constant_bool(value).unwrap_err().to_string();
+        let short = told(&AnyValue::from(1u64));
+        assert!(short.contains("the constant Some(U64(1)) is no"), "{short}");
+        let value = |kind| AnyValue {
+            kind,
+            annotation: None,
+        };
+        let text = ValueKind::String("ä".repeat(1000));
+        let list = ValueKind::List(vec![value(None); 1000]);
+        for kind in [text, list] {
+            let long = told(&value(Some(kind)));
+            assert!(long.contains("... is no"), "{long}");
+            assert!(long.len() < SHOWN + 60, "{long}");
+        }
     }
 
     #[test]

@@ -205,7 +205,7 @@ impl ThreadedReader {
         let windows = Windows::try_new(
             &plan.format.shard,
             &rows,
-            unit(&plan, rows.start, threads),
+            unit(&plan, &rows, threads),
             plan.format.batch_size,
         )?;
         let mut reader = Self {
@@ -308,7 +308,7 @@ const MOST_WINDOWS: u64 = 4;
 /// in the caches of the processor; so tasks are as small as blocks and batches allow where small
 /// reads cost no more than large ones. Elsewhere they are what is fetched at a time, unless that is
 /// much, or leaves threads without work.
-fn unit(plan: &RowPlan, first: u64, threads: usize) -> u64 {
+fn unit(plan: &RowPlan, wanted: &Range<u64>, threads: usize) -> u64 {
     let (format, inner) = (&plan.format, &plan.format.shard.inner);
     let (batch, artifacts) = (format.batch_size, &inner.artifacts);
     if plan.filter.is_some() || !WINDOW.is_multiple_of(batch) {
@@ -316,14 +316,17 @@ fn unit(plan: &RowPlan, first: u64, threads: usize) -> u64 {
     }
     let unit = format.shard.drive(|bench| {
         let stripes = ready!(inner.stripes(bench));
-        let Some((ordinal, directory)) = stripe_of(stripes, first) else {
+        let Some((ordinal, directory)) = stripe_of(stripes, wanted.start) else {
             return Ok(Some(WINDOW));
         };
         let rows = directory.total_record_count;
         let fields = ready!(open_fields(inner, bench, ordinal, rows, &format.columns));
         if !artifacts.are_near() {
             let fetched = window_rows(&fields, rows, artifacts.options().fetch_bytes());
-            let share = rows.div_ceil(threads as u64).next_multiple_of(WINDOW);
+            let share = (wanted.end - wanted.start)
+                .min(rows)
+                .div_ceil(threads as u64);
+            let share = share.next_multiple_of(WINDOW).max(WINDOW);
             return Ok(Some(fetched.min(share).min(MOST_WINDOWS * WINDOW)));
         }
         let block_rows = fields.block_rows(rows).min(WINDOW);

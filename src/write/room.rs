@@ -174,7 +174,7 @@ mod tests {
             bytes.push(room.take(&chunk));
         }
         assert_eq!(bytes, [100 * (4 + 4), 0, 0, 0]);
-        // The caller has them still when the next stripe begins.
+        // They are in memory still when the next stripe begins.
         assert_eq!(room.next().take(&coded(3, &shared)), 0);
         assert!(room.next().take(&coded(3, &numbers(100))) > 0);
         // Others may be 28 more, however many they are.

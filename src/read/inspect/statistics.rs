@@ -248,7 +248,8 @@ impl Found {
             Some(0) if set > 0 => {
                 self.add(format!("no value is distinct, and {set} counters are set"));
             }
-            Some(count) if count > 0 && set == 0 => {
+            // Null may be a value of its own, and is not hashed.
+            Some(count) if count > 1 && set == 0 => {
                 self.add(format!(
                     "{count} values are distinct, and no counter is set"
                 ));

@@ -36,6 +36,7 @@ impl<F: FnMut(VerifyProgress<'_>)> Verifier<'_, F> {
             return unreadable;
         };
         let Some((artifact, descriptor)) = found.described() else {
+            self.counts.lack(node.schema_id);
             return Checked {
                 readable: true,
                 stored: false,

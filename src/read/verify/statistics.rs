@@ -7,12 +7,14 @@ use crate::error::{Error, Within};
 use crate::format::{AnyValue, BasicType, DataType, FieldDescriptor, Schema};
 use crate::read::constant::{bound_value, check_value};
 use crate::read::inspect::{child_name, contradictions};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 /// The counts of the stripes, added up for every field, to hold those of the shard against.
 #[derive(Debug, Default)]
 pub(super) struct Counts {
     fields: HashMap<u32, Count>,
+    /// Fields that some stripe does not have, whose rows may be counted as nulls or not at all.
+    absent: HashSet<u32>,
     /// Whether a descriptor could not be read.
     is_incomplete: bool,
 }
@@ -40,12 +42,15 @@ impl Counts {
         count.nulls = nulls.map(|(some, more)| some.saturating_add(more));
     }
 
+    /// Takes note of a field that a stripe does not have.
+    pub(super) fn lack(&mut self, id: u32) {
+        self.absent.insert(id);
+    }
+
     /// The counts of a field, if there are any and all are known.
     fn get(&self, id: u32) -> Option<Count> {
-        self.fields
-            .get(&id)
-            .copied()
-            .filter(|_| !self.is_incomplete)
+        let count = self.fields.get(&id).copied();
+        count.filter(|_| !self.is_incomplete && !self.absent.contains(&id))
     }
 }
 
@@ -92,8 +97,9 @@ impl<F: FnMut(VerifyProgress<'_>)> Verifier<'_, F> {
         // What cannot be read was reported before.
         let field = self.shard.drive(|bench| inner.field(bench, key)).ok();
         let known = field.as_ref().and_then(|field| field.facts());
-        // A union is null where the member is that it holds.
-        let known = known.filter(|_| node.basic_type != BasicType::Union);
+        // A union is null where the member is that it holds, and a unit has no values.
+        let is_counted = !matches!(node.basic_type, BasicType::Union | BasicType::Unit);
+        let known = known.filter(|_| is_counted);
         let Some((known, read)) = known.zip(read) else {
             return;
         };
@@ -163,5 +169,34 @@ impl<F: FnMut(VerifyProgress<'_>)> Verifier<'_, F> {
                 self.report.add(at.clone(), &Error::corrupt(text));
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn counts_are_known_where_all_stripes_tell_them() {
+        let known = |position_count, null_count| FieldDescriptor {
+            position_count,
+            null_count,
+            ..FieldDescriptor::default()
+        };
+        let mut counts = Counts::default();
+        counts.add(3, &known(100, Some(7)));
+        counts.add(3, &known(20, Some(2)));
+        counts.add(4, &known(100, Some(7)));
+        counts.add(4, &known(20, None));
+        let count = |positions, nulls| Some(Count { positions, nulls });
+        assert_eq!(counts.get(3), count(120, Some(9)));
+        assert_eq!(counts.get(4), count(120, None));
+        assert_eq!(counts.get(5), None);
+        // A shard may count the rows of a stripe without the field, or leave them out.
+        counts.lack(3);
+        assert_eq!(counts.get(3), None);
+        assert_eq!(counts.get(4), count(120, None));
+        counts.miss();
+        assert_eq!(counts.get(4), None);
     }
 }
