@@ -1,22 +1,39 @@
-//! Spec: Chapter 6, "Encoded Buffers": the bytes of a raw buffer on their way into a stripe.
+//! Spec: Chapter 6, "Encoded Buffers": the bytes of a buffer on their way into a stripe.
 
 use super::checksums::CHUNK_BYTES;
 use crate::encoding::Word;
 use crate::kernels::as_bytes;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// Bytes of every piece but the last: those that one checksum covers.
 const PIECE_BYTES: usize = CHUNK_BYTES as usize;
 
+/// Longer blocks are few, and their memory is not kept.
+const MOST_SCRATCH: usize = 1 << 20;
+
 /// Memory of pieces that have been written, for the pieces of the next stripe: the system takes
-/// longer to hand out fresh memory than raw values take to be copied.
+/// longer to hand out fresh memory than values take to be copied.
 #[derive(Debug, Default)]
-pub struct PiecePool(Mutex<Vec<Vec<u8>>>);
+pub struct PiecePool {
+    pieces: Mutex<Vec<Vec<u8>>>,
+    /// Where blocks are encoded, one at a time by each thread.
+    scratch: Mutex<Vec<Vec<u8>>>,
+}
 
 impl PiecePool {
-    fn pieces(&self) -> std::sync::MutexGuard<'_, Vec<Vec<u8>>> {
-        // Empty vectors are all that there is to spoil.
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    fn pieces(&self) -> MutexGuard<'_, Vec<Vec<u8>>> {
+        lock(&self.pieces)
+    }
+
+    /// Runs `work` with an empty vector, whose memory is used again and again.
+    pub(super) fn with_scratch<T>(&self, work: impl FnOnce(&mut Vec<u8>) -> T) -> T {
+        let mut scratch = lock(&self.scratch).pop().unwrap_or_default();
+        let done = work(&mut scratch);
+        if scratch.capacity() <= MOST_SCRATCH {
+            scratch.clear();
+            lock(&self.scratch).push(scratch);
+        }
+        done
     }
 
     /// Bytes of memory that wait for the next stripe.
@@ -29,6 +46,11 @@ impl PiecePool {
         let kept = self.pieces().pop();
         kept.unwrap_or_else(|| Vec::with_capacity(PIECE_BYTES))
     }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    // Empty vectors are all that there is to spoil.
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Bytes in pieces, each of which but the last has [`CHUNK_BYTES`].

@@ -2,12 +2,13 @@
 
 use super::BlockMap;
 use super::checksums::{ChecksumTable, Part};
-use super::pieces::Pieces;
+use super::pieces::{PiecePool, Pieces};
 use super::range_index::RANGE_INDEX_HEADER;
 use crate::encoding::envelope;
 use crate::error::{Error, Result};
 use crate::format::{BufferKind, DataRef, EncodedBuffer};
 use crate::io::ByteRange;
+use std::sync::Arc;
 
 /// Every encoded buffer starts on a multiple of this many bytes of its file.
 pub const BUFFER_ALIGNMENT: usize = 64;
@@ -15,13 +16,23 @@ pub const BUFFER_ALIGNMENT: usize = 64;
 const DATA_ALIGNMENT: usize = 16;
 
 /// Collects the blocks of one stream.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct BlockStreamWriter {
-    data: Vec<u8>,
+    pool: Arc<PiecePool>,
+    blocks: Pieces,
     map: BlockMap,
 }
 
 impl BlockStreamWriter {
+    /// No blocks yet; their memory comes from the pool and goes back there.
+    pub fn new(pool: Arc<PiecePool>) -> Self {
+        Self {
+            blocks: Pieces::new(pool.clone()),
+            map: BlockMap::default(),
+            pool,
+        }
+    }
+
     /// Appends a block of `values` values; `encode` writes them without envelope.
     ///
     /// # Errors
@@ -32,18 +43,21 @@ impl BlockStreamWriter {
         presence: &[u8],
         encode: impl FnOnce(&mut Vec<u8>) -> Result<()>,
     ) -> Result<()> {
-        let start = self.data.len();
-        envelope::write(presence, true, &mut self.data, encode)?;
-        let too_big = || Error::invalid("a block exceeds 4 GiB; write smaller values or blocks");
-        let size = u32::try_from(self.data.len() - start).map_err(|_| too_big())?;
-        self.map
-            .push(u32::try_from(values).map_err(|_| too_big())?, size);
+        let blocks = &mut self.blocks;
+        let size = self.pool.with_scratch(|block| {
+            envelope::write(presence, true, block, encode)?;
+            blocks.extend(block);
+            Ok::<_, Error>(block.len())
+        })?;
+        let too_big = |_| Error::invalid("a block exceeds 4 GiB; write smaller values or blocks");
+        let values = u32::try_from(values).map_err(too_big)?;
+        self.map.push(values, u32::try_from(size).map_err(too_big)?);
         Ok(())
     }
 
     /// Bytes of the blocks so far.
     pub fn size(&self) -> usize {
-        self.data.len()
+        self.blocks.len()
     }
 
     /// The buffer: blocks, padding, block map.
@@ -51,17 +65,16 @@ impl BlockStreamWriter {
     /// # Errors
     /// If a block exceeds 4 GiB.
     pub fn finish(self, kind: BufferKind) -> Result<FinishedBuffer> {
-        let mut bytes = self.data;
-        bytes.resize(bytes.len().next_multiple_of(DATA_ALIGNMENT), 0);
-        let map_start = bytes.len();
-        self.map.encode(&mut bytes)?;
+        let mut blocks = self.blocks;
+        let size = blocks.len();
+        blocks.extend_zeros(size.next_multiple_of(DATA_ALIGNMENT) - size);
+        let mut map = Vec::new();
+        self.map.encode(&mut map)?;
         let count = self.map.len() as u64;
-        let body = FinishedBody::Blocks {
-            bytes,
-            map_start,
-            count,
-        };
-        Ok(FinishedBuffer::new(kind, body))
+        Ok(FinishedBuffer::new(
+            kind,
+            FinishedBody::Blocks { blocks, map, count },
+        ))
     }
 }
 
@@ -77,8 +90,9 @@ pub struct FinishedBuffer {
 #[derive(Debug)]
 enum FinishedBody {
     Blocks {
-        bytes: Vec<u8>,
-        map_start: usize,
+        /// The blocks, and padding behind them.
+        blocks: Pieces,
+        map: Vec<u8>,
         count: u64,
     },
     Raw(Pieces),
@@ -123,9 +137,8 @@ impl FinishedBuffer {
     pub fn size(&self) -> usize {
         match &self.body {
             FinishedBody::Raw(pieces) => pieces.len(),
-            FinishedBody::Blocks { bytes, .. }
-            | FinishedBody::Dictionary(bytes)
-            | FinishedBody::RangeIndex(bytes) => bytes.len(),
+            FinishedBody::Blocks { blocks, map, .. } => blocks.len() + map.len(),
+            FinishedBody::Dictionary(bytes) | FinishedBody::RangeIndex(bytes) => bytes.len(),
         }
     }
 
@@ -136,9 +149,11 @@ impl FinishedBuffer {
     pub fn write(&self, mut write: impl FnMut(&[u8]) -> Result<()>) -> Result<()> {
         match &self.body {
             FinishedBody::Raw(pieces) => pieces.iter().try_for_each(write),
-            FinishedBody::Blocks { bytes, .. }
-            | FinishedBody::Dictionary(bytes)
-            | FinishedBody::RangeIndex(bytes) => write(bytes),
+            FinishedBody::Blocks { blocks, map, .. } => {
+                blocks.iter().try_for_each(&mut write)?;
+                write(map)
+            }
+            FinishedBody::Dictionary(bytes) | FinishedBody::RangeIndex(bytes) => write(bytes),
         }
     }
 
@@ -161,16 +176,12 @@ impl FinishedBuffer {
         };
         let mut buffer = EncodedBuffer::new(self.kind, reference(range));
         match &self.body {
-            FinishedBody::Blocks {
-                bytes,
-                map_start,
-                count,
-            } => {
-                let map = range.slice(*map_start as u64, range.len())?;
-                buffer.block_map = Some(reference(map));
+            FinishedBody::Blocks { blocks, map, count } => {
+                let place = range.slice(blocks.len() as u64, range.len())?;
+                buffer.block_map = Some(reference(place));
                 buffer.block_count = Some(*count);
                 buffer.block_checksums = true;
-                checksums.add(0, ordinal, Part::BlockMap, &bytes[*map_start..]);
+                checksums.add(0, ordinal, Part::BlockMap, map);
             }
             FinishedBody::Raw(pieces) => {
                 checksums.add_chunks(0, ordinal, Part::Raw, pieces.iter());

@@ -1,8 +1,9 @@
 //! The physical values that travel between Arrow arrays and encoded buffers.
 
 use crate::buffer::Selection;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::format::DataType;
+use crate::kernels::codes_below;
 use arrow_array::ArrayRef;
 use arrow_buffer::{
     ArrowNativeType, BooleanBuffer, Buffer, NullBuffer, OffsetBuffer, ScalarBuffer,
@@ -245,12 +246,38 @@ pub struct Window {
 /// Dictionary-encoded values of a leaf, as stored.
 #[derive(Debug)]
 pub struct DecodedDictionary {
-    /// One code per position; every code at a present position is below the number of entries.
-    pub codes: ScalarBuffer<u32>,
-    /// Which positions are present, null codes and PRESENCE both taken into account.
-    pub nulls: Option<NullBuffer>,
-    /// The entries of the stripe.
-    pub entries: Arc<DictionaryEntries>,
+    pub(super) codes: ScalarBuffer<u32>,
+    pub(super) nulls: Option<NullBuffer>,
+    pub(super) entries: Arc<DictionaryEntries>,
+}
+
+impl DecodedDictionary {
+    /// One code per position, which of them are present, null codes and PRESENCE both taken into
+    /// account, and the entries of the stripe.
+    ///
+    /// # Errors
+    /// [`Corrupt`](crate::ErrorKind::Corrupt) if the code of a present position names no entry.
+    pub fn try_new(
+        codes: ScalarBuffer<u32>,
+        nulls: Option<NullBuffer>,
+        entries: Arc<DictionaryEntries>,
+    ) -> Result<Self> {
+        let count = entries.chunk.len;
+        if !codes_below(&codes, count) {
+            let present = |i: usize| nulls.as_ref().is_none_or(|nulls| nulls.is_valid(i));
+            let wrong = |&(i, &code): &(usize, &u32)| code as usize >= count && present(i);
+            if let Some((_, code)) = codes.iter().enumerate().find(wrong) {
+                return Err(Error::corrupt(format!(
+                    "code {code} of a dictionary of {count} entries"
+                )));
+            }
+        }
+        Ok(Self {
+            codes,
+            nulls,
+            entries,
+        })
+    }
 }
 
 /// The entries of a stripe's value dictionary, in the order of their codes.

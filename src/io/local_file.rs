@@ -2,6 +2,7 @@
 
 use super::ByteRange;
 use super::read_at::ReadAt;
+use super::recycled::{block, freeze};
 use crate::error::{Error, ErrorKind, Result, Within, to_usize};
 use bytes::Bytes;
 use std::fs::File;
@@ -45,12 +46,17 @@ impl LocalFile {
     fn read(&self, range: ByteRange) -> Result<Bytes> {
         let range = range.within_size(self.size)?;
         let len = to_usize(range.len())?;
-        let mut bytes = aligned(range.start(), len)?;
-        let lead = bytes.len();
-        append_at(&self.file, &mut bytes, len, range.start()).map_err(|e| {
+        // Memory and file have the same remainder by the alignment.
+        let mut bytes = block(len.saturating_add(ALIGNMENT - 1))?;
+        let position = to_usize(range.start() % ALIGNMENT as u64)?;
+        let address = bytes.as_ptr().addr() % ALIGNMENT;
+        let lead = (position + ALIGNMENT - address) % ALIGNMENT;
+        let wanted = lead..lead + len;
+        let target = bytes.get_mut(wanted.clone()).unwrap_or_default();
+        read_exact_at(&self.file, target, range.start()).map_err(|e| {
             Error::new(ErrorKind::Io, format!("cannot read bytes {range}: {e}")).caused_by(e)
         })?;
-        Ok(Bytes::from(bytes).slice(lead..))
+        Ok(freeze(bytes).slice(wanted))
     }
 }
 
@@ -96,53 +102,19 @@ pub(super) fn open_regular(path: &Path) -> Result<(File, u64)> {
     Ok((file, metadata.len()))
 }
 
-/// Memory for the `len` bytes at position `start` of a file, with a lead that gives them an address
-/// with the same remainder by [`ALIGNMENT`] as `start`.
-fn aligned(start: u64, len: usize) -> Result<Vec<u8>> {
-    let out_of_memory = || {
-        Error::new(
-            ErrorKind::LimitExceeded,
-            format!("cannot allocate {len} bytes"),
-        )
-    };
-    let capacity = len.checked_add(ALIGNMENT - 1).ok_or_else(out_of_memory)?;
-    let mut bytes: Vec<u8> = Vec::new();
-    bytes
-        .try_reserve_exact(capacity)
-        .map_err(|e| out_of_memory().caused_by(e))?;
-    let position = to_usize(start % ALIGNMENT as u64)?;
-    let address = bytes.as_ptr().addr() % ALIGNMENT;
-    bytes.resize((position + ALIGNMENT - address) % ALIGNMENT, 0);
-    Ok(bytes)
-}
-
-/// Appends `len` bytes of the file from `position` on to a vector that has room for them.
+/// Fills `target` with bytes of the file from `position` on.
 #[cfg(unix)]
-fn append_at(file: &File, bytes: &mut Vec<u8>, len: usize, position: u64) -> io::Result<()> {
-    let start = bytes.len();
-    while bytes.len() < start + len {
-        let at = position + (bytes.len() - start) as u64;
-        // Fresh memory need not be cleared to be read into.
-        match rustix::io::pread(file, rustix::buffer::spare_capacity(bytes), at) {
-            Ok(0) => return Err(io::ErrorKind::UnexpectedEof.into()),
-            Ok(_) | Err(rustix::io::Errno::INTR) => {}
-            Err(e) => return Err(e.into()),
-        }
-    }
-    // There may have been room for more.
-    bytes.truncate(start + len);
-    Ok(())
+fn read_exact_at(file: &File, target: &mut [u8], position: u64) -> io::Result<()> {
+    std::os::unix::fs::FileExt::read_exact_at(file, target, position)
 }
 
 #[cfg(windows)]
-fn append_at(file: &File, bytes: &mut Vec<u8>, len: usize, mut position: u64) -> io::Result<()> {
-    let mut done = bytes.len();
-    bytes.resize(done + len, 0);
-    while let Some(target) = bytes.get_mut(done..).filter(|rest| !rest.is_empty()) {
+fn read_exact_at(file: &File, mut target: &mut [u8], mut position: u64) -> io::Result<()> {
+    while !target.is_empty() {
         match std::os::windows::fs::FileExt::seek_read(file, target, position) {
             Ok(0) => return Err(io::ErrorKind::UnexpectedEof.into()),
             Ok(n) => {
-                done += n;
+                target = target.split_at_mut(n).1;
                 position += n as u64;
             }
             Err(e) if e.kind() == io::ErrorKind::Interrupted => {}

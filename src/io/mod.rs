@@ -11,6 +11,8 @@ mod local_sink;
 mod mapped_file;
 mod range;
 mod read_at;
+#[cfg(not(target_family = "wasm"))]
+mod recycled;
 mod sink;
 #[cfg(test)]
 mod tests;

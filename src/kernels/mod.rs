@@ -36,7 +36,7 @@ pub(crate) use gather::gather_entries;
 pub(crate) use hash::hash_words;
 pub(crate) use prefix_sum::{prefix_sum, unpack_sums};
 pub(crate) use utf8::{utf8_array, utf8_view_array};
-pub(crate) use views::{append_views, views_of};
+pub(crate) use views::{append_views, gather_views, views_of};
 pub(crate) use word::Pools;
 pub use word::{NumberKind, Word};
 pub(crate) use word::{as_bytes, as_bytes_mut};

@@ -1,11 +1,12 @@
 //! Views of byte strings that lie one after the other, and back.
 
 use super::bytes::{INLINE, Offset, view};
+use super::words::codes_below;
 use arrow_array::types::{
     BinaryType, BinaryViewType, ByteArrayType, ByteViewType, StringViewType, Utf8Type,
 };
 use arrow_array::{Array, GenericByteArray, GenericByteViewArray};
-use arrow_buffer::{ArrowNativeType, BooleanBuffer, Buffer, ScalarBuffer};
+use arrow_buffer::{ArrowNativeType, BooleanBuffer, Buffer, NullBuffer, ScalarBuffer};
 
 /// A type of byte strings, and the one that has views of the same values.
 pub(crate) trait Viewable: ByteArrayType<Offset: Offset> {
@@ -47,6 +48,28 @@ pub(crate) fn views_of<T: Viewable>(array: &GenericByteArray<T>) -> GenericByteV
             array.nulls().cloned(),
         )
     }
+}
+
+/// The entries that codes name; `None` if a code, those at null positions included, names no entry or
+/// one that is null, or there is not one null bit per code.
+pub(crate) fn gather_views<T: ByteViewType>(
+    entries: &GenericByteViewArray<T>,
+    codes: &[u32],
+    nulls: Option<NullBuffer>,
+) -> Option<GenericByteViewArray<T>> {
+    let fits = nulls
+        .as_ref()
+        .is_none_or(|nulls| nulls.len() == codes.len());
+    if !fits || entries.null_count() > 0 || !codes_below(codes, entries.len()) {
+        return None;
+    }
+    let table = entries.views();
+    // SAFETY: every code was just found to be below the number of entries.
+    let view = |&code: &u32| unsafe { *table.get_unchecked(code.as_usize()) };
+    let views: Vec<u128> = codes.iter().map(view).collect();
+    let buffers = entries.data_buffers().to_vec();
+    // SAFETY: the views are those of a valid array with the same buffers, and the nulls fit.
+    Some(unsafe { GenericByteViewArray::new_unchecked(ScalarBuffer::from(views), buffers, nulls) })
 }
 
 /// Bytes that a copy of a short value may write behind it.
@@ -124,7 +147,7 @@ fn low(view: u128) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use arrow_array::{BinaryArray, StringArray};
+    use arrow_array::{BinaryArray, StringArray, StringViewArray};
 
     #[test]
     fn views_are_the_values() {
@@ -150,6 +173,29 @@ mod tests {
         }
         let short = BinaryArray::from_iter_values([b"short"]);
         assert!(views_of(&short).data_buffers().is_empty());
+    }
+
+    #[test]
+    fn gathered_views_are_the_entries_that_the_codes_name() {
+        let texts = ["", "short", "an entry that is longer than a view", "ß"];
+        let entries = StringViewArray::from_iter_values(texts).slice(1, 3);
+        let codes = [2, 0, 1, 1, 0];
+        let nulls = NullBuffer::from(vec![true, true, false, true, true]);
+        for nulls in [None, Some(nulls)] {
+            let got = gather_views(&entries, &codes, nulls.clone()).unwrap();
+            got.to_data().validate_full().unwrap();
+            let want = codes.iter().enumerate().map(|(i, &code)| {
+                let present = nulls.as_ref().is_none_or(|nulls| nulls.is_valid(i));
+                present.then_some(texts[code as usize + 1])
+            });
+            assert!(got.iter().eq(want));
+        }
+        assert!(gather_views(&entries, &[0, 3], None).is_none());
+        assert!(gather_views(&entries, &codes, Some(NullBuffer::new_null(4))).is_none());
+        let with_null = StringViewArray::from_iter([Some("a"), None]);
+        assert!(gather_views(&with_null, &[0], None).is_none());
+        assert!(gather_views(&entries.slice(0, 0), &[0], None).is_none());
+        assert!(gather_views(&entries.slice(0, 0), &[], None).is_some());
     }
 
     #[test]

@@ -91,7 +91,6 @@ impl Artifacts {
     }
 
     /// Whether small reads of the directory file are as good as large ones.
-    #[cfg(feature = "threads")]
     pub(super) fn are_near(&self) -> bool {
         self.root.is_near()
     }

@@ -12,23 +12,74 @@ use bytes::Bytes;
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 
-/// Bytes of artifacts, by artifact and position.
+/// Bytes of artifacts that a step needs, and those that the step before needed.
 #[derive(Debug, Default)]
-pub(super) struct Fetched(BTreeMap<(u32, u64), Bytes>);
+pub(super) struct Fetched {
+    now: Pieces,
+    before: Pieces,
+}
 
 impl Fetched {
     /// Adds the bytes of a place.
     pub(super) fn insert(&mut self, place: Place, bytes: Bytes) {
-        self.0.insert((place.artifact, place.range.start()), bytes);
+        self.now.insert(place, bytes);
+    }
+
+    /// Goes on to another step, which may need some of the bytes again: blocks do not end where
+    /// steps do. They are kept if they are asked for before [`forget_others`](Self::forget_others).
+    pub(super) fn advance(&mut self) {
+        self.before = std::mem::take(&mut self.now);
+    }
+
+    /// Forgets what the step before needed and this one has not asked for.
+    pub(super) fn forget_others(&mut self) {
+        self.before.clear();
     }
 
     /// Forgets all bytes.
     pub(super) fn clear(&mut self) {
-        self.0.clear();
+        self.now.clear();
+        self.before.clear();
     }
 
     /// The bytes of a place, if they lie in one piece.
-    pub(super) fn get(&self, place: Place) -> Option<Bytes> {
+    fn get(&self, place: Place) -> Option<Bytes> {
+        self.now.get(place)
+    }
+
+    /// The same, of the bytes that the step before needed.
+    fn get_again(&self, place: Place) -> Option<Bytes> {
+        self.before.get(place)
+    }
+}
+
+/// Bytes of artifacts, by artifact and position. No piece lies in another, so that a place that lies
+/// in any piece lies in the last one that does not begin after it.
+#[derive(Debug, Default)]
+struct Pieces(BTreeMap<(u32, u64), Bytes>);
+
+impl Pieces {
+    fn insert(&mut self, place: Place, bytes: Bytes) {
+        if self.get(place).is_some() {
+            return;
+        }
+        let (artifact, range) = (place.artifact, place.range);
+        let inside = self
+            .0
+            .range((artifact, range.start())..(artifact, range.end()));
+        let inside = inside.filter(|((_, start), piece)| start + piece.len() as u64 <= range.end());
+        let inside: Vec<_> = inside.map(|(key, _)| *key).collect();
+        for key in inside {
+            self.0.remove(&key);
+        }
+        self.0.insert((artifact, range.start()), bytes);
+    }
+
+    fn clear(&mut self) {
+        self.0.clear();
+    }
+
+    fn get(&self, place: Place) -> Option<Bytes> {
         let start = place.range.start();
         let (&(artifact, piece_start), bytes) =
             self.0.range(..=(place.artifact, start)).next_back()?;
@@ -46,6 +97,8 @@ pub(super) struct Bench<'a> {
     artifacts: &'a Artifacts,
     fetched: &'a Fetched,
     missing: RefCell<Vec<Place>>,
+    /// Bytes that the step before needed, too.
+    again: RefCell<Vec<(Place, Bytes)>>,
 }
 
 impl<'a> Bench<'a> {
@@ -54,6 +107,7 @@ impl<'a> Bench<'a> {
             artifacts,
             fetched,
             missing: RefCell::default(),
+            again: RefCell::default(),
         }
     }
 
@@ -70,10 +124,15 @@ impl<'a> Bench<'a> {
             .artifacts
             .in_tail(place)
             .or_else(|| self.fetched.get(place));
-        if found.is_none() {
-            self.missing.borrow_mut().push(place);
+        if found.is_some() {
+            return Ok(found);
         }
-        Ok(found)
+        let again = self.fetched.get_again(place);
+        match &again {
+            Some(bytes) => self.again.borrow_mut().push((place, bytes.clone())),
+            None => self.missing.borrow_mut().push(place),
+        }
+        Ok(again)
     }
 
     /// Whether all bytes of an artifact are in memory anyway.
@@ -105,9 +164,9 @@ impl<'a> Bench<'a> {
         Ok(Some(frame.slice(4..4 + payload.len())))
     }
 
-    /// The places that were noted as missing.
-    pub(super) fn into_missing(self) -> Vec<Place> {
-        self.missing.into_inner()
+    /// The places that were noted as missing, and the bytes that were there from the step before.
+    fn into_notes(self) -> (Vec<Place>, Vec<(Place, Bytes)>) {
+        (self.missing.into_inner(), self.again.into_inner())
     }
 }
 
@@ -139,11 +198,15 @@ pub(super) fn drive<T>(
     loop {
         let bench = Bench::new(artifacts, fetched);
         let done = step(&bench).within(|| artifacts.name().to_owned())?;
+        let (missing, again) = bench.into_notes();
+        for (place, bytes) in again {
+            fetched.insert(place, bytes);
+        }
         if let Some(done) = done {
             return Ok(done);
         }
         let options = artifacts.options();
-        let missing = coalesce(bench.into_missing(), options.coalesce_gap(), MAX_REQUEST)?;
+        let missing = coalesce(missing, options.coalesce_gap(), MAX_REQUEST)?;
         if missing == asked {
             return Err(Error::corrupt("the same bytes were needed twice").within(artifacts.name()));
         }
@@ -203,6 +266,34 @@ mod tests {
             joined,
             [place(0, 0, 60), place(0, 100, 200), place(1, 60, 70)]
         );
+    }
+
+    #[test]
+    fn what_two_steps_need_is_kept_and_other_bytes_of_the_first_are_not() {
+        let mut fetched = Fetched::default();
+        fetched.insert(place(1, 10, 20), Bytes::from_static(b"0123456789"));
+        fetched.insert(place(1, 40, 42), Bytes::from_static(b"ab"));
+        fetched.advance();
+        assert_eq!(fetched.get(place(1, 18, 20)), None);
+        assert_eq!(fetched.get_again(place(1, 18, 22)), None);
+        let again = fetched.get_again(place(1, 18, 20)).unwrap();
+        fetched.insert(place(1, 18, 20), again);
+        fetched.forget_others();
+        assert_eq!(fetched.get(place(1, 18, 20)).unwrap(), "89");
+        assert_eq!(fetched.get(place(1, 12, 14)), None);
+        assert_eq!(fetched.get(place(1, 40, 42)), None);
+    }
+
+    #[test]
+    fn a_piece_is_found_behind_a_smaller_one_that_lay_in_it() {
+        let mut fetched = Fetched::default();
+        fetched.insert(place(1, 12, 14), Bytes::from_static(b"23"));
+        fetched.insert(place(1, 10, 20), Bytes::from_static(b"0123456789"));
+        fetched.insert(place(1, 12, 14), Bytes::from_static(b"23"));
+        fetched.insert(place(1, 18, 23), Bytes::from_static(b"89abc"));
+        assert_eq!(fetched.get(place(1, 13, 18)).unwrap(), "34567");
+        assert_eq!(fetched.get(place(1, 18, 22)).unwrap(), "89ab");
+        assert_eq!(fetched.get(place(1, 17, 20)).unwrap(), "789");
     }
 
     #[test]

@@ -36,7 +36,8 @@ settings! {
         verify_checksums, with_verify_checksums: bool;
         /// Bytes at the end of the file that opening reads; 64 KiB by default.
         tail_bytes, with_tail_bytes: u64;
-        /// Bytes that a scan fetches at a time, more or less; 8 MiB by default.
+        /// Bytes that a scan fetches at a time, more or less; 8 MiB by default. Of local files it reads no
+        /// more than 1 MiB at a time, so that the processor's caches still hold what is decoded.
         fetch_bytes, with_fetch_bytes: u64;
         /// Bytes between two ranges up to which they are fetched in one request; 64 by default.
         coalesce_gap, with_coalesce_gap: u64;

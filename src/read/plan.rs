@@ -3,6 +3,7 @@
 //! A plan goes in rounds: stripe list; field list; field descriptors; block maps and dictionaries;
 //! then, window of rows by window of rows, data, and once more for every level of lists.
 
+use super::artifacts::Artifacts;
 use super::columns::Column;
 use super::fetch::Bench;
 use super::metadata::{Metadata, WINDOW};
@@ -315,8 +316,8 @@ fn with_ends(rows: &Selection) -> Selection {
     elements
 }
 
-/// Rows whose bytes come to about `fetch_bytes`, a multiple of the window that blocks end at.
-pub(super) fn window_rows(fields: &StripeFields, rows: u64, fetch_bytes: u64) -> u64 {
+/// Bytes of the fields' values.
+fn stored_bytes(fields: &StripeFields) -> u64 {
     let mut bytes = 0u64;
     for layout in fields.layouts() {
         if let Storage::Buffers(buffers) = &layout.storage {
@@ -325,10 +326,32 @@ pub(super) fn window_rows(fields: &StripeFields, rows: u64, fetch_bytes: u64) ->
             }
         }
     }
+    bytes
+}
+
+/// Rows whose bytes come to about `fetch_bytes`, a multiple of the window that blocks end at.
+pub(super) fn window_rows(fields: &StripeFields, rows: u64, fetch_bytes: u64) -> u64 {
     let windows = rows.div_ceil(WINDOW).max(1);
-    let per_window = (bytes / windows).max(1);
+    let per_window = (stored_bytes(fields) / windows).max(1);
     let fetched = (fetch_bytes / per_window).clamp(1, windows);
     fetched.saturating_mul(WINDOW)
+}
+
+/// Bytes that are read at a time where small reads cost no more than large ones.
+const NEAR_BYTES: u64 = 1 << 20;
+
+/// As [`window_rows`], for rows that are read in order. Where small reads cost no more than large ones
+/// they are as small as blocks allow: then bytes are decoded while the processor's caches hold them,
+/// and wide rows, of which a window takes far more than `fetch_bytes`, need no more memory than that.
+pub(super) fn scanned_rows(fields: &StripeFields, rows: u64, artifacts: &Artifacts) -> u64 {
+    let fetch_bytes = artifacts.options().fetch_bytes();
+    if !artifacts.are_near() {
+        return window_rows(fields, rows, fetch_bytes);
+    }
+    let unit = fields.block_rows(rows).min(WINDOW).next_power_of_two();
+    let units = rows.div_ceil(unit).max(1);
+    let per_unit = (stored_bytes(fields) / units).max(1);
+    unit * (NEAR_BYTES.min(fetch_bytes) / per_unit).clamp(1, units)
 }
 
 /// As [`window_rows`]; `None` if all bytes are in memory.

@@ -4,7 +4,7 @@ use super::columns::Column;
 use super::fetch::{Bench, Fetched, drive};
 use super::fit::Fit;
 use super::metadata::{WINDOW, ready};
-use super::plan::{StripeReader, open_fields, record_batch, stripe_of, window_rows};
+use super::plan::{StripeReader, open_fields, record_batch, scanned_rows, stripe_of};
 use super::shard::Shard;
 use super::source::{ReadState, StripeFields};
 use crate::buffer::Selection;
@@ -108,8 +108,9 @@ impl RowReader {
         let (inner, state) = (&self.format.shard.inner, &mut self.state);
         let artifacts = &inner.artifacts;
         if rows.end > stripe.window.end || rows.start < stripe.window.start {
-            self.fetched.clear();
-            let border = rows.start.saturating_add(stripe.window_rows) / WINDOW * WINDOW;
+            self.fetched.advance();
+            let unit = stripe.window_rows.clamp(1, WINDOW);
+            let border = rows.start.saturating_add(stripe.window_rows) / unit * unit;
             let window = rows.start..border.max(rows.end).min(most);
             let selection = Selection::range(window.clone());
             drive(artifacts, &mut self.fetched, |bench| {
@@ -124,6 +125,7 @@ impl RowReader {
                     .fetch(&self.format.columns, &selection)?
                     .then_some(()))
             })?;
+            self.fetched.forget_others();
             stripe.window = window;
         }
         let (first, len) = (stripe.rows.start, to_usize(rows.end - rows.start)?);
@@ -172,11 +174,7 @@ impl RowReader {
         })?;
         self.fetched.clear();
         let (fields, rows) = opened;
-        let window_rows = window_rows(
-            &fields,
-            rows.end - rows.start,
-            inner.artifacts.options().fetch_bytes(),
-        );
+        let window_rows = scanned_rows(&fields, rows.end - rows.start, &inner.artifacts);
         self.stripe = Some(OpenStripe {
             fields,
             rows,

@@ -31,7 +31,7 @@ impl<W: Word> NumberEncoder<W> {
     pub(super) fn new(kind: NumberKind, settings: Settings, pool: &Arc<PiecePool>) -> Self {
         match settings.is_raw() {
             true => Self::Raw(Box::new(RawNumbers::new(pool.clone()))),
-            false => Self::Blocks(Box::new(BlockNumbers::new(kind, settings))),
+            false => Self::Blocks(Box::new(BlockNumbers::new(kind, settings, pool.clone()))),
         }
     }
 
@@ -145,14 +145,14 @@ pub(super) struct BlockNumbers<W> {
 }
 
 impl<W: Word> BlockNumbers<W> {
-    fn new(kind: NumberKind, settings: Settings) -> Self {
+    fn new(kind: NumberKind, settings: Settings, pool: Arc<PiecePool>) -> Self {
         Self {
             kind,
             settings,
             staged: Vec::new(),
             presence: StagedPresence::default(),
             trial: None,
-            blocks: BlockStreamWriter::default(),
+            blocks: BlockStreamWriter::new(pool),
             last: None,
             distinct: None,
             seen: false,

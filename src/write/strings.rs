@@ -178,7 +178,7 @@ impl BlockBytes {
             presence: StagedPresence::default(),
             nulls: StagedPresence::default(),
             trial: plan.tried_entry().map(Trial::new),
-            blocks: BlockStreamWriter::default(),
+            blocks: BlockStreamWriter::new(plan.pool.clone()),
             learned: bytes::Learned::default(),
             stats: plan.byte_stats(),
             decimals: plan.decimal_stats(),

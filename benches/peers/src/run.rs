@@ -1,5 +1,6 @@
 //! Asks all questions, each in a process of its own, and keeps the answers.
 
+use crate::allocator::Allocator;
 use crate::data;
 use crate::peer::Format;
 use crate::question::Question;
@@ -58,7 +59,16 @@ impl Machine {
     }
 }
 
-/// Versions of the formats' crates, from the lock file.
+/// The crates that decide what is measured.
+const VERSIONED: [&str; 5] = [
+    "arrow-shard",
+    "parquet",
+    "arrow-ipc",
+    "vortex-file",
+    "mimalloc",
+];
+
+/// Their versions, from the lock file.
 fn versions() -> BTreeMap<String, String> {
     let quoted = |line: &str, key: &str| {
         let value = line.strip_prefix(key)?.strip_prefix(" = \"")?;
@@ -70,7 +80,7 @@ fn versions() -> BTreeMap<String, String> {
         if let Some(found) = quoted(line, "name") {
             name = found;
         } else if let Some(version) = quoted(line, "version")
-            && ["arrow-shard", "parquet", "arrow-ipc", "vortex-file"].contains(&name.as_str())
+            && VERSIONED.contains(&name.as_str())
         {
             versions.insert(name.clone(), version);
         }
@@ -157,13 +167,18 @@ impl Run {
 
     /// Asks the formats in turn, again and again.
     fn ask(&self, table: &str, question: Question, times: usize, out: &mut File) -> Result<()> {
-        let formats = self.asked(table, question);
+        let allocators = Allocator::of_table(table);
+        let asked = self.asked(table, question).into_iter();
+        let asked: Vec<_> = asked
+            .flat_map(|format| allocators.iter().map(move |&allocator| (format, allocator)))
+            .collect();
         let mut answers = Vec::new();
         for _ in 0..times {
-            for &format in &formats {
+            for &(format, allocator) in &asked {
                 // What was written before goes to the disk now, and not while others are measured.
                 rustix::fs::sync();
-                let answer = self.spawn(table, format, question).with_context(|| {
+                let answer = self.spawn(table, format, question, allocator);
+                let answer = answer.with_context(|| {
                     format!(
                         "{} of table {table} in format {}",
                         question.name(),
@@ -174,21 +189,30 @@ impl Run {
                 answers.push(answer);
             }
         }
-        for &format in &formats {
-            let samples = answers.iter().filter(|answer| answer.format == format);
+        for (format, allocator) in asked {
+            let own =
+                |answer: &&Measurement| (answer.format, answer.allocator) == (format, allocator);
+            let samples = answers.iter().filter(own);
             let mut times: Vec<u64> = samples
                 .flat_map(|a| a.samples.iter().map(|s| s.wall))
                 .collect();
             if let Some(median) = median(&mut times) {
                 let ms = median as f64 / 1e6;
-                eprintln!("{table} {} {}: {ms:.3} ms", question.name(), format.name());
+                let (question, format) = (question.name(), format.name());
+                eprintln!("{table} {question} {format}, {allocator:?}: {ms:.3} ms");
             }
         }
         Ok(())
     }
 
-    fn spawn(&self, table: &str, format: Format, question: Question) -> Result<Measurement> {
-        let output = Command::new(std::env::current_exe()?)
+    fn spawn(
+        &self,
+        table: &str,
+        format: Format,
+        question: Question,
+        allocator: Allocator,
+    ) -> Result<Measurement> {
+        let output = Command::new(allocator.program()?)
             .arg("worker")
             .arg("--data")
             .arg(&self.data)

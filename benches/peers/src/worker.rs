@@ -1,5 +1,6 @@
 //! One question to one format about one table, in a process of its own.
 
+use crate::allocator::Allocator;
 use crate::clock::{Clock, Sample, Status};
 use crate::counted::Reads;
 use crate::data::{self, Filter};
@@ -33,6 +34,7 @@ pub(crate) struct Measurement {
     pub(crate) table: String,
     pub(crate) format: Format,
     pub(crate) question: Question,
+    pub(crate) allocator: Allocator,
     pub(crate) rows: u64,
     /// Size of the file in bytes.
     pub(crate) file_bytes: u64,
@@ -60,12 +62,14 @@ pub(crate) fn measure(
     table: &str,
     format: Format,
     question: Question,
+    allocator: Allocator,
 ) -> Result<Measurement> {
     let task = Task::new(data, table, format, question.threads())?;
     let mut measurement = Measurement {
         table: table.to_owned(),
         format,
         question,
+        allocator,
         rows: task.rows,
         file_bytes: 0,
         samples: Vec::new(),

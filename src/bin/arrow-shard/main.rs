@@ -21,6 +21,11 @@ mod verify;
 use clap::{Parser, Subcommand};
 use std::process::ExitCode;
 
+/// The C library's allocator returns every large buffer to the operating system, and gets the next
+/// one page by page.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 const EXAMPLES: &str = "\
 Examples:
   arrow-shard convert flights.parquet flights.amudai.shard

@@ -8,11 +8,11 @@ use super::{Assembler, bytes, check_len, check_nulls, fixed, invalid, subset};
 use crate::buffer::Selection;
 use crate::error::{Error, ErrorKind, Result, to_usize};
 use crate::format::DataType;
-use crate::kernels::gather_entries;
+use crate::kernels::{gather_entries, gather_views};
 use arrow_array::cast::AsArray;
 use arrow_array::types::{
-    ArrowDictionaryKeyType, BinaryType, Int8Type, Int16Type, Int32Type, Int64Type, LargeBinaryType,
-    LargeUtf8Type, UInt8Type, UInt16Type, UInt64Type, Utf8Type,
+    ArrowDictionaryKeyType, BinaryType, BinaryViewType, Int8Type, Int16Type, Int32Type, Int64Type,
+    LargeBinaryType, LargeUtf8Type, StringViewType, UInt8Type, UInt16Type, UInt64Type, Utf8Type,
 };
 use arrow_array::{Array, ArrayRef, DictionaryArray, PrimitiveArray, UInt32Array, make_array};
 use arrow_buffer::{BooleanBuffer, NullBuffer, ScalarBuffer};
@@ -147,6 +147,19 @@ impl DecodedDictionary {
             other => other.primitive_width().unwrap_or(size_of::<u128>()) as u64,
         };
         source.check_bytes(width.saturating_mul(coded.codes.len() as u64))?;
+        macro_rules! views {
+            ($ty:ty) => {{
+                let entries = coded.values.as_byte_view::<$ty>();
+                if let Some(array) = gather_views(entries, &coded.codes, coded.nulls.clone()) {
+                    return Ok(Arc::new(array));
+                }
+            }};
+        }
+        match wanted {
+            ArrowType::Utf8View => views!(StringViewType),
+            ArrowType::BinaryView => views!(BinaryViewType),
+            _ => {}
+        }
         let codes = UInt32Array::try_new(coded.codes, coded.nulls)?;
         let options = TakeOptions { check_bounds: true };
         take(&coded.values, &codes, Some(options)).map_err(invalid)

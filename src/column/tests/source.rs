@@ -400,11 +400,9 @@ impl NodeSource for MemorySource {
             true => codes[&stored.bytes[i]],
             false => u32::MAX,
         };
-        Ok(Some(DecodedDictionary {
-            codes: positions(rows).map(code).collect(),
-            nulls: stored.nulls(rows),
-            entries: entries.clone(),
-        }))
+        let codes = positions(rows).map(code).collect();
+        let nulls = stored.nulls(rows);
+        DecodedDictionary::try_new(codes, nulls, entries.clone()).map(Some)
     }
 
     fn presence(&mut self, node: &DataType, rows: &Selection) -> Result<Option<NullBuffer>> {

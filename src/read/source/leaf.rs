@@ -320,30 +320,7 @@ impl Source<'_> {
             present = NullBuffer::union(present.as_ref(), Some(&named));
         }
         let present = present.filter(|nulls| nulls.null_count() > 0);
-        check_codes(&codes, present.as_ref(), entries.chunk.len)?;
-        Ok(Some(DecodedDictionary {
-            codes,
-            nulls: present,
-            entries,
-        }))
-    }
-}
-
-fn check_codes(codes: &[u32], nulls: Option<&NullBuffer>, entries: usize) -> Result<()> {
-    let wrong = |code: u32| code as usize >= entries;
-    if !wrong(codes.iter().copied().fold(0, u32::max)) || codes.is_empty() {
-        return Ok(());
-    }
-    let present = |i: usize| nulls.is_none_or(|nulls| nulls.is_valid(i));
-    match codes
-        .iter()
-        .enumerate()
-        .find(|&(i, &code)| wrong(code) && present(i))
-    {
-        Some((_, code)) => Err(Error::corrupt(format!(
-            "code {code} of a dictionary of {entries} entries"
-        ))),
-        None => Ok(()),
+        Ok(Some(DecodedDictionary::try_new(codes, present, entries)?))
     }
 }
 

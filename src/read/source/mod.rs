@@ -74,7 +74,6 @@ impl StripeFields {
     }
 
     /// How many of the stripe's `rows` the longest of the fields' blocks hold on average.
-    #[cfg(feature = "threads")]
     pub(super) fn block_rows(&self, rows: u64) -> u64 {
         let per_block = |buffer: &StoredBuffer| match &buffer.body {
             Body::Raw(_) => 1,

@@ -55,10 +55,7 @@ impl Format {
 
     /// Whether the question about that table is put to the format.
     pub(crate) fn answers(self, table: &str, question: Question) -> bool {
-        let shards = matches!(
-            self,
-            Self::ShardPlain | Self::ShardBalanced | Self::ShardHigh
-        );
+        let shards = self.is_shard();
         match (self, question) {
             // It writes 10,000 columns in half a minute.
             (Self::VortexCompact, _) if table == "wide_50000" => false,
@@ -67,6 +64,14 @@ impl Format {
             (_, Question::WriteHeld) => shards,
             (_, question) => shards || question.threads() == 1,
         }
+    }
+
+    /// Whether it is one of ours, and not a peer.
+    pub(crate) fn is_shard(self) -> bool {
+        matches!(
+            self,
+            Self::ShardPlain | Self::ShardBalanced | Self::ShardHigh
+        )
     }
 
     /// Name on the command line, in files and in the report.

@@ -4,7 +4,9 @@ mod markdown;
 mod numbers;
 mod pairs;
 mod plot;
+mod table;
 
+use crate::allocator::Allocator;
 use crate::peer::Format;
 use crate::question::Question;
 use crate::run::{Machine, median, results};
@@ -12,9 +14,6 @@ use crate::worker::Measurement;
 use anyhow::{Context, Result};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
-
-/// What the ratios of the report are to.
-const BASELINE: Format = Format::ParquetZstd;
 
 /// An answer, of all processes that gave it.
 struct Answer {
@@ -55,7 +54,7 @@ struct Answers {
     machine: Machine,
     /// Names of the tables, in the order of the run.
     tables: Vec<String>,
-    answers: BTreeMap<(String, Format, Question), Answer>,
+    answers: BTreeMap<(Allocator, String, Format, Question), Answer>,
     /// Most threads that a process of a format had at its end, if it was asked for one.
     threads: BTreeMap<Format, u64>,
     /// Median of the peak memory of processes that had not begun, in bytes.
@@ -83,13 +82,16 @@ impl Answers {
             }
             idle_peaks.push(measurement.peak_before);
             let Measurement {
-                format, question, ..
+                allocator,
+                format,
+                question,
+                ..
             } = measurement;
             if question.threads() == 1 {
                 let most = threads.entry(format).or_insert(0);
                 *most = measurement.threads.max(*most);
             }
-            let key = (measurement.table.clone(), format, question);
+            let key = (allocator, measurement.table.clone(), format, question);
             groups.entry(key).or_default().push(measurement);
         }
         let answered =
@@ -103,13 +105,25 @@ impl Answers {
         })
     }
 
+    /// An answer with mimalloc.
     fn get(&self, table: &str, format: Format, question: Question) -> Option<&Answer> {
-        self.answers.get(&(table.to_owned(), format, question))
+        self.get_of(Allocator::Mimalloc, table, format, question)
+    }
+
+    fn get_of(
+        &self,
+        allocator: Allocator,
+        table: &str,
+        format: Format,
+        question: Question,
+    ) -> Option<&Answer> {
+        let key = (allocator, table.to_owned(), format, question);
+        self.answers.get(&key)
     }
 
     /// The formats that were asked, in their order.
     fn formats(&self) -> BTreeSet<Format> {
-        self.answers.keys().map(|key| key.1).collect()
+        self.answers.keys().map(|key| key.2).collect()
     }
 }
 

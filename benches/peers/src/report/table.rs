@@ -1,0 +1,270 @@
+//! Tables of answers: a row for each question, a column for each format.
+
+use super::numbers::{megabytes, milliseconds, short};
+use super::{Answer, Answers};
+use crate::allocator::Allocator;
+use crate::peer::Format;
+use crate::question::Question;
+use anyhow::Result;
+use std::fmt::Write;
+
+/// A row of a table: what is asked, and what of the answer is shown. Less is better.
+struct Row {
+    title: &'static str,
+    question: Question,
+    value: fn(&Answer) -> f64,
+}
+
+fn wall(answer: &Answer) -> f64 {
+    milliseconds(answer.wall)
+}
+
+fn cpu(answer: &Answer) -> f64 {
+    milliseconds(answer.cpu)
+}
+
+fn peak(answer: &Answer) -> f64 {
+    megabytes(answer.peak)
+}
+
+fn read(answer: &Answer) -> f64 {
+    megabytes(answer.read_bytes)
+}
+
+fn requests(answer: &Answer) -> f64 {
+    answer.requests as f64
+}
+
+const fn row(title: &'static str, question: Question, value: fn(&Answer) -> f64) -> Row {
+    Row {
+        title,
+        question,
+        value,
+    }
+}
+
+const COMPARED: [Row; 17] = [
+    row("size, MB", Question::Write, |answer| {
+        megabytes(answer.file_bytes)
+    }),
+    row("write", Question::Write, wall),
+    row("scan", Question::Scan, wall),
+    row("scan as Utf8", Question::ScanUtf8, wall),
+    row("map", Question::ScanMap, wall),
+    row("map again", Question::ScanMapAgain, wall),
+    row("map trusted", Question::ScanMapTrusted, wall),
+    row("3 columns", Question::Project3, wall),
+    row("3 by name", Question::Names3, wall),
+    row("1,000 rows", Question::Take1000, wall),
+    row("1,000 rows again", Question::Take1000Again, wall),
+    row("1 row", Question::Take1, wall),
+    row("1 row again", Question::Take1Again, wall),
+    row("range", Question::Range, wall),
+    row("range again", Question::RangeAgain, wall),
+    row("equal", Question::Equal, wall),
+    row("equal again", Question::EqualAgain, wall),
+];
+
+const COSTS: [Row; 16] = [
+    row("CPU write", Question::Write, cpu),
+    row("CPU scan", Question::Scan, cpu),
+    row("CPU 3 columns", Question::Project3, cpu),
+    row("CPU 1,000 rows", Question::Take1000, cpu),
+    row("peak write", Question::Write, peak),
+    row("peak scan", Question::Scan, peak),
+    row("requests scan", Question::Scan, requests),
+    row("MB scan", Question::Scan, read),
+    row("requests 3 columns", Question::Project3, requests),
+    row("MB 3 columns", Question::Project3, read),
+    row("requests 3 by name", Question::Names3, requests),
+    row("MB 3 by name", Question::Names3, read),
+    row("requests 1,000 rows", Question::Take1000, requests),
+    row("MB 1,000 rows", Question::Take1000, read),
+    row("requests 1 row", Question::Take1, requests),
+    row("MB 1 row", Question::Take1, read),
+];
+
+/// What was measured of one table with one allocator.
+struct Measured<'a> {
+    answers: &'a Answers,
+    allocator: Allocator,
+    table: &'a str,
+}
+
+impl Measured<'_> {
+    fn value(&self, format: Format, row: &Row) -> Option<f64> {
+        let get = |question| {
+            let answers = self.answers;
+            answers.get_of(self.allocator, self.table, format, question)
+        };
+        get(row.question).map(row.value)
+    }
+
+    /// The value that shards are compared with. Parquet and Vortex verify nothing in a map, so that
+    /// their maps are trusted ones.
+    fn of_peer(&self, format: Format, row: &Row) -> Option<f64> {
+        let own = self.value(format, row);
+        match row.question {
+            Question::ScanMapTrusted => own.or_else(|| {
+                let question = Question::ScanMap;
+                self.value(format, &Row { question, ..*row })
+            }),
+            _ => own,
+        }
+    }
+
+    /// The peer with the least value of a row.
+    fn best(&self, row: &Row) -> Option<(Format, f64)> {
+        let formats = self.answers.formats().into_iter();
+        let values = formats
+            .filter(|format| !format.is_shard())
+            .filter_map(|format| Some((format, self.of_peer(format, row)?)));
+        values.min_by(|a, b| a.1.total_cmp(&b.1))
+    }
+
+    /// The rows that any format answered.
+    fn answered(&self, rows: &'static [Row]) -> impl Iterator<Item = &'static Row> {
+        let formats = self.answers.formats();
+        let any = move |row: &&Row| formats.iter().any(|&f| self.value(f, row).is_some());
+        rows.iter().filter(any)
+    }
+
+    /// Values; behind those of shards how many times as good they are as the best peer's, which is
+    /// bold.
+    fn compared(&self, page: &mut String) -> Result<()> {
+        header(page, self.answers)?;
+        for row in self.answered(&COMPARED) {
+            let best = self.best(row);
+            write!(page, "| {} |", row.title)?;
+            for format in self.answers.formats() {
+                let Some(value) = self.value(format, row) else {
+                    write!(page, " |")?;
+                    continue;
+                };
+                let shown = short(value);
+                match best {
+                    Some((_, best)) if format.is_shard() => {
+                        write!(page, " {shown} ({}) |", short(best / value))?;
+                    }
+                    Some((peer, _)) if format == peer => write!(page, " **{shown}** |")?,
+                    _ => write!(page, " {shown} |")?,
+                }
+            }
+            writeln!(page)?;
+        }
+        writeln!(page)?;
+        Ok(())
+    }
+
+    fn costs(&self, page: &mut String) -> Result<()> {
+        header(page, self.answers)?;
+        for row in self.answered(&COSTS) {
+            write!(page, "| {} |", row.title)?;
+            for format in self.answers.formats() {
+                let value = self.value(format, row).map(short).unwrap_or_default();
+                write!(page, " {value} |")?;
+            }
+            writeln!(page)?;
+        }
+        writeln!(page)?;
+        Ok(())
+    }
+}
+
+const COMPARED_ABOUT: &str = "\
+MB and milliseconds. In brackets: how many times as good as the best peer, which is bold; below 1 the peer is better.
+";
+
+/// Geometric means over all tables.
+pub(super) fn summary(page: &mut String, answers: &Answers) -> Result<()> {
+    writeln!(
+        page,
+        "## All tables\n\n\
+         How many times as good as the best peer of each table and row: geometric means over the tables\n\
+         that all formats hold. More is better; below 1 another peer was better.\n"
+    )?;
+    let formats = answers.formats();
+    let holds = |table: &&String| {
+        let written = |&format: &Format| answers.get(table, format, Question::Write).is_some();
+        formats.iter().all(written)
+    };
+    let tables = answers.tables.iter().filter(holds);
+    let tables: Vec<_> = tables
+        .map(|table| Measured {
+            answers,
+            allocator: Allocator::Mimalloc,
+            table,
+        })
+        .collect();
+    header(page, answers)?;
+    for row in &COMPARED {
+        write!(page, "| {} |", row.title)?;
+        for &format in &formats {
+            let ratios = tables.iter().filter_map(|table| {
+                let (_, best) = table.best(row)?;
+                Some(best / table.value(format, row)?)
+            });
+            let logarithms: Vec<f64> = ratios.map(f64::ln).collect();
+            let mean = logarithms.iter().sum::<f64>() / logarithms.len() as f64;
+            let shown = if logarithms.is_empty() {
+                String::new()
+            } else {
+                short(mean.exp())
+            };
+            write!(page, " {shown} |")?;
+        }
+        writeln!(page)?;
+    }
+    writeln!(page)?;
+    Ok(())
+}
+
+/// The tables that were also measured with the system's allocator.
+pub(super) fn under_the_system(page: &mut String, answers: &Answers) -> Result<()> {
+    for table in &answers.tables {
+        let measured = Measured {
+            answers,
+            allocator: Allocator::System,
+            table,
+        };
+        if measured.answered(&COMPARED).next().is_none() {
+            continue;
+        }
+        writeln!(
+            page,
+            "## {table}, with the allocator of the system\n\n\
+             The same questions to programs that choose no allocator, and so have that of the C library.\n\
+             {COMPARED_ABOUT}"
+        )?;
+        measured.compared(page)?;
+    }
+    Ok(())
+}
+
+/// All that was measured of a table with mimalloc.
+pub(super) fn details(page: &mut String, answers: &Answers, table: &str) -> Result<()> {
+    let measured = Measured {
+        answers,
+        allocator: Allocator::Mimalloc,
+        table,
+    };
+    let of_table = answers.answers.iter().find(|(key, _)| key.1 == table);
+    let rows = of_table.map_or(0, |(_, answer)| answer.rows);
+    writeln!(page, "## {table}, {rows} rows\n\n{COMPARED_ABOUT}")?;
+    measured.compared(page)?;
+    writeln!(
+        page,
+        "CPU time in milliseconds, peak memory in MB, reads.\n"
+    )?;
+    measured.costs(page)
+}
+
+fn header(page: &mut String, answers: &Answers) -> Result<()> {
+    let formats = answers.formats();
+    write!(page, "| |")?;
+    for format in &formats {
+        write!(page, " {} |", format.name())?;
+    }
+    writeln!(page, "\n|-|{}", "-:|".repeat(formats.len()))?;
+    Ok(())
+}
