@@ -276,6 +276,7 @@ impl RangeIndex {
         count.map_or(0, |c| u64::from(u16::from_le_bytes([c[0], c[1]])))
     }
 
+    #[cfg(any(test, feature = "experimental"))]
     /// Whether there are no blocks.
     pub fn is_empty(&self) -> bool {
         self.len() == 0

@@ -256,7 +256,7 @@ fn a_value_that_would_change_is_refused_with_its_column_and_row() {
 #[cfg(feature = "decimal")]
 mod decimals {
     use super::*;
-    use crate::format::decimal128_text;
+    use crate::format::decimal128::decimal128_text;
     use proptest::prelude::*;
 
     fn column(precision: u8, scale: i8, values: Vec<Option<i256>>) -> ArrayRef {

@@ -1,16 +1,17 @@
 //! One field of a stripe, and the buffers and blocks that it is stored in.
 
 use super::blocks::{Elements, Part, block_groups};
-use super::statistics::{contradictions, folded};
-use super::{
+use super::child_name;
+use super::shard::{
     BlockInfo, BlocksInfo, BufferInfo, EncodingCount, FieldInfo, InspectOptions, RangeIndexInfo,
 };
+use super::statistics::{contradictions, folded};
 use crate::buffer::{BlockMap, BlockRange, Physical, Place};
 use crate::encoding::presence::PresenceKind;
 use crate::encoding::{EncodingTree, bytes, envelope, number, presence};
 use crate::error::{Error, Result, Within, to_usize};
 use crate::format::{
-    BasicType, BufferKind, DataEncoding, DataType, EncodedBuffer, INDEX_BLOCK, NativeDataEncoding,
+    BufferKind, DataEncoding, DataType, EncodedBuffer, INDEX_BLOCK, NativeDataEncoding,
 };
 use crate::io::ByteRange;
 use crate::read::shard::Shard;
@@ -36,17 +37,6 @@ struct Inspector<'a> {
     options: &'a InspectOptions,
 }
 
-/// The name of child `ordinal` in paths.
-pub(in crate::read) fn child_name(parent: &DataType, ordinal: usize, child: &DataType) -> String {
-    match (parent.basic_type, ordinal) {
-        _ if !child.name.is_empty() => child.name.clone(),
-        (BasicType::List | BasicType::FixedSizeList, _) => "item".to_owned(),
-        (BasicType::Map, 0) => "key".to_owned(),
-        (BasicType::Map, _) => "value".to_owned(),
-        _ => ordinal.to_string(),
-    }
-}
-
 impl Inspector<'_> {
     fn field(&self, node: &DataType, path: String) -> FieldInfo {
         let children = node.children.iter().enumerate().map(|(ordinal, child)| {
@@ -58,10 +48,9 @@ impl Inspector<'_> {
         let children = children.collect();
         let mut info = FieldInfo {
             path,
-            node: DataType {
-                children: Vec::new(),
-                ..node.clone()
-            },
+            schema_id: node.schema_id,
+            stored_type: node.stored_type(),
+            label: node.label_text(),
             internal_kind: None,
             positions: None,
             null_count: None,
@@ -211,7 +200,7 @@ impl Inspector<'_> {
         let lengths = || blocks().map(|block| block.values.end - block.values.start);
         info.min_values = lengths().min().unwrap_or(0);
         info.max_values = lengths().max().unwrap_or(0);
-        let Some(elements) = elements.filter(|_| self.options.encodings) else {
+        let Some(elements) = elements.filter(|_| self.options.encodings()) else {
             return Ok(());
         };
         for (group, blocks) in block_groups(&map) {
@@ -254,7 +243,7 @@ impl Inspector<'_> {
                 bytes,
             }),
         }
-        if self.options.blocks {
+        if self.options.blocks() {
             info.trees.push(BlockInfo {
                 values: block.values.clone(),
                 bytes,
