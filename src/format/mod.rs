@@ -46,5 +46,4 @@ pub use schema::{BasicType, DataType, ExtendedType, Field, PropertyValue, Schema
 pub use schema::{DELETED_RECORD, INGESTION_TIMESTAMP, RECORD_IDENTITY};
 pub use schema_reader::{NamedFields, SchemaReader};
 pub use tail::DirectoryTail;
-pub(crate) use wire::Capabilities;
-pub use wire::{DataRefs, Message, Wire};
+pub use wire::{Capabilities, DataRefs, Message, Wire};

@@ -8,7 +8,6 @@ use super::projection::Projection;
 use super::scan::ScanBuilder;
 use super::stripe::Stripe;
 use super::take::take;
-use crate::buffer::Place;
 use crate::error::{Error, ErrorKind, Result, Within};
 use crate::format::{
     AnyValue, DirectoryTail, FormatVersion, HEADER_LEN, Message, Schema, ShardDirectory,
@@ -137,11 +136,6 @@ impl Shard {
     /// Runs a step of a plan to its end.
     pub(super) fn drive<T>(&self, step: impl FnMut(&Bench<'_>) -> Result<Option<T>>) -> Result<T> {
         drive(&self.inner.artifacts, &mut Fetched::default(), step)
-    }
-
-    /// The bytes of a place, read at once.
-    pub(super) fn bytes_at(&self, place: Place) -> Result<Bytes> {
-        self.drive(|bench| Ok(Some(ready!(bench.get(place)))))
     }
 
     /// Number of rows.

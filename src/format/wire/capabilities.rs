@@ -8,54 +8,54 @@ use super::Wire;
 /// a part of what Chapter 6 allows. The writer asks here, and never which wire it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
-pub(crate) struct Capabilities {
+pub struct Capabilities {
     /// PRESENCE buffers beside the DATA of leaf types other than Boolean.
-    pub(crate) separate_presence: bool,
+    pub separate_presence: bool,
     /// PRESENCE buffers beside dictionary codes; otherwise null is an entry of the dictionary.
-    pub(crate) presence_beside_dictionary: bool,
+    pub presence_beside_dictionary: bool,
     /// Buffers of plain values, without blocks.
-    pub(crate) raw_buffers: bool,
+    pub raw_buffers: bool,
     /// Checksums of raw buffers and block maps, in a property of the stripe field.
-    pub(crate) checksum_properties: bool,
+    pub checksum_properties: bool,
     /// Value dictionaries of numbers, decimals and DateTime, not just of strings, binaries and Guid.
-    pub(crate) numeric_dictionaries: bool,
+    pub numeric_dictionaries: bool,
     /// Value dictionary headers as Chapter 6 has them; otherwise the 128 bytes of the reference.
-    pub(crate) spec_dictionary_header: bool,
+    pub spec_dictionary_header: bool,
     /// Block encodings below each other as they come; otherwise those that the reference nests, where
     /// it aligns them.
-    pub(crate) every_nesting: bool,
+    pub every_nesting: bool,
     /// The block encoding BlockDictionary of byte strings of a fixed size.
-    pub(crate) fixed_size_block_dictionaries: bool,
+    pub fixed_size_block_dictionaries: bool,
     /// Unit columns.
-    pub(crate) units: bool,
+    pub units: bool,
     /// Union columns.
-    pub(crate) unions: bool,
+    pub unions: bool,
     /// Fixed-size list columns.
-    pub(crate) fixed_size_lists: bool,
+    pub fixed_size_lists: bool,
     /// Fixed-size binaries of no bytes.
-    pub(crate) zero_fixed_sizes: bool,
+    pub zero_fixed_sizes: bool,
     /// Columns, or members of a struct, with the same name.
-    pub(crate) duplicate_names: bool,
+    pub duplicate_names: bool,
     /// Columns and members of structs without a name.
-    pub(crate) empty_names: bool,
+    pub empty_names: bool,
     /// Properties of extended types.
-    pub(crate) extended_type_properties: bool,
+    pub extended_type_properties: bool,
     /// Constants of structs, lists and maps; otherwise PRESENCE says that all are null.
-    pub(crate) nested_constants: bool,
+    pub nested_constants: bool,
     /// Statistics follow the label of an extended type; otherwise its storage alone.
-    pub(crate) label_statistics: bool,
+    pub label_statistics: bool,
     /// `raw_data_size` as Chapter 6 has it; otherwise bitmaps and offsets count.
-    pub(crate) spec_raw_data_size: bool,
+    pub spec_raw_data_size: bool,
     /// Statistics as Chapter 6 has them: infinities have a sign, ranges of strings and binary values,
     /// the number of distinct values of every leaf, null among them, filters of any size that is a
     /// power of two. Otherwise as the reference has them: see docs/format.md.
-    pub(crate) spec_statistics: bool,
+    pub spec_statistics: bool,
     /// Seed of the hashes in membership filters.
-    pub(crate) filter_seed: u64,
+    pub filter_seed: u64,
     /// Seed of the hashes in cardinality sketches.
-    pub(crate) sketch_seed: u64,
+    pub sketch_seed: u64,
     /// Decimals are a kind of `AnyValue`; otherwise annotated bytes.
-    pub(crate) decimal_values: bool,
+    pub decimal_values: bool,
 }
 
 impl Wire {

@@ -23,7 +23,7 @@ use convert::{Cx, FromWire, ToWire};
 use prost::Message as _;
 use raw::{Raw, RawFields};
 
-pub(crate) use capabilities::Capabilities;
+pub use capabilities::Capabilities;
 pub use data_refs::DataRefs;
 
 use super::generated::{reference_messages as reference, spec_messages as spec};

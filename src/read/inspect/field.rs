@@ -1,17 +1,16 @@
 //! One field of a stripe, and the buffers and blocks that it is stored in.
 
 use super::blocks::{Elements, Part, block_groups};
-use super::child_name;
-use super::shard::{
+use super::statistics::{contradictions, folded};
+use super::{
     BlockInfo, BlocksInfo, BufferInfo, EncodingCount, FieldInfo, InspectOptions, RangeIndexInfo,
 };
-use super::statistics::{contradictions, folded};
 use crate::buffer::{BlockMap, BlockRange, Physical, Place};
 use crate::encoding::presence::PresenceKind;
 use crate::encoding::{EncodingTree, bytes, envelope, number, presence};
 use crate::error::{Error, Result, Within, to_usize};
 use crate::format::{
-    BufferKind, DataEncoding, DataType, EncodedBuffer, INDEX_BLOCK, NativeDataEncoding,
+    BasicType, BufferKind, DataEncoding, DataType, EncodedBuffer, INDEX_BLOCK, NativeDataEncoding,
 };
 use crate::io::ByteRange;
 use crate::read::shard::Shard;
@@ -35,6 +34,17 @@ struct Inspector<'a> {
     shard: &'a Shard,
     stripe: u64,
     options: &'a InspectOptions,
+}
+
+/// The name of child `ordinal` in paths.
+pub(in crate::read) fn child_name(parent: &DataType, ordinal: usize, child: &DataType) -> String {
+    match (parent.basic_type, ordinal) {
+        _ if !child.name.is_empty() => child.name.clone(),
+        (BasicType::List | BasicType::FixedSizeList, _) => "item".to_owned(),
+        (BasicType::Map, 0) => "key".to_owned(),
+        (BasicType::Map, _) => "value".to_owned(),
+        _ => ordinal.to_string(),
+    }
 }
 
 impl Inspector<'_> {
@@ -200,7 +210,7 @@ impl Inspector<'_> {
         let lengths = || blocks().map(|block| block.values.end - block.values.start);
         info.min_values = lengths().min().unwrap_or(0);
         info.max_values = lengths().max().unwrap_or(0);
-        let Some(elements) = elements.filter(|_| self.options.encodings()) else {
+        let Some(elements) = elements.filter(|_| self.options.encodings) else {
             return Ok(());
         };
         for (group, blocks) in block_groups(&map) {
@@ -243,7 +253,7 @@ impl Inspector<'_> {
                 bytes,
             }),
         }
-        if self.options.blocks() {
+        if self.options.blocks {
             info.trees.push(BlockInfo {
                 values: block.values.clone(),
                 bytes,
