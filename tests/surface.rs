@@ -7,8 +7,8 @@ use arrow_shard::arrow_buffer::BooleanBuffer;
 use arrow_shard::arrow_schema::{SchemaRef, TimeUnit};
 use arrow_shard::bytes::Bytes;
 use arrow_shard::read::{
-    self, BufferKind, DataRef, EncodingTree, InspectOptions, PresenceKind, RangeStats, RowSelection,
-    ShardOptions, ShardProperties, StripeProperties, TypeStats,
+    self, BufferKind, DataRef, EncodingTree, InspectOptions, PresenceKind, RangeStats,
+    RowSelection, ShardOptions, ShardProperties, StripeProperties, TypeStats,
 };
 use arrow_shard::write::{
     self, AnyValue, NameValuePair, TypeMapping, ValueKind, Wire, WriterOptions,
@@ -64,7 +64,10 @@ fn types_of_public_signatures_can_be_named() {
         .inspect(&InspectOptions::default().with_blocks(true))
         .unwrap();
     let field = &info.stripes[0].fields[0];
-    assert_eq!((field.stored_type.as_str(), field.label.as_str()), ("Int32", ""));
+    assert_eq!(
+        (field.stored_type.as_str(), field.label.as_str()),
+        ("Int32", "")
+    );
     let _: &Option<RangeStats> = &field.range;
     let _: &Option<TypeStats> = &field.type_specific;
     let _: BufferKind = field.buffers[0].kind;
@@ -76,5 +79,8 @@ fn types_of_public_signatures_can_be_named() {
     let options = ShardOptions::default();
     assert_eq!(options.default_time_unit(), TimeUnit::Nanosecond);
     assert_eq!(options.default_precision_and_scale(), (38, 16));
-    assert_eq!(write::SORTING_COLUMNS_PROPERTY, "arrow_shard.sorting_columns");
+    assert_eq!(
+        write::SORTING_COLUMNS_PROPERTY,
+        "arrow_shard.sorting_columns"
+    );
 }

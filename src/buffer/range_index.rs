@@ -386,7 +386,7 @@ fn decode(block: &[u8], checksum: bool, len: u64, cx: &mut Context<'_>) -> Resul
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::buffer::{ChecksumTable, Part};
+    use crate::buffer::checksums::{ChecksumTable, Part};
     use crate::encoding::Scratch;
     use crate::limits::Limits;
 

@@ -49,6 +49,7 @@ pub enum Layout {
 
 /// Where to store which values of a leaf column are null, if the wire leaves the choice.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+#[non_exhaustive]
 pub enum PresenceLayout {
     /// In a buffer of their own, one bit per position before encoding.
     #[default]

@@ -11,6 +11,7 @@ use crate::format::{BasicType, DataType, ExtendedType};
 use arrow_array::cast::AsArray;
 use arrow_array::types::*;
 use arrow_array::*;
+#[cfg(feature = "decimal")]
 use arrow_buffer::i256;
 use arrow_schema::extension::EXTENSION_TYPE_NAME_KEY;
 use arrow_schema::{DataType as ArrowType, Field, Fields, TimeUnit};
