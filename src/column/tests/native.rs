@@ -78,6 +78,7 @@ fn refused<T>(result: Result<T>, row: &str) -> Error {
 }
 
 #[test]
+#[cfg_attr(not(feature = "decimal"), ignore = "needs the feature decimal")]
 fn times_durations_and_texts_have_the_native_types_of_the_format() {
     use ArrowType::*;
     let described = |field: Field| {
@@ -128,6 +129,7 @@ fn times_durations_and_texts_have_the_native_types_of_the_format() {
 }
 
 #[test]
+#[cfg_attr(not(feature = "decimal"), ignore = "needs the feature decimal")]
 fn what_a_native_type_is_read_as_can_be_chosen() {
     use ArrowType::*;
     let natural = |arrow: ArrowType, types: &NativeTypes| {
