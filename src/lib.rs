@@ -1,14 +1,158 @@
-//! Arrow-native columnar files in the Amudai shard format.
+//! Columnar files for [Apache Arrow](https://arrow.apache.org/): RecordBatches go into *shards* and come
+//! out of them equal, types and metadata included.
+//!
+//! A shard is a file in the Amudai shard format. Rows are cut into stripes, each column of a stripe into
+//! buffers, each buffer into blocks, and every block is encoded by itself. So a reader fetches the
+//! columns and rows that it wants, and nothing else.
+//!
+//! ```text
+//! one file                                 or a directory file, and a file per stripe
+//! ┌──────────────────────────────┐         ┌────────────────────────┐   ┌────────────────────┐
+//! │ header                       │         │ header                 │   │ header             │
+//! ├──────────────────────────────┤         │ metadata               │   │ buffers            │
+//! │ stripe 0                     │         │ directory              ├──►│ footer             │
+//! │   column a   DATA      ▒▒▒▒  │         │ footer                 │   └────────────────────┘
+//! │              PRESENCE  ▒     │         └───────────┬────────────┘   ┌────────────────────┐
+//! │   column b   DATA      ▒▒▒▒▒ │                     └───────────────►│ header             │
+//! │              ...             │                                      │ buffers            │
+//! │ stripe 1 ...                 │         ▒ a block: presence, values, │ footer             │
+//! ├──────────────────────────────┤           checksum                   └────────────────────┘
+//! │ metadata: stripes, fields,   │
+//! │ statistics, schema           │
+//! │ directory                    │         Opening reads the tail of the directory file.
+//! │ footer                       │         Everything else is read when it is needed.
+//! └──────────────────────────────┘
+//! ```
+//!
+//! # Write
+//!
+//! A [`ShardWriter`] takes batches of one schema. The file appears when [`finish`](ShardWriter::finish)
+//! returns, complete, or not at all. [`WriterOptions`] choose the [`Profile`](write::Profile), which
+//! trades size for speed, the [`Layout`](write::Layout), the number of threads, and more.
+//!
+//! ```
+//! use arrow_shard::arrow_array::{ArrayRef, Int32Array, RecordBatch, StringArray};
+//! use arrow_shard::ShardWriter;
+//! use std::sync::Arc;
+//!
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! # let folder = tempfile::tempdir()?;
+//! # let path = folder.path().join("cities.amudai.shard");
+//! let batch = RecordBatch::try_from_iter([
+//!     ("id", Arc::new(Int32Array::from(vec![1, 2, 3])) as ArrayRef),
+//!     ("name", Arc::new(StringArray::from(vec!["Oslo", "Lima", "Linz"]))),
+//! ])?;
+//! let mut writer = ShardWriter::create(&path, batch.schema())?;
+//! writer.write(&batch)?;
+//! let summary = writer.finish()?;
+//! assert_eq!(summary.rows(), 3);
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! # Scan, filter, take
+//!
+//! [`Shard::open`] reads the tail of the file. [`Shard::scan`] gives batches of the columns and rows
+//! that are asked for, in order; [`Shard::take`] gives rows by their numbers. A filter skips whatever
+//! statistics, Bloom filters and range indexes rule out before it reads a value.
+//!
+//! ```
+//! # use arrow_shard::arrow_array::{ArrayRef, Int32Array, RecordBatch, StringArray};
+//! # use arrow_shard::ShardWriter;
+//! # use std::sync::Arc;
+//! use arrow_shard::Shard;
+//! use arrow_shard::read::col;
+//!
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! # let folder = tempfile::tempdir()?;
+//! # let path = folder.path().join("cities.amudai.shard");
+//! # let batch = RecordBatch::try_from_iter([
+//! #     ("id", Arc::new(Int32Array::from(vec![1, 2, 3])) as ArrayRef),
+//! #     ("name", Arc::new(StringArray::from(vec!["Oslo", "Lima", "Linz"]))),
+//! # ])?;
+//! # let mut writer = ShardWriter::create(&path, batch.schema())?;
+//! # writer.write(&batch)?;
+//! # writer.finish()?;
+//! let shard = Shard::open(&path)?;
+//! for batch in shard.scan().with_projection(["name"]).build()? {
+//!     println!("{} names", batch?.num_rows());
+//! }
+//!
+//! let cities = col("name").starts_with("Li").and(col("id").gt(2));
+//! let mut scan = shard.scan().with_filter(cities).build()?;
+//! assert_eq!(scan.next().unwrap()?.num_rows(), 1);
+//!
+//! let rows = shard.take(&[2, 0], ["id", "name"])?;
+//! assert_eq!(rows.num_rows(), 2);
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! [`Shard::statistics`] gives planners null counts, bounds and distinct counts without reading data.
+//! [`Shard::inspect`] shows sizes and encodings, [`Shard::verify`]
+//! checks every checksum, block and column. Files in memory, memory maps and
+//! [custom readers](io::ReadAt) work as files do.
+//!
+//! # What is promised
+//!
+//! * A read gives the data that were written, or an error. A flipped byte is an error, never another
+//!   value: every block and every message of the metadata has a checksum.
+//! * Reading never panics, never hangs, and never allocates more than [`Limits`] allow or a fixed multiple
+//!   of the bytes that are there, whatever the input.
+//! * Only `finish` makes a file valid. A file is written beside its final name, synced, and renamed.
+//! * Statistics, filters and indexes change how fast a scan is, and never its rows.
+//! * References of a shard lead to no file outside of its folder.
+//!
+//! # Features
+//!
+//! | feature | by default | |
+//! |-|-|-|
+//! | `zstd` | yes | Zstandard blocks, through the C library |
+//! | `mmap` | yes | `Shard::open_mmap`: shards through a memory map |
+//! | `threads` | yes | scans and writers that use several threads, through rayon |
+//! | `decimal` | yes | decimals in the native form of Amudai, through the C library decNumber |
+//! | `cli` | no | the command line `arrow-shard` |
+//! | `experimental` | no | the layers below (`buffer`, `column`, `encoding`, `format`) and what shows them, outside of semantic versioning |
+//!
+//! Without the C libraries the crate builds for `wasm32-unknown-unknown`. Public signatures use the types
+//! of Arrow 59, whose crates are re-exported: [`arrow_array`], [`arrow_buffer`] and [`arrow_schema`].
+//!
+//! # The format
+//!
+//! `docs/format.md`, a file of this package, describes every byte, so that a reader can be written from
+//! that page alone. [`Wire`](write::Wire) says whom a shard is
+//! for: every reader of the specification, or microsoft/amudai, the reference implementation, as well.
+
+#![cfg_attr(
+    not(feature = "experimental"),
+    allow(
+        unreachable_pub,
+        reason = "modules are reachable with the feature, and the lint holds there"
+    )
+)]
 
 #[cfg(target_endian = "big")]
 compile_error!(
     "arrow-shard writes Arrow's little-endian buffers as they are: big-endian hosts are not supported"
 );
 
+// The layers below the promised surface, for tools, benches and tests.
+#[cfg(not(feature = "experimental"))]
+mod buffer;
+#[cfg(feature = "experimental")]
 pub mod buffer;
+#[cfg(not(feature = "experimental"))]
+mod column;
+#[cfg(feature = "experimental")]
 pub mod column;
+#[cfg(not(feature = "experimental"))]
+mod encoding;
+#[cfg(feature = "experimental")]
 pub mod encoding;
 pub mod error;
+#[cfg(not(feature = "experimental"))]
+mod format;
+#[cfg(feature = "experimental")]
 pub mod format;
 pub mod io;
 pub(crate) mod kernels;
@@ -19,12 +163,17 @@ mod sorting;
 pub(crate) mod stats;
 pub mod write;
 
+pub use arrow_array;
+pub use arrow_buffer;
+pub use arrow_schema;
+pub use bytes;
+
 pub use error::{Error, ErrorKind, Result};
 pub use limits::Limits;
 pub use read::{Projection, Shard, ShardOptions};
 pub use write::{ShardWriter, WriterOptions};
 
-/// The examples of the README, which are tests.
+/// The examples of the README, which are complete and compiled as they are shown.
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]
 struct Readme;

@@ -40,31 +40,31 @@ impl Default for Limits {
 
 settings! {
     Limits {
-        /// Largest metadata message, block map or range index, in bytes.
+        /// Largest metadata message, block map or range index, in bytes; 1 GiB by default.
         max_message_bytes, with_max_message_bytes: u64;
-        /// Most schema nodes, nested ones included.
+        /// Most schema nodes, nested ones included; 4,000,000 by default.
         max_schema_nodes, with_max_schema_nodes: u32;
-        /// Deepest nesting of schema nodes, in levels.
+        /// Deepest nesting of schema nodes, in levels; 64 by default.
         max_schema_depth, with_max_schema_depth: u32;
-        /// Deepest nesting of a dynamically typed property value, in levels.
+        /// Deepest nesting of a property value, in levels; 32 by default.
         max_value_depth, with_max_value_depth: u32;
-        /// Deepest nesting of block encodings, in levels.
+        /// Deepest nesting of block encodings, in levels; 8 by default.
         max_encoding_depth, with_max_encoding_depth: u32;
-        /// Most stripes of a shard.
+        /// Most stripes of a shard; 4,194,304 by default.
         max_stripes, with_max_stripes: u64;
-        /// Most values of one block.
+        /// Most values of one block; 67,108,864 by default.
         max_block_values, with_max_block_values: u32;
-        /// Most decoded bytes of one block, and most bytes of the numbers that the levels of its
-        /// encodings keep together while it is decoded.
+        /// Most decoded bytes of one block, and most bytes of the numbers that all levels of its
+        /// encodings together hold while it is decoded; 4 GiB by default.
         max_block_bytes, with_max_block_bytes: u64;
-        /// Largest value dictionary, in bytes.
+        /// Largest value dictionary, in bytes; 4 GiB by default.
         max_dictionary_bytes, with_max_dictionary_bytes: u64;
-        /// Most bytes of Arrow data in one batch that encoded data may expand to.
+        /// Most bytes of Arrow data in one batch; 8 GiB by default.
         max_batch_bytes, with_max_batch_bytes: u64;
-        /// Most bytes that an open shard keeps of each kind of what it has parsed: lists of fields;
-        /// fields of stripes with their statistics, block maps, dictionaries and range indexes; and
-        /// arrays of text in memory. Beyond that the oldest are forgotten, and parsed again when
-        /// they are needed.
+        /// Most bytes that an open shard caches of each kind of parsed element; 256 MiB by default. The
+        /// kinds are lists of fields; fields of stripes with their statistics, block maps,
+        /// dictionaries and range indexes; and arrays of text in memory. Beyond that it drops the
+        /// oldest, and parses them again when they are needed.
         max_cached_bytes, with_max_cached_bytes: u64;
     }
 }

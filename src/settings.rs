@@ -1,7 +1,8 @@
 //! Getters and `with_*` setters of options, written once.
 
-/// Implements, for every named field of a `Copy` type, a getter with the given documentation and a
-/// setter that takes the options by value.
+/// Implements, for every named field of a `Copy` type, a getter and a setter that takes the options
+/// by value. Both have the given documentation, which says what the setting does, its unit and its
+/// default.
 macro_rules! settings {
     ($options:ident { $($(#[$doc:meta])* $name:ident, $with:ident: $ty:ty;)* }) => {
         impl $options {
@@ -11,7 +12,7 @@ macro_rules! settings {
                     self.$name
                 }
 
-                #[doc = concat!("Sets [`", stringify!($name), "`](Self::", stringify!($name), ").")]
+                $(#[$doc])*
                 #[must_use]
                 pub fn $with(mut self, value: $ty) -> Self {
                     self.$name = value;

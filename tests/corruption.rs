@@ -5,6 +5,8 @@
 #![expect(clippy::unwrap_used, reason = "a failed helper is a failed test")]
 #![expect(clippy::panic, reason = "reports what went wrong with many files")]
 
+#[path = "support/covered.rs"]
+mod covered;
 #[path = "support/subjects.rs"]
 mod subjects;
 mod support;
@@ -12,16 +14,16 @@ mod support;
 use arrow_array::{Array, BooleanArray, RecordBatch, Scalar};
 use arrow_schema::{ArrowError, DataType, SchemaRef};
 use arrow_select::concat::concat_batches;
-use arrow_shard::format::Wire;
 use arrow_shard::io::MemoryFolder;
 use arrow_shard::read::{Literal, Predicate, Projection, ScanBuilder, ShardOptions, col};
+use arrow_shard::write::Wire;
 use arrow_shard::write::WriterOptions;
 use arrow_shard::{Error, Limits, Result, Shard};
 use bytes::Bytes;
+use covered::{Covered, covered};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use support::allocations::{self, Counting};
-use support::covered::{Covered, covered};
 use support::{collect, written};
 
 #[global_allocator]

@@ -1,5 +1,5 @@
 //! Runs the corpus of the fuzz targets through what they run, and makes its seeds:
-//! `cargo test --test fuzz_corpus -- --ignored` writes `fuzz/corpus/*/seed-*` anew.
+//! `cargo test --features experimental --test fuzz_corpus -- --ignored` writes `fuzz/corpus/*/seed-*` anew.
 #![expect(
     clippy::unwrap_used,
     clippy::panic,

@@ -15,8 +15,8 @@ use arrow_array::{
 };
 use arrow_buffer::i256;
 use arrow_schema::{DataType, Field, FieldRef, Schema, SchemaRef, TimeUnit};
-use arrow_shard::format::Wire;
 use arrow_shard::read::{Projection, ShardOptions};
+use arrow_shard::write::Wire;
 use arrow_shard::{ErrorKind, Shard};
 use common::equal::{rows_equal, values_equal};
 use common::schemas::any_type;

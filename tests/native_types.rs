@@ -13,8 +13,9 @@ use arrow_array::{
 };
 use arrow_buffer::OffsetBuffer;
 use arrow_schema::{DataType, Field, Schema, SchemaRef, TimeUnit};
-use arrow_shard::column::TypeMapping;
 use arrow_shard::format::{FieldDescriptor, TypeStats, ValueKind, Wire, decimal128_text};
+use arrow_shard::read::InspectOptions;
+use arrow_shard::write::TypeMapping;
 use arrow_shard::write::{Profile, WriterOptions};
 use arrow_shard::{ErrorKind, Shard};
 use std::sync::Arc;
@@ -106,7 +107,8 @@ fn native_types_come_back_as_they_were_written() {
             let shard = Shard::from_bytes(bytes).unwrap();
             assert_eq!(shard.wire(), wire);
             assert_eq!(shard.schema().unwrap(), batch.schema());
-            let mapping = TypeMapping::of(&shard.shard_schema().unwrap());
+            let options = InspectOptions::default().with_encodings(false);
+            let mapping = shard.inspect(&options).unwrap().mapping;
             assert_eq!(mapping, Some(TypeMapping::Amudai));
             let read = collect(shard.scan().build().unwrap()).unwrap();
             assert_eq!(read, batch, "{wire:?} {profile:?}");

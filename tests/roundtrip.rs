@@ -19,7 +19,7 @@ use arrow_array::{
 use arrow_buffer::NullBuffer;
 use arrow_schema::{DataType, Field, FieldRef, Schema, SchemaRef};
 use arrow_shard::Shard;
-use arrow_shard::column::TypeMapping;
+use arrow_shard::write::TypeMapping;
 use arrow_shard::write::{Profile, WriterOptions};
 use cases::{Data, Pick, random_options, random_projection, random_source, text};
 use common::schemas::{Config, any_type, random_schema};

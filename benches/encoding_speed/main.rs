@@ -2,7 +2,7 @@
 //! single values of it, beside a copy of what is decoded.
 //!
 //! ```sh
-//! cargo bench --bench encoding_speed
+//! cargo bench --features experimental --bench encoding_speed
 //! ```
 #![allow(
     clippy::unwrap_used,

@@ -10,9 +10,9 @@ use arrow_array::{
     RecordBatch, StringArray, StructArray, UInt8Array,
 };
 use arrow_shard::Shard;
-use arrow_shard::format::Wire;
 use arrow_shard::io::NoContainer;
 use arrow_shard::read::ShardOptions;
+use arrow_shard::write::Wire;
 use arrow_shard::write::{PresenceLayout, Profile, ShardWriter, WriterOptions};
 use bytes::Bytes;
 use std::sync::{Arc, OnceLock};

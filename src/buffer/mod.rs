@@ -15,15 +15,15 @@ mod strings;
 mod writer;
 
 pub use block_map::{BlockMap, BlockRange};
-pub use checksums::{
-    CHECKSUMS_PROPERTY, CHUNK_BYTES, ChecksumEntry, ChecksumTable, Chunks, Part, VerifiedSet,
-};
+#[cfg(feature = "experimental")]
+pub use checksums::{CHECKSUMS_PROPERTY, ChecksumEntry, Part, VerifiedSet};
+pub use checksums::{CHUNK_BYTES, ChecksumTable, Chunks};
 pub use dictionary::{DictionaryInput, ValueDictionary};
 pub use offsets::{offset_width, read_offsets};
 pub use pieces::{PiecePool, Pieces};
-pub use range_index::{
-    IndexedBlock, RANGE_INDEX_HEADER, RangeIndex, RangeIndexHeader, RangeIndexInput,
-};
+#[cfg(feature = "experimental")]
+pub use range_index::IndexedBlock;
+pub use range_index::{RANGE_INDEX_HEADER, RangeIndex, RangeIndexHeader, RangeIndexInput};
 pub use runs::{Runs, read_runs};
 pub use selection::Selection;
 pub use stored::{

@@ -77,6 +77,7 @@ impl Pieces {
         self.full.len() * PIECE_BYTES + self.open.len()
     }
 
+    #[cfg(any(test, feature = "experimental"))]
     /// Whether there are no bytes.
     pub fn is_empty(&self) -> bool {
         self.len() == 0

@@ -276,6 +276,7 @@ impl RangeIndex {
         count.map_or(0, |c| u64::from(u16::from_le_bytes([c[0], c[1]])))
     }
 
+    #[cfg(any(test, feature = "experimental"))]
     /// Whether there are no blocks.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
@@ -385,7 +386,7 @@ fn decode(block: &[u8], checksum: bool, len: u64, cx: &mut Context<'_>) -> Resul
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::buffer::{ChecksumTable, Part};
+    use crate::buffer::checksums::{ChecksumTable, Part};
     use crate::encoding::Scratch;
     use crate::limits::Limits;
 

@@ -35,6 +35,16 @@ pub struct ReadContext<'a> {
     pub sequential: bool,
 }
 
+impl std::fmt::Debug for ReadContext<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("ReadContext")
+            .field("limits", self.limits)
+            .field("verify", &self.verify)
+            .field("sequential", &self.sequential)
+            .finish_non_exhaustive()
+    }
+}
+
 impl ReadContext<'_> {
     pub(super) fn decoding(&mut self) -> Context<'_> {
         Context {

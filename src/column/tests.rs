@@ -157,6 +157,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(1500))]
 
     #[test]
+    #[cfg_attr(not(feature = "decimal"), ignore = "needs the feature decimal")]
     fn any_column_comes_back_equal_in_its_own_and_its_natural_type(seed in any::<u64>()) {
         check_round_trip(seed);
     }

@@ -6,6 +6,7 @@ use std::fmt;
 
 /// The encoding of a block or of a nested region, named by its first two bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[non_exhaustive]
 pub enum EncodingCode {
     /// Values as they are.
     Plain,

@@ -226,6 +226,7 @@ mod tests {
     use crate::{ErrorKind, Limits};
 
     #[test]
+    #[cfg_attr(not(feature = "zstd"), ignore = "needs the feature zstd")]
     fn bytes_survive_at_any_size_and_ratio() {
         let (limits, mut scratch) = (Limits::default(), Scratch::default());
         let mut cx = Context::new(&limits, &mut scratch);
@@ -251,6 +252,7 @@ mod tests {
     }
 
     #[test]
+    #[cfg_attr(not(feature = "zstd"), ignore = "needs the feature zstd")]
     fn an_unearned_size_is_refused_before_it_is_allocated() {
         let (limits, mut scratch) = (Limits::default(), Scratch::default());
         let mut cx = Context::new(&limits, &mut scratch);

@@ -34,6 +34,7 @@ pub struct Estimate {
 
 /// The encodings of a block, for people.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct EncodingTree {
     /// The outermost encoding.
     pub code: EncodingCode,

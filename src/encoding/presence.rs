@@ -27,6 +27,7 @@ enum Section<'a> {
 
 /// How a block stores which of its values are present.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum PresenceKind {
     /// All are present.
     AllPresent,

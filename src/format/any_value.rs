@@ -112,6 +112,72 @@ impl AnyValue {
         }
     }
 
+    /// The truth value, if it is one.
+    pub fn as_bool(&self) -> Option<bool> {
+        match self.kind {
+            Some(ValueKind::Bool(value)) => Some(value),
+            _ => None,
+        }
+    }
+
+    /// The integer, if it is one, signed or not, that an `i64` can hold.
+    pub fn as_i64(&self) -> Option<i64> {
+        match self.kind {
+            Some(ValueKind::I64(value)) => Some(value),
+            Some(ValueKind::U64(value)) => i64::try_from(value).ok(),
+            _ => None,
+        }
+    }
+
+    /// The integer, if it is one, signed or not, that a `u64` can hold.
+    pub fn as_u64(&self) -> Option<u64> {
+        match self.kind {
+            Some(ValueKind::U64(value)) => Some(value),
+            Some(ValueKind::I64(value)) => u64::try_from(value).ok(),
+            _ => None,
+        }
+    }
+
+    /// The floating-point number, if it is one.
+    pub fn as_f64(&self) -> Option<f64> {
+        match self.kind {
+            Some(ValueKind::Double(value)) => Some(value),
+            _ => None,
+        }
+    }
+
+    /// The text, if it is one.
+    pub fn as_str(&self) -> Option<&str> {
+        match &self.kind {
+            Some(ValueKind::String(value)) => Some(value),
+            _ => None,
+        }
+    }
+
+    /// The bytes, if it is a value of bytes; not those of a text.
+    pub fn as_bytes(&self) -> Option<&[u8]> {
+        match &self.kind {
+            Some(ValueKind::Bytes(value)) => Some(value),
+            _ => None,
+        }
+    }
+
+    /// The values, if it is a list.
+    pub fn as_list(&self) -> Option<&[Self]> {
+        match &self.kind {
+            Some(ValueKind::List(values)) => Some(values),
+            _ => None,
+        }
+    }
+
+    /// The members, if it is a structure.
+    pub fn as_struct(&self) -> Option<&[NameValuePair]> {
+        match &self.kind {
+            Some(ValueKind::Struct(members)) => Some(members),
+            _ => None,
+        }
+    }
+
     /// Whether this is the null value.
     pub fn is_null(&self) -> bool {
         matches!(self.kind, Some(ValueKind::Null))
@@ -153,5 +219,41 @@ from!(bool => Bool, u64 => U64, u32 => U64, i64 => I64, i32 => I64, f64 => Doubl
 impl From<&[u8]> for AnyValue {
     fn from(value: &[u8]) -> Self {
         Bytes::copy_from_slice(value).into()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_value_is_given_as_what_it_is_and_as_nothing_else() {
+        let text = AnyValue::from("7");
+        assert_eq!(text.as_str(), Some("7"));
+        assert_eq!((text.as_bytes(), text.as_i64()), (None, None));
+        let bytes = AnyValue::from(vec![7u8]);
+        assert_eq!((bytes.as_bytes(), bytes.as_str()), (Some(&[7][..]), None));
+        let truth = AnyValue::from(true);
+        assert_eq!((truth.as_bool(), truth.as_u64()), (Some(true), None));
+        let float = AnyValue::from(1.5);
+        assert_eq!((float.as_f64(), float.as_i64()), (Some(1.5), None));
+        let list = AnyValue::from(vec![text.clone()]);
+        assert_eq!(list.as_list(), Some(&[text.clone()][..]));
+        assert_eq!(list.as_struct(), None);
+        let member = NameValuePair::new("a", 1);
+        let structure = AnyValue::from(vec![member.clone()]);
+        assert_eq!(structure.as_struct(), Some(&[member][..]));
+        assert_eq!(AnyValue::null().as_str(), None);
+        assert_eq!(AnyValue::default().as_bool(), None);
+    }
+
+    #[test]
+    fn integers_are_given_in_each_type_that_holds_them() {
+        assert_eq!(AnyValue::from(7u64).as_i64(), Some(7));
+        assert_eq!(AnyValue::from(7i64).as_u64(), Some(7));
+        assert_eq!(AnyValue::from(u64::MAX).as_i64(), None);
+        assert_eq!(AnyValue::from(-1i64).as_u64(), None);
+        assert_eq!(AnyValue::from(-1i64).as_i64(), Some(-1));
+        assert_eq!(AnyValue::from(1i64).as_f64(), None);
     }
 }

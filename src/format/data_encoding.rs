@@ -40,6 +40,7 @@ impl NativeDataEncoding {
 
 /// The role of an encoded buffer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[non_exhaustive]
 pub enum BufferKind {
     /// Values, or dictionary codes.
     Data,
@@ -59,7 +60,7 @@ pub enum BufferKind {
 
 impl BufferKind {
     /// The kind with that number.
-    pub fn from_i32(value: i32) -> Self {
+    pub(crate) fn from_i32(value: i32) -> Self {
         match value {
             0 => Self::Data,
             1 => Self::Presence,
@@ -72,7 +73,7 @@ impl BufferKind {
     }
 
     /// The number of the kind.
-    pub fn to_i32(self) -> i32 {
+    pub(crate) fn to_i32(self) -> i32 {
         match self {
             Self::Data => 0,
             Self::Presence => 1,

@@ -32,16 +32,19 @@ pub struct DataRefArray {
 }
 
 impl DataRefArray {
+    #[cfg(any(test, feature = "experimental"))]
     /// Number of elements, absent ones included.
     pub fn len(&self) -> usize {
         self.ranges.len()
     }
 
+    #[cfg(any(test, feature = "experimental"))]
     /// Whether there are no elements.
     pub fn is_empty(&self) -> bool {
         self.ranges.is_empty()
     }
 
+    #[cfg(any(test, feature = "experimental"))]
     /// Element `i`, or `None` if it is absent or past the end.
     pub fn get(&self, i: usize) -> Option<DataRef> {
         let range = *self.ranges.get(i)?;

@@ -29,6 +29,7 @@ pub struct ShardDirectory {
 
 /// Properties of a shard.
 #[derive(Debug, Clone, PartialEq, Default)]
+#[non_exhaustive]
 pub struct ShardProperties {
     /// Earliest creation time, in 100 ns ticks since 0001-01-01.
     pub creation_min: Option<u64>,
@@ -61,6 +62,7 @@ pub struct StripeDirectory {
 
 /// Properties of a stripe.
 #[derive(Debug, Clone, PartialEq, Default)]
+#[non_exhaustive]
 pub struct StripeProperties {
     /// Properties that the format defines.
     pub standard_properties: Vec<NameValuePair>,

@@ -34,6 +34,7 @@ pub struct FieldDescriptor {
 
 /// Least and greatest value of a field.
 #[derive(Debug, Clone, PartialEq, Default)]
+#[non_exhaustive]
 pub struct RangeStats {
     /// Lower bound.
     pub min_value: Option<AnyValue>,
@@ -47,6 +48,7 @@ pub struct RangeStats {
 
 /// Statistics that depend on the type of a field.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum TypeStats {
     /// Of strings, in bytes.
     String {
@@ -81,6 +83,7 @@ pub enum TypeStats {
 
 /// Shortest and longest value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
 pub struct LengthStats {
     /// Shortest.
     pub min: u64,
@@ -92,6 +95,7 @@ pub struct LengthStats {
 
 /// Counts of numbers by sign.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
 pub struct SignStats {
     /// Zeros, of either sign.
     pub zero_count: u64,
@@ -105,6 +109,7 @@ pub struct SignStats {
 
 /// How many distinct values there are.
 #[derive(Debug, Clone, PartialEq, Default)]
+#[non_exhaustive]
 pub struct CardinalityInfo {
     /// Number of distinct values.
     pub count: Option<u64>,
@@ -116,6 +121,7 @@ pub struct CardinalityInfo {
 
 /// A cardinality sketch.
 #[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
 pub enum Sketch {
     /// HyperLogLog counters.
     Hll(HllSketch),
@@ -125,6 +131,7 @@ pub enum Sketch {
 
 /// HyperLogLog counters, one byte each.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[non_exhaustive]
 pub struct HllSketch {
     /// Name of the hash function, `xxh3_64`.
     pub hash_algorithm: String,
@@ -138,6 +145,7 @@ pub struct HllSketch {
 
 /// Spec: Chapter 6, "Split-Block Bloom Filters".
 #[derive(Debug, Clone, PartialEq, Default)]
+#[non_exhaustive]
 pub struct SplitBlockBloomFilter {
     /// Number of 256-bit blocks.
     pub num_blocks: u64,

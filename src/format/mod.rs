@@ -25,6 +25,7 @@ pub use data_encoding::{
     ParquetFileColumnRef,
 };
 pub use data_ref::{DataRef, DataRefArray};
+#[cfg(feature = "experimental")]
 pub use decimal128::decimal128_text;
 pub use directory::{
     ShardDirectory, ShardProperties, StripeDirectory, StripeList, StripeProperties, UrlList,
@@ -33,13 +34,16 @@ pub use field::{
     CardinalityInfo, FieldDescriptor, HllSketch, LengthStats, RangeStats, SignStats, Sketch,
     SplitBlockBloomFilter, StripeFieldDescriptor, TypeStats,
 };
-pub use frame::{FRAME_OVERHEAD, open, seal};
-pub use header::{FormatVersion, HEADER, HEADER_LEN, MAGIC};
+#[cfg(feature = "experimental")]
+pub use frame::FRAME_OVERHEAD;
+pub use frame::{open, seal};
+#[cfg(feature = "experimental")]
+pub use header::MAGIC;
+pub use header::{FormatVersion, HEADER, HEADER_LEN};
 pub use index::{INDEX_BLOCK, IndexArtifact, IndexCollection, IndexDescriptor};
-pub use schema::{
-    BasicType, DELETED_RECORD, DataType, ExtendedType, Field, INGESTION_TIMESTAMP, PropertyValue,
-    RECORD_IDENTITY, Schema,
-};
+pub use schema::{BasicType, DataType, ExtendedType, Field, PropertyValue, Schema};
+#[cfg(feature = "experimental")]
+pub use schema::{DELETED_RECORD, INGESTION_TIMESTAMP, RECORD_IDENTITY};
 pub use schema_reader::{NamedFields, SchemaReader};
 pub use tail::DirectoryTail;
 pub use wire::{Capabilities, DataRefs, Message, Wire};

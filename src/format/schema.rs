@@ -150,10 +150,13 @@ pub struct Schema {
     pub fields: Vec<Field>,
 }
 
+#[cfg(any(test, feature = "experimental"))]
 /// Internal field that marks deleted records.
 pub const DELETED_RECORD: &str = "Kusto.Amudai.DeletedRecord";
+#[cfg(any(test, feature = "experimental"))]
 /// Internal field that holds the time of ingestion.
 pub const INGESTION_TIMESTAMP: &str = "Kusto.Amudai.IngestionTimestamp";
+#[cfg(any(test, feature = "experimental"))]
 /// Internal field that identifies a record.
 pub const RECORD_IDENTITY: &str = "Kusto.Amudai.RecordIdentity";
 
@@ -183,6 +186,34 @@ impl DataType {
     /// The label of the extended type, or an empty string.
     pub fn label(&self) -> &str {
         self.extended_type.as_ref().map_or("", |e| &e.label)
+    }
+
+    /// The stored type, for people: `Int64`, `Uint8`, `FixedSizeBinary(16)`.
+    pub fn stored_type(&self) -> String {
+        let basic = format!("{:?}", self.basic_type);
+        if self.basic_type.is_integer() && !self.signed {
+            format!("U{}", basic.to_lowercase())
+        } else if self.basic_type.has_fixed_size() && self.fixed_size > 0 {
+            format!("{basic}({})", self.fixed_size)
+        } else {
+            basic
+        }
+    }
+
+    /// The label with its properties, for people: `arrow.timestamp{unit=us}`; empty if there is none.
+    pub fn label_text(&self) -> String {
+        let Some(extended) = &self.extended_type else {
+            return String::new();
+        };
+        let properties = extended.properties.iter().map(|(name, value)| match value {
+            PropertyValue::String(text) | PropertyValue::Json(text) => format!("{name}={text}"),
+            other => format!("{name}={other:?}"),
+        });
+        let properties: Vec<String> = properties.collect();
+        match properties.is_empty() {
+            true => extended.label.clone(),
+            false => format!("{}{{{}}}", extended.label, properties.join(", ")),
+        }
     }
 
     /// Checks what Chapter 6 says of a single node of this type: its children, and its fixed size.

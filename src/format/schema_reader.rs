@@ -99,6 +99,7 @@ impl SchemaReader {
         self.len
     }
 
+    #[cfg(any(test, feature = "experimental"))]
     /// Whether there are no fields.
     pub fn is_empty(&self) -> bool {
         self.len == 0
@@ -163,6 +164,7 @@ impl SchemaReader {
         Ok(name)
     }
 
+    #[cfg(any(test, feature = "experimental"))]
     /// Indexes of the top-level fields of that name, ascending.
     ///
     /// # Errors
@@ -255,6 +257,7 @@ impl SchemaReader {
         required(stored, "DataType.field_name")
     }
 
+    #[cfg(any(test, feature = "experimental"))]
     /// Number of nodes, nested ones included.
     ///
     /// The reference's layout says it; otherwise this walks over the whole schema.
@@ -265,6 +268,7 @@ impl SchemaReader {
         self.count_nodes().within(|| "Schema".to_owned())
     }
 
+    #[cfg(any(test, feature = "experimental"))]
     fn count_nodes(&self) -> Result<u32> {
         let most = self.max_nodes();
         if self.wire == Wire::Reference {
@@ -283,6 +287,7 @@ impl SchemaReader {
         Ok(most - left)
     }
 
+    #[cfg(any(test, feature = "experimental"))]
     fn count_below(&self, node: &Table<'_>, depth: u32, left: &mut u32) -> Result<()> {
         *left = left
             .checked_sub(1)

@@ -1,4 +1,8 @@
-//! Bytes in and out: positioned reads, appending writes, and where artifacts may live.
+//! Where the bytes of shards come from and go to.
+//!
+//! Readers ask a [`ReadAt`] for ranges of a file, and a [`Container`] for the other files of a shard.
+//! Writers append to a [`Sink`], and ask a [`SinkFactory`] for the files of stripes. Local files and
+//! memory have them all; implement these traits for other stores.
 
 mod folder;
 #[cfg(not(target_family = "wasm"))]
@@ -30,4 +34,5 @@ pub use mapped_file::MappedFile;
 pub use range::ByteRange;
 pub use read_at::ReadAt;
 pub use sink::{Sink, WriteSink};
-pub use url::{Reference, RelativeUrl, resolve, stripe_file_name};
+pub use url::RelativeUrl;
+pub(crate) use url::{Reference, resolve, stripe_file_name};

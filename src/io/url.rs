@@ -19,7 +19,7 @@ mod tests;
 
 /// Where a reference leads.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub enum Reference {
+pub(crate) enum Reference {
     /// The artifact that holds the reference.
     This,
     /// Another artifact of the shard, or the holder by its name.
@@ -125,16 +125,7 @@ impl fmt::Display for RelativeUrl {
 ///
 /// # Errors
 /// [`ForbiddenUrl`](ErrorKind::ForbiddenUrl) if it leads out of that folder, or might.
-///
-/// ```
-/// use arrow_shard::io::{Reference, resolve};
-/// let base = Some("/data/s");
-/// assert_eq!(resolve("", base)?, Reference::This);
-/// assert_eq!(resolve("x.stripe", base)?, resolve("file:///data/s/x.stripe", base)?);
-/// assert!(resolve("file:///etc/passwd", base).is_err());
-/// # Ok::<(), arrow_shard::Error>(())
-/// ```
-pub fn resolve(reference: &str, base: Option<&str>) -> Result<Reference> {
+pub(crate) fn resolve(reference: &str, base: Option<&str>) -> Result<Reference> {
     if reference.is_empty() {
         return Ok(Reference::This);
     }
@@ -152,7 +143,7 @@ pub fn resolve(reference: &str, base: Option<&str>) -> Result<Reference> {
 }
 
 /// The usual name of a stripe data file; a writer draws `random` anew for each file.
-pub fn stripe_file_name(random: u64) -> String {
+pub(crate) fn stripe_file_name(random: u64) -> String {
     format!("{random:x}.amudai.stripe")
 }
 

@@ -253,7 +253,7 @@ pub(crate) fn bits_of_bytes(bytes: &[u8], mut word: impl FnMut(u64, usize)) {
 
 #[cfg(test)]
 mod tests {
-    use super::super::cpu::tests::at_every_level;
+    use super::super::cpu::tests::{STEP, at_every_level};
     use super::*;
     use proptest::prelude::*;
 
@@ -317,9 +317,12 @@ mod tests {
         }
     }
 
-    /// As long as many vectors, and any length.
+    /// As long as many vectors.
+    const MOST: usize = 1500 / STEP;
+
+    /// Any length up to that.
     fn many<T: Arbitrary + 'static>() -> impl Strategy<Value = Vec<T>> {
-        prop::collection::vec(any::<T>(), 0..1500)
+        prop::collection::vec(any::<T>(), 0..MOST)
     }
 
     proptest! {
@@ -329,7 +332,7 @@ mod tests {
             words in many::<u16>(),
             singles in many::<u32>(),
             doubles in many::<u64>(),
-            decimals in prop::collection::vec(-1_000_000i64..1_000_000, 0..1500),
+            decimals in prop::collection::vec(-1_000_000i64..1_000_000, 0..MOST),
             low: u64,
             span: u64,
         ) {

@@ -70,7 +70,7 @@ mod tests {
                     )),
                 }
             })?;
-            assert_eq!(sum, bytes[from..from + len].iter().sum());
+            assert_eq!(sum, bytes[from..from + len].iter().sum::<u64>());
             pieces.push(len);
             from += len;
         }

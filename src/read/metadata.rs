@@ -12,9 +12,9 @@ use crate::column::{ArraySlot, ArrowSchemaHint, DictionaryEntries};
 use crate::encoding::{Context, Scratch};
 use crate::error::{Error, ErrorKind, Result, Within};
 use crate::format::{
-    DataRef, DataRefs, DataType, FieldDescriptor, IndexCollection, Message, SchemaReader,
-    ShardDirectory, ShardProperties, StripeDirectory, StripeFieldDescriptor, StripeList,
-    StripeProperties, ValueKind, Wire, find_property,
+    DataRef, DataRefs, DataType, FieldDescriptor, Message, SchemaReader, ShardDirectory,
+    ShardProperties, StripeDirectory, StripeFieldDescriptor, StripeList, StripeProperties,
+    ValueKind, Wire, find_property,
 };
 use crate::io::ByteRange;
 use crate::limits::Limits;
@@ -160,8 +160,12 @@ impl Metadata {
         Ok(self.properties.get())
     }
 
+    #[cfg(any(test, feature = "experimental"))]
     /// The indexes over the whole shard.
-    pub(super) fn indexes(&self, bench: &Bench<'_>) -> Result<Option<IndexCollection>> {
+    pub(super) fn indexes(
+        &self,
+        bench: &Bench<'_>,
+    ) -> Result<Option<crate::format::IndexCollection>> {
         self.element(bench, self.directory.indexes_ref.as_ref(), "indexes")
     }
 

@@ -1,4 +1,9 @@
-//! Reading shards: open, scan, take.
+//! Reading shards.
+//!
+//! [`Shard`] opens one. [`ScanBuilder`] gives its rows in order, narrowed by a [`Projection`], a
+//! [`Predicate`] or a [`RowSelection`]; [`Shard::take`] gives single rows by their numbers.
+//! [`Shard::statistics`] says what is known without reading data, [`Shard::verify`] whether a shard is
+//! sound.
 
 mod artifacts;
 mod batches;
@@ -23,6 +28,8 @@ mod scan;
 mod shard;
 mod source;
 mod statistics;
+#[cfg(any(test, feature = "experimental"))]
+mod stored;
 mod stripe;
 mod take;
 #[cfg(feature = "threads")]
@@ -30,6 +37,15 @@ mod threads;
 mod verify;
 mod windows;
 
+pub use crate::column::TypeMapping;
+pub use crate::encoding::presence::PresenceKind;
+pub use crate::encoding::{EncodingCode, EncodingTree};
+pub use crate::format::{
+    AnyValue, BufferKind, CardinalityInfo, DataRef, HllSketch, LengthStats, NameValuePair,
+    RangeStats, ShardProperties, SignStats, Sketch, SplitBlockBloomFilter, StripeProperties,
+    TypeStats, ValueKind, Wire,
+};
+pub use crate::sorting::SortingColumn;
 pub use filter::{ScanMetrics, Skipped};
 pub use inspect::{
     BlockInfo, BlocksInfo, BufferInfo, EncodingCount, FieldInfo, FileInfo, InspectOptions,

@@ -1,4 +1,4 @@
-//! What a reader may be told.
+//! Options of readers.
 
 use crate::column::NativeTypes;
 use crate::limits::Limits;
@@ -31,43 +31,44 @@ impl Default for ShardOptions {
 
 settings! {
     ShardOptions {
-        /// Whether checksums of data are verified when bytes are first touched; they are by default.
-        /// Those of metadata always are.
+        /// Whether to verify checksums of data when their bytes are first touched; on by default.
+        /// Checksums of metadata are always verified.
         verify_checksums, with_verify_checksums: bool;
-        /// Bytes at the end of the file that opening reads; 64 KiB by default.
+        /// How many bytes at the end of the file opening reads; 64 KiB by default.
         tail_bytes, with_tail_bytes: u64;
-        /// Bytes that a scan fetches at a time, more or less; 8 MiB by default. Of local files it reads no
-        /// more than 1 MiB at a time, so that the processor's caches still hold what is decoded.
+        /// About how many bytes a scan fetches at a time; 8 MiB by default. Of local files a scan reads at
+        /// most 1 MiB at a time, so that the processor's caches still hold what it decodes.
         fetch_bytes, with_fetch_bytes: u64;
-        /// Bytes between two ranges up to which they are fetched in one request; 64 by default.
+        /// The largest gap, in bytes, between two ranges that one request fetches; 64 by default. Stores
+        /// that answer slowly want more, such as 1 MiB.
         coalesce_gap, with_coalesce_gap: u64;
     }
 }
 
 impl ShardOptions {
-    /// What reading may cost.
+    /// What a file may ask of the reader.
     pub fn limits(&self) -> &Limits {
         &self.limits
     }
 
-    /// Sets [`limits`](Self::limits).
+    /// What a file may ask of the reader, such as bytes of a block or stripes of a shard. A file that
+    /// asks for more is an error. See [`Limits`] for the defaults, which suit files of all sizes.
     #[must_use]
     pub fn with_limits(mut self, limits: Limits) -> Self {
         self.limits = limits;
         self
     }
 
-    /// Sets the unit of instants (DateTime) and time spans (KustoTimeSpan) of which neither the
-    /// shard nor a requested schema says how to read them; nanoseconds by default, which reach from
-    /// 1677 to 2262.
+    /// The time unit of instants (DateTime) and time spans (KustoTimeSpan) whose Arrow type neither the
+    /// shard nor a requested schema names; nanoseconds by default, which reach from 1677 to 2262.
     #[must_use]
     pub fn with_default_time_unit(mut self, unit: TimeUnit) -> Self {
         self.native_types.time_unit = unit;
         self
     }
 
-    /// Sets the type of decimals (KustoDecimal) of which neither the shard nor a requested schema
-    /// says how to read them: Decimal128 for a precision up to 38, else Decimal256;
+    /// The precision and scale of decimals (KustoDecimal) whose Arrow type neither the shard nor a
+    /// requested schema names: they become Decimal128 for a precision up to 38, else Decimal256.
     /// `Decimal128(38, 16)` by default. A value that the type does not hold exactly is an error.
     #[must_use]
     pub fn with_default_precision_and_scale(mut self, precision: u8, scale: i8) -> Self {
@@ -76,8 +77,23 @@ impl ShardOptions {
         self
     }
 
+    /// The time unit of instants and time spans whose Arrow type nothing else names.
+    pub fn default_time_unit(&self) -> TimeUnit {
+        self.native_types.time_unit
+    }
+
+    /// The precision and scale of decimals whose Arrow type nothing else names.
+    pub fn default_precision_and_scale(&self) -> (u8, i8) {
+        let NativeTypes {
+            decimal_precision,
+            decimal_scale,
+            ..
+        } = self.native_types;
+        (decimal_precision, decimal_scale)
+    }
+
     /// What becomes of native types of Amudai where nothing else says it.
-    pub fn native_types(&self) -> &NativeTypes {
+    pub(super) fn native_types(&self) -> &NativeTypes {
         &self.native_types
     }
 }

@@ -6,8 +6,9 @@ use arrow_array::{Array, BooleanArray};
 use arrow_buffer::{BooleanBuffer, BooleanBufferBuilder};
 use std::ops::Range;
 
-/// Rows by number, ascending: ranges, or a bitmap, and whatever unions and intersections make of
-/// them. For [`ScanBuilder::with_row_selection`](super::ScanBuilder::with_row_selection).
+/// A set of row numbers, made of ranges, a bitmap or a list, for
+/// [`ScanBuilder::with_row_selection`](super::ScanBuilder::with_row_selection). Sets have unions and
+/// intersections.
 ///
 /// ```
 /// use arrow_shard::read::RowSelection;
@@ -20,7 +21,7 @@ use std::ops::Range;
 pub struct RowSelection(Selection);
 
 impl RowSelection {
-    /// The ranges of the rows: ascending, apart from each other, none empty.
+    /// The rows as ranges that ascend, do not touch each other, and are not empty.
     pub fn ranges(&self) -> &[Range<u64>] {
         self.0.ranges()
     }
@@ -124,8 +125,8 @@ impl From<&BooleanArray> for RowSelection {
 }
 
 impl FromIterator<u64> for RowSelection {
-    /// Row numbers in any order. No shard has row `u64::MAX`, for which no range has an end; it
-    /// counts as the one before.
+    /// Row numbers in any order. `u64::MAX`, which no shard has and no range can end behind, counts as
+    /// the number before it.
     fn from_iter<I: IntoIterator<Item = u64>>(rows: I) -> Self {
         let ranges = rows.into_iter().map(|row| row.min(u64::MAX - 1));
         let ranges = ranges.map(|row| row..row + 1);

@@ -23,7 +23,7 @@ use std::sync::Arc;
 /// Rows per batch, unless the caller says otherwise.
 const DEFAULT_BATCH_SIZE: usize = 8192;
 
-/// What to scan: columns, rows, types, batch size.
+/// Options of a scan: columns, rows, types, batch size. Made by [`Shard::scan`].
 #[derive(Debug, Clone)]
 pub struct ScanBuilder {
     shard: Shard,
@@ -58,7 +58,7 @@ impl ScanBuilder {
         }
     }
 
-    /// Reads these columns only; all by default.
+    /// Reads only these columns; all by default.
     #[must_use]
     pub fn with_projection(mut self, projection: impl Into<Projection>) -> Self {
         self.projection = projection.into();
@@ -74,20 +74,20 @@ impl ScanBuilder {
         self
     }
 
-    /// Reads rows of this range only, by number; all by default.
+    /// Reads only the rows of this range, by number; all by default.
     #[must_use]
     pub fn with_row_range(mut self, rows: Range<u64>) -> Self {
         self.rows = Some(rows);
         self
     }
 
-    /// Reads the rows that match the predicate only; a second predicate narrows the first. Its
-    /// columns need not be projected, and it sees them in the types of
-    /// [`Shard::schema`](Shard::schema), whatever schema is asked for.
+    /// Reads only the rows that match the predicate; a second predicate narrows the first. Its columns
+    /// need not be projected, and it sees them in the types of [`Shard::schema`](Shard::schema),
+    /// whatever schema is asked for.
     ///
-    /// Statistics and dictionaries are asked first, so that stripes without a match cost next to
-    /// nothing; then the columns of the predicate are read, and where few rows match, the other
-    /// columns at these rows alone. [`ShardReader::metrics`] tells what that came to.
+    /// Statistics and dictionaries come first, so that stripes without a match cost next to nothing.
+    /// Then the scan reads the columns of the predicate, and the other columns where rows match.
+    /// [`ShardReader::metrics`] says how much it could skip.
     ///
     /// ```no_run
     /// # let shard = arrow_shard::Shard::open("flights.amudai.shard")?;
@@ -107,7 +107,7 @@ impl ScanBuilder {
         self
     }
 
-    /// Reads these rows only, by number; a second selection narrows the first.
+    /// Reads only these rows, by number; a second selection narrows the first.
     #[must_use]
     pub fn with_row_selection(mut self, rows: impl Into<RowSelection>) -> Self {
         let rows = rows.into();
@@ -118,29 +118,29 @@ impl ScanBuilder {
         self
     }
 
-    /// Leaves out that many rows at the start, of those that are selected and match.
+    /// Skips that many of the selected and matching rows; 0 by default.
     #[must_use]
     pub fn with_offset(mut self, offset: u64) -> Self {
         self.offset = offset;
         self
     }
 
-    /// Reads that many rows at most, of those that are selected and match.
+    /// Reads at most that many of the selected and matching rows; all by default.
     #[must_use]
     pub fn with_limit(mut self, limit: u64) -> Self {
         self.limit = Some(limit);
         self
     }
 
-    /// Rows per batch; 8,192 by default. A batch is shorter at the end of a stripe, where offsets
-    /// or keys of an Arrow type would overflow, and where rows are left out.
+    /// Rows per batch; 8,192 by default. A batch is shorter at the end of a stripe, where offsets or
+    /// keys of an Arrow type would overflow, and where rows are skipped.
     #[must_use]
     pub fn with_batch_size(mut self, rows: usize) -> Self {
         self.batch_size = rows;
         self
     }
 
-    /// Adds a last column of that name with the number of each row in the shard, as UInt64.
+    /// Adds a last column of that name: the number of each row in the shard, as UInt64.
     #[must_use]
     pub fn with_row_number(mut self, name: impl Into<String>) -> Self {
         self.row_number = Some(name.into());
@@ -162,13 +162,13 @@ impl ScanBuilder {
         self
     }
 
-    /// Cuts the scan into at most `parts` scans of about as many rows each, in the order of the
-    /// rows; scans that are read by several threads or machines. They meet where blocks end.
+    /// Splits the scan, for several threads or machines, into at most `parts` scans of about equal
+    /// numbers of rows, in the order of the rows. They meet where blocks end.
     ///
     /// # Errors
     /// [`RowOutOfRange`](ErrorKind::RowOutOfRange), what is wrong with the stripe list, or
     /// [`InvalidArgument`](ErrorKind::InvalidArgument) for an offset or a limit beside a filter,
-    /// because nobody knows where they lie.
+    /// because the matching rows are not known yet.
     pub fn split(&self, parts: usize) -> Result<Vec<Self>> {
         if self.filter.is_some() && (self.offset > 0 || self.limit.is_some()) {
             return Err(Error::invalid(
@@ -189,9 +189,8 @@ impl ScanBuilder {
         Ok(parts.into_iter().map(part).collect())
     }
 
-    /// Starts the scan; this reads the schema, and no data yet. With several threads it also reads the
-    /// stripe list, and what it has to know of the columns of the first stripe, and they begin with
-    /// the rows.
+    /// Starts the scan. This reads the schema and no data. With several threads it also reads the
+    /// stripe list and the metadata of the first stripe, and the threads begin with the rows.
     ///
     /// # Errors
     /// [`UnknownColumn`](ErrorKind::UnknownColumn), [`AmbiguousColumn`](ErrorKind::AmbiguousColumn),
@@ -319,7 +318,7 @@ struct Wanted {
     left: Option<u64>,
 }
 
-/// A scan that has been started: an iterator of batches.
+/// A running scan: an iterator of batches.
 #[derive(Debug)]
 pub struct ShardReader {
     schema: SchemaRef,

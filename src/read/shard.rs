@@ -8,12 +8,10 @@ use super::projection::Projection;
 use super::scan::ScanBuilder;
 use super::stripe::Stripe;
 use super::take::take;
-use crate::buffer::RangeIndex;
 use crate::error::{Error, ErrorKind, Result, Within};
 use crate::format::{
-    AnyValue, DataType, DirectoryTail, FieldDescriptor, FormatVersion, HEADER_LEN, IndexDescriptor,
-    Message, Schema, ShardDirectory, ShardProperties, StripeFieldDescriptor, ValueKind, Wire,
-    find_property, open,
+    AnyValue, DirectoryTail, FormatVersion, HEADER_LEN, Message, Schema, ShardDirectory,
+    ShardProperties, ValueKind, Wire, find_property, open,
 };
 use crate::io::{ByteRange, Container, NoContainer, ReadAt};
 #[cfg(not(target_family = "wasm"))]
@@ -155,11 +153,6 @@ impl Shard {
         self.inner.wire
     }
 
-    /// The directory, as it is stored.
-    pub fn directory(&self) -> &ShardDirectory {
-        &self.inner.directory
-    }
-
     /// The Arrow schema that a scan of all columns has.
     ///
     /// # Errors
@@ -169,10 +162,7 @@ impl Shard {
     }
 
     /// The schema as it is stored, internal fields included.
-    ///
-    /// # Errors
-    /// What is wrong with the schema.
-    pub fn shard_schema(&self) -> Result<Schema> {
+    pub(super) fn stored_schema(&self) -> Result<Schema> {
         self.drive(|bench| {
             let schema = ready!(self.inner.schema(bench));
             let fields = (0..schema.len())
@@ -182,7 +172,8 @@ impl Shard {
         })
     }
 
-    /// The properties of the shard.
+    /// The properties of the shard: the writer's own, and those of
+    /// [`WriterOptions::with_property`](crate::WriterOptions::with_property).
     ///
     /// # Errors
     /// What is wrong with them.
@@ -194,6 +185,23 @@ impl Shard {
         self.inner
             .loaded_properties()
             .ok_or_else(|| Error::corrupt("shard properties are gone"))
+    }
+
+    /// The value of the property of that name; `None` if there is none, or it has no value. A
+    /// property of the user goes before one that the format defines.
+    ///
+    /// ```no_run
+    /// # let shard = arrow_shard::Shard::open("flights.amudai.shard")?;
+    /// let source = shard.property("source")?.and_then(|value| value.as_str());
+    /// # Ok::<(), arrow_shard::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// What is wrong with the properties.
+    pub fn property(&self, name: &str) -> Result<Option<&AnyValue>> {
+        let properties = self.properties()?;
+        Ok(find_property(&properties.custom_properties, name)
+            .or_else(|| find_property(&properties.standard_properties, name)))
     }
 
     /// The columns that the writer said the rows are sorted by.
@@ -212,48 +220,6 @@ impl Shard {
         .ok_or_else(|| {
             Error::corrupt(format!("property {SORTING_COLUMNS_PROPERTY} is malformed"))
                 .within(self.inner.artifacts.name())
-        })
-    }
-
-    /// What is known of a field over the whole shard; `None` if no stripe has it.
-    ///
-    /// # Errors
-    /// What is wrong with the descriptor.
-    pub fn field_descriptor(&self, schema_id: u32) -> Result<Option<FieldDescriptor>> {
-        self.drive(|bench| self.inner.shard_descriptor(bench, schema_id))
-    }
-
-    /// What is known of a field of a stripe, and where it is stored; `None` if the stripe does
-    /// not have it.
-    ///
-    /// # Errors
-    /// What is wrong with the descriptor.
-    pub fn stripe_field_descriptor(
-        &self,
-        stripe: u64,
-        schema_id: u32,
-    ) -> Result<Option<StripeFieldDescriptor>> {
-        let field = self.drive(|bench| self.inner.field(bench, (stripe, schema_id)))?;
-        Ok(field.described().map(|(_, descriptor)| descriptor.clone()))
-    }
-
-    /// The range index of a field of a stripe; `None` if it has none. Reads the index alone.
-    ///
-    /// # Errors
-    /// What is wrong with the descriptor or the index.
-    pub fn range_index(&self, stripe: u64, node: &DataType) -> Result<Option<Arc<RangeIndex>>> {
-        let key = (stripe, node.schema_id);
-        self.drive(|bench| self.inner.range_index(bench, key, node))
-    }
-
-    /// The indexes over the whole shard, as they are stored.
-    ///
-    /// # Errors
-    /// What is wrong with them.
-    pub fn indexes(&self) -> Result<Vec<IndexDescriptor>> {
-        self.drive(|bench| {
-            let indexes = ready!(self.inner.indexes(bench));
-            Ok(Some(indexes.0))
         })
     }
 

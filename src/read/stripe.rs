@@ -3,7 +3,7 @@
 use super::scan::ScanBuilder;
 use super::shard::Shard;
 use crate::error::Result;
-use crate::format::{DataRef, StripeDirectory, StripeProperties};
+use crate::format::{AnyValue, DataRef, StripeDirectory, StripeProperties, find_property};
 use std::ops::Range;
 
 /// A stripe: a horizontal slice of the shard, stored together.
@@ -52,6 +52,18 @@ impl Stripe {
         let inner = &self.shard.inner;
         self.shard
             .drive(|bench| inner.stripe_properties(bench, self.ordinal))
+    }
+
+    /// The value of the property of that name; `None` if there is none, or it has no value. A
+    /// property of the user goes before one that the format defines.
+    ///
+    /// # Errors
+    /// What is wrong with the properties.
+    pub fn property(&self, name: &str) -> Result<Option<AnyValue>> {
+        let properties = self.properties()?;
+        Ok(find_property(&properties.custom_properties, name)
+            .or_else(|| find_property(&properties.standard_properties, name))
+            .cloned())
     }
 
     /// Where the indexes of the stripe are.

@@ -127,14 +127,14 @@ impl<F: FnMut(VerifyProgress<'_>)> Verifier<'_, F> {
     /// Checks the messages of the directory; gives the schema if it is sound.
     fn directory(&mut self) -> Option<Schema> {
         let shard = self.shard;
-        let directory = shard.directory();
+        let directory = &shard.inner.directory;
         let properties = shard.properties().map(|_| ());
         self.note(self.root(), properties);
         let urls = self.message::<UrlList>(directory.url_list_ref.as_ref(), "URL list");
         self.note(self.root(), urls);
         let indexes = self.message::<IndexCollection>(directory.indexes_ref.as_ref(), "indexes");
         self.note(self.root(), indexes);
-        self.note(self.root(), shard.shard_schema())
+        self.note(self.root(), shard.stored_schema())
     }
 
     fn message<M: Message>(&self, reference: Option<&DataRef>, name: &str) -> Result<()> {
@@ -157,7 +157,9 @@ impl<F: FnMut(VerifyProgress<'_>)> Verifier<'_, F> {
             return columns;
         }
         let mut columns = Vec::new();
-        let most = shard.shard_schema().map_or(0, |schema| schema.fields.len());
+        let most = shard
+            .stored_schema()
+            .map_or(0, |schema| schema.fields.len());
         for i in 0..most {
             let one = Projection::Indices(vec![i]);
             match shard.drive(|bench| inner.columns(bench, &one)) {

@@ -38,18 +38,18 @@ impl Candidate {
         &self.name
     }
 
-    /// Expected bytes per value.
+    /// Bytes per value that the writer expects.
     pub fn bytes_per_value(&self) -> f64 {
         self.bytes
     }
 
-    /// Expected time to decode a value, in nanoseconds.
+    /// Nanoseconds to decode a value that the writer expects.
     pub fn decode_nanoseconds(&self) -> f64 {
         self.nanoseconds
     }
 
-    /// Bytes per value, with the time added at the price of the profile; infinite if the profile
-    /// does not allow that time.
+    /// Bytes per value, plus the decoding time in bytes at the exchange rate of the profile; infinite
+    /// if the profile rules out an encoding so slow.
     pub fn cost(&self) -> f64 {
         self.cost
     }
@@ -73,16 +73,16 @@ impl FieldCandidates {
         &self.path
     }
 
-    /// The candidates, cheapest first. The writer takes the first one, but for dictionaries, which it
-    /// judges by all values of 65,536 rows and by whether they pay over several times as many.
+    /// The candidates, cheapest first. The writer takes the first. It judges dictionaries differently:
+    /// by all values of 65,536 rows, and by whether they still pay over several times as many.
     pub fn candidates(&self) -> &[Candidate] {
         &self.candidates
     }
 }
 
-/// What a writer with these options would choose between for the first rows of a batch, at most
-/// 16,384: every leaf field and the offsets of every list, in the order of the schema. Fields with
-/// nothing to choose, such as Boolean ones and Arrow dictionaries, are left out.
+/// The encodings that a writer with these options weighs for the first rows of a batch, 16,384 at
+/// most: for every leaf field and the offsets of every list, in the order of the schema. Fields
+/// without a choice, such as Booleans and Arrow dictionaries, are left out.
 ///
 /// # Errors
 /// Those of [`ShardWriter::try_new`] and [`ShardWriter::write`].

@@ -1,4 +1,7 @@
 //! Writing shards.
+//!
+//! A [`ShardWriter`] takes RecordBatches and makes a shard of them as [`WriterOptions`] say. [`explain`]
+//! shows which encodings it weighs for a batch.
 
 mod batch;
 mod bits;
@@ -26,6 +29,8 @@ mod stripe;
 mod trial;
 mod workers;
 
+pub use crate::column::TypeMapping;
+pub use crate::format::{AnyValue, DataRef, NameValuePair, ValueKind, Wire};
 pub use crate::sorting::{SORTING_COLUMNS_PROPERTY, SortingColumn};
 pub use explain::{Candidate, FieldCandidates, explain};
 pub use options::{ColumnOptions, Layout, PresenceLayout, Profile, WriterOptions};

@@ -1,4 +1,4 @@
-//! What a writer may be told.
+//! Options of writers.
 
 use super::settings::{FilterChoice, Settings};
 use crate::column::TypeMapping;
@@ -8,21 +8,21 @@ use crate::settings::settings;
 use crate::sorting::SortingColumn;
 use std::collections::HashMap;
 
-/// How hard a writer tries to make data small.
+/// How a writer trades size for speed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 #[non_exhaustive]
 pub enum Profile {
-    /// Arrow's own buffers, which a memory map gives back without copying; blocks of plain values on
-    /// a wire that has no such buffers.
+    /// No encoding: Arrow's own buffers, which a reader can use in a memory map without copying them.
+    /// [`Wire::Reference`] has no such buffers and gets blocks of plain values.
     Plain,
-    /// Lightweight encodings, none of which takes longer to decode than copying the values twice.
+    /// Only encodings that decode in less time than it takes to copy the values twice.
     Fast,
-    /// Lightweight encodings that are decoded at memory speed.
+    /// Lightweight encodings that decode at memory speed, and LZ4.
     #[default]
     Balanced,
     /// Zstandard and Pco where they make data smaller, in larger blocks.
     HighCompression,
-    /// The least size, at any price.
+    /// The smallest file, however long it takes to write and read.
     MinimalSize,
 }
 
@@ -37,7 +37,7 @@ impl Profile {
     }
 }
 
-/// Which files a shard is made of.
+/// Which files make up a shard.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum Layout {
     /// One file holds the stripes and the directory.
@@ -47,10 +47,11 @@ pub enum Layout {
     TwoLevel,
 }
 
-/// Where the presence of nullable leaf values is stored, on a wire that leaves the choice.
+/// Where to store which values of a leaf column are null, if the wire leaves the choice.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+#[non_exhaustive]
 pub enum PresenceLayout {
-    /// In a buffer of its own, one bit per position before encoding.
+    /// In a buffer of their own, one bit per position before encoding.
     #[default]
     Separate,
     /// In the blocks of the values.
@@ -70,56 +71,56 @@ pub struct ColumnOptions {
 }
 
 impl ColumnOptions {
-    /// Sets the column's own [`Profile`].
+    /// How hard to compress this column. The default is the profile of the shard.
     #[must_use]
     pub fn with_profile(mut self, profile: Profile) -> Self {
         self.profile = Some(profile);
         self
     }
 
-    /// The column's own profile, if it has one.
+    /// The profile of this column, if it has its own.
     pub fn profile(&self) -> Option<Profile> {
         self.profile
     }
 
-    /// Sets the column's own [`PresenceLayout`].
+    /// Where to store which values of this column are null. The default is the shard's.
     #[must_use]
     pub fn with_presence(mut self, presence: PresenceLayout) -> Self {
         self.presence = Some(presence);
         self
     }
 
-    /// The column's own presence layout, if it has one.
+    /// The presence layout of this column, if it has its own.
     pub fn presence(&self) -> Option<PresenceLayout> {
         self.presence
     }
 
-    /// Sets whether the column's values may get a value dictionary, where that pays.
+    /// Whether this column may get a value dictionary where that pays. The default is the shard's.
     #[must_use]
     pub fn with_dictionary_enabled(mut self, enabled: bool) -> Self {
         self.dictionary_enabled = Some(enabled);
         self
     }
 
-    /// Whether the column's values may get a value dictionary, if it has an option of its own.
+    /// Whether this column may get a value dictionary, if it has its own setting.
     pub fn dictionary_enabled(&self) -> Option<bool> {
         self.dictionary_enabled
     }
 
-    /// Sets whether the column's statistics are collected: ranges, counts, lengths, the number of
-    /// distinct values, range indexes.
+    /// Whether to collect statistics of this column: ranges, counts, lengths, distinct counts and range
+    /// indexes. The default is the shard's.
     #[must_use]
     pub fn with_statistics_enabled(mut self, enabled: bool) -> Self {
         self.statistics_enabled = Some(enabled);
         self
     }
 
-    /// Whether the column's statistics are collected, if it has an option of its own.
+    /// Whether statistics of this column are collected, if it has its own setting.
     pub fn statistics_enabled(&self) -> Option<bool> {
         self.statistics_enabled
     }
 
-    /// Sets whether the column gets a membership filter in every stripe, see
+    /// Whether every stripe gets a Bloom filter of this column. The default is the shard's, see
     /// [`WriterOptions::with_bloom_filter_enabled`].
     #[must_use]
     pub fn with_bloom_filter_enabled(mut self, enabled: bool) -> Self {
@@ -127,33 +128,33 @@ impl ColumnOptions {
         self
     }
 
-    /// Whether the column gets a membership filter in every stripe, if it has an option of its own.
+    /// Whether every stripe gets a Bloom filter of this column, if it has its own setting.
     pub fn bloom_filter_enabled(&self) -> Option<bool> {
         self.bloom_filter_enabled
     }
 
-    /// Sets the probability of a false positive that the column's filters are made for, between 0
-    /// and 1.
+    /// The rate of false positives of this column's Bloom filters, between 0 and 1. The default is the
+    /// shard's.
     #[must_use]
     pub fn with_bloom_filter_fpp(mut self, fpp: f64) -> Self {
         self.bloom_filter_fpp = Some(fpp);
         self
     }
 
-    /// The probability of a false positive of the column's filters, if it has an option of its own.
+    /// The rate of false positives of this column's Bloom filters, if it has its own setting.
     pub fn bloom_filter_fpp(&self) -> Option<f64> {
         self.bloom_filter_fpp
     }
 
-    /// Adds a property to the column's field descriptor of every stripe. Names that start with
-    /// `arrow_shard.` are reserved.
+    /// Adds a property of this column, which every stripe repeats. Names that start with `arrow_shard.`
+    /// are reserved.
     #[must_use]
     pub fn with_property(mut self, property: NameValuePair) -> Self {
         self.properties.push(property);
         self
     }
 
-    /// The column's properties.
+    /// The properties of this column.
     pub fn properties(&self) -> &[NameValuePair] {
         &self.properties
     }
@@ -226,35 +227,35 @@ settings! {
         profile, with_profile: Profile;
         /// Which files to write; [`Layout::SingleFile`] by default.
         layout, with_layout: Layout;
-        /// How metadata are written, and for whom; [`Wire::Spec`] by default. [`Wire::Reference`] makes
-        /// shards that the reference implementation reads, and refuses schemas that it could not.
+        /// Which readers the shard is for; [`Wire::Spec`] by default. [`Wire::Reference`] makes shards
+        /// that the reference implementation reads, and refuses schemas that it could not read.
         wire, with_wire: Wire;
-        /// Where presence of leaf values goes, if the wire leaves the choice;
+        /// Where to store which values are null, if the wire leaves the choice;
         /// [`PresenceLayout::Separate`] by default.
         presence, with_presence: PresenceLayout;
-        /// Whether values may get a value dictionary, where that pays; they may by default. The
-        /// profile `Plain` gives them none, and Arrow dictionary arrays keep theirs in any case.
+        /// Whether columns may get a value dictionary where that pays; on by default. The profile `Plain`
+        /// adds none. Arrow dictionary arrays always keep theirs.
         dictionary_enabled, with_dictionary_enabled: bool;
-        /// Whether statistics are collected: ranges, counts, lengths, the number of distinct values,
-        /// range indexes; they are by default. Without them a shard still says how many nulls its
-        /// columns have, and which columns are constant.
+        /// Whether to collect statistics: ranges, counts, lengths, distinct counts and range indexes; on
+        /// by default. Without them a shard still has null counts and says which columns are constant.
         statistics_enabled, with_statistics_enabled: bool;
-        /// Probability of a false positive that membership filters are made for, between 0 and 1;
-        /// 0.01 by default.
+        /// The rate of false positives of Bloom filters, between 0 and 1; 0.01 by default.
         bloom_filter_fpp, with_bloom_filter_fpp: f64;
         /// Most rows of a stripe; 1,048,576 by default.
         stripe_rows, with_stripe_rows: u64;
         /// Bytes of Arrow data after which a stripe ends; 256 MiB by default.
         stripe_bytes, with_stripe_bytes: u64;
-        /// Bytes that the writer may hold, about, before it ends a stripe early; 512 MiB by default.
+        /// About how many bytes the writer may hold before it ends a stripe early; 512 MiB by default.
         memory_limit, with_memory_limit: u64;
-        /// Time of creation in 100 ns ticks since 0001-01-01, for reproducible files; now by default.
+        /// The time of creation in 100 ns ticks since 0001-01-01, the current time by default. A fixed
+        /// time makes files reproducible.
         creation_time, with_creation_time: Option<u64>;
-        /// Whether [`ShardWriter::create`](super::ShardWriter::create) may replace a file; not by default.
+        /// Whether [`ShardWriter::create_with`](super::ShardWriter::create_with) may replace a file; off by
+        /// default.
         overwrite, with_overwrite: bool;
-        /// Threads that encode columns side by side, the one that calls included; 1 by default. With
-        /// more, the rows of a window, or a stripe, are encoded while the caller goes on with the
-        /// next. The bytes are the same either way. More than 1 need the feature `threads`.
+        /// The number of threads that encode columns, the caller's included; 1 by default. With more,
+        /// they encode rows while the caller goes on with the next ones. The bytes of the file do not
+        /// depend on it. More than one thread needs the feature `threads`.
         threads, with_threads: usize;
     }
 }
@@ -268,49 +269,49 @@ fn default_mapping(wire: Wire) -> TypeMapping {
 }
 
 impl WriterOptions {
-    /// Sets [`block_values`](Self::block_values).
+    /// Values of a block: a multiple of 1,024 up to 65,536. The default is 8,192, or 32,768 under the
+    /// profile `HighCompression` and 65,536 under `MinimalSize`. Larger blocks compress better, but
+    /// a reader decodes more for a single value.
     #[must_use]
     pub fn with_block_values(mut self, values: usize) -> Self {
         self.block_values = Some(values);
         self
     }
 
-    /// Values of a block, a multiple of 1,024 up to 65,536. By default 8,192, and more under the
-    /// profiles `HighCompression` (32,768) and `MinimalSize` (65,536): larger blocks are smaller
-    /// altogether, and more has to be decoded for a single value.
+    /// Values of a block, if the caller chose them; otherwise the profile does.
     pub fn block_values(&self) -> Option<usize> {
         self.block_values
     }
 
-    /// Sets [`mapping`](Self::mapping).
+    /// How Arrow types become types of the shard. The default is [`TypeMapping::Lossless`] under
+    /// [`Wire::Spec`] and [`TypeMapping::Amudai`] under [`Wire::Reference`].
     #[must_use]
     pub fn with_mapping(mut self, mapping: TypeMapping) -> Self {
         self.mapping = Some(mapping);
         self
     }
 
-    /// How Arrow types become types of the shard: as was chosen, else [`TypeMapping::Lossless`] under
-    /// [`Wire::Spec`] and [`TypeMapping::Amudai`] under [`Wire::Reference`].
+    /// How Arrow types become types of the shard: the caller's choice, or else the default.
     pub fn mapping(&self) -> TypeMapping {
         self.mapping.unwrap_or_else(|| default_mapping(self.wire))
     }
 
-    /// Sets whether every column that can be compared for equality, Boolean ones left out, gets a
-    /// membership filter in every stripe, or none does. By default those of strings, binary values
-    /// and Guid do where it should pay: they have at least 256 distinct values, and the filter takes
-    /// at most an eighth of the bytes of the column.
+    /// Whether every stripe gets a Bloom filter of every column that can be compared for equality
+    /// (Boolean ones left out), or of none. By default columns of strings, binary values and UUIDs get
+    /// one where it pays: they have at least 256 distinct values, and the filter takes at most an
+    /// eighth of the encoded bytes of the column.
     #[must_use]
     pub fn with_bloom_filter_enabled(mut self, enabled: bool) -> Self {
         self.bloom_filter_enabled = Some(enabled);
         self
     }
 
-    /// Whether every column gets a membership filter in every stripe; `None` where it should pay.
+    /// Whether every stripe gets Bloom filters of all columns or of none; `None` where they pay.
     pub fn bloom_filter_enabled(&self) -> Option<bool> {
         self.bloom_filter_enabled
     }
 
-    /// Sets the options of a top-level column and everything below it.
+    /// Gives a top-level column, and everything below it, options of its own.
     #[must_use]
     pub fn with_column(mut self, name: impl Into<String>, options: ColumnOptions) -> Self {
         self.columns.insert(name.into(), options);

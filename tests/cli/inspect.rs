@@ -1,7 +1,7 @@
 //! What `inspect` says of encodings, statistics and sketches, of both wires.
 
+use super::covered::{Covered, covered};
 use super::data::plain;
-use super::support::covered::{Covered, covered};
 use super::support::shared;
 use super::{Folder, Value};
 use arrow_array::{ArrayRef, FixedSizeBinaryArray, Int64Array, RecordBatch};

@@ -4,6 +4,8 @@
     reason = "a command that cannot be run is a failed test"
 )]
 
+#[path = "../support/covered.rs"]
+mod covered;
 mod data;
 mod filter;
 mod inspect;

@@ -22,9 +22,9 @@ mod support;
 use arrow_array::RecordBatch;
 use arrow_schema::extension::EXTENSION_TYPE_NAME_KEY;
 use arrow_schema::{DataType, FieldRef, Schema, SchemaRef, TimeUnit};
-use arrow_shard::column::TypeMapping;
-use arrow_shard::format::Wire;
 use arrow_shard::io::MemoryFolder;
+use arrow_shard::write::TypeMapping;
+use arrow_shard::write::Wire;
 use arrow_shard::write::{Layout, Profile, WriterOptions};
 use arrow_shard::{ErrorKind, Shard};
 use cases::{Data, random_options, random_source, text};
@@ -258,7 +258,7 @@ fn run(kind: &Kind) {
             let rule = error.split(['[', ']']).nth(1).unwrap_or_default();
             let name = kind.name;
             broken.entry(rule.to_owned()).or_insert(format!(
-                "{error}\nARROW_SHARD_SEED={seed} cargo test --test reference_wire -- --exact {name}"
+                "{error}\nARROW_SHARD_SEED={seed} cargo test --features cli --test reference_wire -- --exact {name}"
             ));
         }
     }

@@ -3,8 +3,8 @@
 use crate::support::written;
 use arrow_schema::{DataType, Field, Fields, Schema, SchemaRef, UnionFields, UnionMode};
 use arrow_shard::ErrorKind;
-use arrow_shard::format::Wire;
 use arrow_shard::io::{MemoryFolder, SinkFactory};
+use arrow_shard::write::Wire;
 use arrow_shard::write::{ShardWriter, WriterOptions};
 use std::sync::Arc;
 

@@ -15,9 +15,9 @@ use arrow_array::{
 };
 use arrow_schema::{DataType, Field, FieldRef, Schema, SchemaRef};
 use arrow_shard::Shard;
-use arrow_shard::column::TypeMapping;
 use arrow_shard::io::{MemoryFolder, ReadAt};
 use arrow_shard::read::{Projection, ShardOptions, ShardReader};
+use arrow_shard::write::TypeMapping;
 use arrow_shard::write::{ColumnOptions, Layout, PresenceLayout, Profile, WriterOptions};
 use bytes::Bytes;
 use rand::Rng;

@@ -21,7 +21,6 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 pub(crate) mod allocations;
-pub(crate) mod covered;
 pub(crate) mod replay;
 pub(crate) mod request;
 

@@ -32,7 +32,9 @@ pub(crate) fn run_cases(file: &str, test: &str, cases: u64, mut case: impl FnMut
         None => 0..cases * number("ARROW_SHARD_CASES").unwrap_or(1),
     };
     for seed in seeds {
-        let command = format!("ARROW_SHARD_SEED={seed} cargo test --test {file} -- --exact {test}");
+        let command = format!(
+            "ARROW_SHARD_SEED={seed} cargo test --features cli --test {file} -- --exact {test}"
+        );
         let _replay = Replay(command);
         case(seed);
     }

@@ -13,8 +13,8 @@ use arrow_array::{
     TimestampMicrosecondArray, UInt16Array, UnionArray,
 };
 use arrow_schema::{DataType, Field, Schema, UnionFields};
-use arrow_shard::format::Wire;
 use arrow_shard::io::MemoryFolder;
+use arrow_shard::write::Wire;
 use arrow_shard::write::{Layout, PresenceLayout, Profile, WriterOptions};
 use std::sync::Arc;
 

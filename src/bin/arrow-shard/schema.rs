@@ -133,41 +133,13 @@ fn field_json(field: &Field) -> Value {
     json
 }
 
-/// The stored type of a node.
-pub(crate) fn node_type(node: &Node) -> String {
-    let basic = format!("{:?}", node.basic_type);
-    if node.basic_type.is_integer() && !node.signed {
-        format!("U{}", basic.to_lowercase())
-    } else if node.basic_type.has_fixed_size() && node.fixed_size > 0 {
-        format!("{basic}({})", node.fixed_size)
-    } else {
-        basic
-    }
-}
-
-/// The label of a node, with its properties; empty if there is none.
-pub(crate) fn node_label(node: &Node) -> String {
-    let Some(extended) = &node.extended_type else {
-        return String::new();
-    };
-    let properties = extended.properties.iter().map(|(name, value)| match value {
-        PropertyValue::String(text) | PropertyValue::Json(text) => format!("{name}={text}"),
-        other => format!("{name}={other:?}"),
-    });
-    let properties: Vec<String> = properties.collect();
-    match properties.is_empty() {
-        true => extended.label.clone(),
-        false => format!("{}{{{}}}", extended.label, properties.join(", ")),
-    }
-}
-
 fn print_node(
     out: &mut Destination,
     node: &Node,
     internal_kind: Option<&str>,
     depth: usize,
 ) -> io::Result<()> {
-    let label = node_label(node);
+    let label = node.label_text();
     let label = if label.is_empty() {
         label
     } else {
@@ -177,7 +149,7 @@ fn print_node(
         .map(|kind| format!(" (internal: {kind})"))
         .unwrap_or_default();
     let indent = 2 * depth;
-    let (id, name, ty) = (node.schema_id, &node.name, node_type(node));
+    let (id, name, ty) = (node.schema_id, &node.name, node.stored_type());
     writeln!(out, "{id:>4} {:indent$}{name}: {ty}{label}{internal}", "")?;
     for child in &node.children {
         print_node(out, child, None, depth + 1)?;
@@ -189,7 +161,7 @@ fn node_json(node: &Node, internal_kind: Option<&str>) -> Value {
     let mut json = json!({
         "schema_id": node.schema_id,
         "name": node.name,
-        "type": node_type(node),
+        "type": node.stored_type(),
     });
     if let Some(extended) = &node.extended_type {
         let properties = extended.properties.iter().map(|(name, value)| {

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::ErrorKind;
-use crate::buffer::CHECKSUMS_PROPERTY;
+use crate::buffer::checksums::CHECKSUMS_PROPERTY;
 use crate::format::{FieldDescriptor, NameValuePair};
 use std::time::{Duration, Instant};
 

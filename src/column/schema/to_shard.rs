@@ -26,7 +26,7 @@ impl TypeMapping {
     /// The mapping that a shard was written with, as far as its schema tells: native types are those
     /// of [`Amudai`](Self::Amudai), labels of types that have a native one those of
     /// [`Lossless`](Self::Lossless). `None` if it has neither.
-    pub fn of(schema: &format::Schema) -> Option<Self> {
+    pub(crate) fn of(schema: &format::Schema) -> Option<Self> {
         let (mut is_amudai, mut is_lossless) = (false, false);
         for field in schema.fields.iter().filter(|f| f.internal_kind.is_none()) {
             field.data_type.walk(&mut |node| {

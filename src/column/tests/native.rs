@@ -11,6 +11,7 @@ use crate::format::{BasicType, DataType, ExtendedType};
 use arrow_array::cast::AsArray;
 use arrow_array::types::*;
 use arrow_array::*;
+#[cfg(feature = "decimal")]
 use arrow_buffer::i256;
 use arrow_schema::extension::EXTENSION_TYPE_NAME_KEY;
 use arrow_schema::{DataType as ArrowType, Field, Fields, TimeUnit};
@@ -77,6 +78,7 @@ fn refused<T>(result: Result<T>, row: &str) -> Error {
 }
 
 #[test]
+#[cfg_attr(not(feature = "decimal"), ignore = "needs the feature decimal")]
 fn times_durations_and_texts_have_the_native_types_of_the_format() {
     use ArrowType::*;
     let described = |field: Field| {
@@ -127,6 +129,7 @@ fn times_durations_and_texts_have_the_native_types_of_the_format() {
 }
 
 #[test]
+#[cfg_attr(not(feature = "decimal"), ignore = "needs the feature decimal")]
 fn what_a_native_type_is_read_as_can_be_chosen() {
     use ArrowType::*;
     let natural = |arrow: ArrowType, types: &NativeTypes| {
@@ -256,7 +259,7 @@ fn a_value_that_would_change_is_refused_with_its_column_and_row() {
 #[cfg(feature = "decimal")]
 mod decimals {
     use super::*;
-    use crate::format::decimal128_text;
+    use crate::format::decimal128::decimal128_text;
     use proptest::prelude::*;
 
     fn column(precision: u8, scale: i8, values: Vec<Option<i256>>) -> ArrayRef {

@@ -10,8 +10,7 @@ use super::super::fields::{Fields, pad, set_size, size32, split_at, split_padded
 use super::input::Clean;
 use super::stats::Stats;
 use super::{
-    BytesBuilder, Codec, Context, EncodingCode, EncodingTree, Entries, Estimate, NullsOut, Request,
-    View, number,
+    BytesBuilder, Codec, Context, EncodingCode, EncodingTree, Estimate, NullsOut, Request, number,
 };
 use crate::encoding::NumberKind;
 use crate::error::{Error, Result};
@@ -148,15 +147,16 @@ impl Codec for BlockDictionary {
         })
     }
 
-    fn view(request: Request<'_>, cx: &mut Context<'_>) -> Result<View> {
+    #[cfg(any(test, feature = "experimental"))]
+    fn view(request: Request<'_>, cx: &mut Context<'_>) -> Result<super::View> {
         let parts = parse(request)?;
         let whole = 0..request.n;
         let whole = std::slice::from_ref(&whole);
         let codes = parts.with_codes(request.n, whole, cx, |_, codes| Ok(codes.to_vec()))?;
         let offsets = parts.with_offsets(request.fixed, cx, |_, offsets| Ok(offsets.to_vec()))?;
-        Ok(View::Codes {
+        Ok(super::View::Codes {
             codes,
-            entries: Entries {
+            entries: super::Entries {
                 offsets,
                 values: parts.entries.to_vec(),
             },

@@ -82,11 +82,13 @@ impl BytesBuilder {
         Self { len: 0, data }
     }
 
+    #[cfg(any(test, feature = "experimental"))]
     /// Number of values.
     pub fn len(&self) -> usize {
         self.len
     }
 
+    #[cfg(any(test, feature = "experimental"))]
     /// Whether there is no value.
     pub fn is_empty(&self) -> bool {
         self.len == 0
@@ -102,6 +104,7 @@ impl BytesBuilder {
         }
     }
 
+    #[cfg(any(test, feature = "experimental"))]
     /// Appends `n` values that stand under nulls: empty ones, or zeros of fixed size.
     pub fn append_nulls(&mut self, n: usize) {
         match &mut self.data {
@@ -335,6 +338,7 @@ impl<O: Offset> Variable<O> {
         self.values.len() as u64
     }
 
+    #[cfg(any(test, feature = "experimental"))]
     fn append_empty(&mut self, n: usize) {
         self.offsets
             .resize(self.offsets.len() + n, O::of(self.base()));

@@ -22,6 +22,7 @@ pub struct Input<'a> {
 }
 
 impl<'a> Input<'a> {
+    #[cfg(any(test, feature = "experimental"))]
     /// Values of variable size: one offset more than there are values.
     pub fn variable(offsets: &'a [u64], values: &'a [u8], nulls: Option<&'a NullBuffer>) -> Self {
         Self {
@@ -33,6 +34,7 @@ impl<'a> Input<'a> {
         }
     }
 
+    #[cfg(any(test, feature = "experimental"))]
     /// `len` values of `width` bytes each.
     pub fn fixed(
         width: usize,

@@ -30,13 +30,13 @@ pub use stats::Stats;
 use super::{Context, EncodingCode, EncodingTree, Estimate, Scratch, check_ranges, number};
 use crate::Limits;
 use crate::error::{Error, Result, Within};
-use arrow_buffer::BooleanBufferBuilder;
 use std::ops::Range;
 
 /// Rough time to place a value among the others and to check it, whatever its encoding, in
 /// nanoseconds. Entries of value dictionaries have been checked before.
 const PLACING: f32 = 2.3;
 
+#[cfg(any(test, feature = "experimental"))]
 /// What encoded values are made of, found out without decoding each of them.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum View {
@@ -53,6 +53,7 @@ pub enum View {
     None,
 }
 
+#[cfg(any(test, feature = "experimental"))]
 /// The distinct values of a block.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Entries {
@@ -62,6 +63,7 @@ pub struct Entries {
     pub values: Vec<u8>,
 }
 
+#[cfg(any(test, feature = "experimental"))]
 impl Entries {
     /// Number of entries.
     pub fn len(&self) -> usize {
@@ -106,6 +108,7 @@ trait Codec {
         nulls: &mut NullsOut<'_>,
     ) -> Result<()>;
 
+    #[cfg(any(test, feature = "experimental"))]
     /// The structure of the values.
     fn view(_request: Request<'_>, _cx: &mut Context<'_>) -> Result<View> {
         Ok(View::None)
@@ -226,6 +229,7 @@ pub fn decode_selected(
         .within(|| code.to_string())
 }
 
+#[cfg(any(test, feature = "experimental"))]
 /// Decodes value `i` of the `n` of the region; `None` if the values mark it as null. Whether it is
 /// null by the presence section is not known here.
 ///
@@ -238,7 +242,7 @@ pub fn get(
     i: usize,
     cx: &mut Context<'_>,
 ) -> Result<Option<Vec<u8>>> {
-    let mut bits = BooleanBufferBuilder::new(1);
+    let mut bits = arrow_buffer::BooleanBufferBuilder::new(1);
     bits.append(true);
     let mut nulls = NullsOut::new(&mut bits, 0);
     let mut out = BytesBuilder::new(fixed.map_or(BytesLayout::Offsets64, BytesLayout::Fixed), 1);
@@ -261,6 +265,7 @@ pub fn get(
     }))
 }
 
+#[cfg(any(test, feature = "experimental"))]
 /// What the `n` values of the region are made of.
 ///
 /// # Errors

@@ -5,7 +5,7 @@
 //! ```
 
 use super::stats::Stats;
-use super::{BytesBuilder, Codec, Context, EncodingCode, Estimate, NullsOut, Request, View};
+use super::{BytesBuilder, Codec, Context, EncodingCode, Estimate, NullsOut, Request};
 use crate::error::{Error, Result};
 
 pub(super) struct SingleValue;
@@ -31,8 +31,9 @@ impl Codec for SingleValue {
         out.push_repeated(value(request)?, request.count, |i| nulls.is_present(i), cx)
     }
 
-    fn view(request: Request<'_>, _cx: &mut Context<'_>) -> Result<View> {
-        Ok(View::Constant(value(request)?.to_vec()))
+    #[cfg(any(test, feature = "experimental"))]
+    fn view(request: Request<'_>, _cx: &mut Context<'_>) -> Result<super::View> {
+        Ok(super::View::Constant(value(request)?.to_vec()))
     }
 }
 

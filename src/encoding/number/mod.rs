@@ -232,6 +232,7 @@ pub fn decode_selected<W: Word>(
         .within(|| code.to_string())
 }
 
+#[cfg(any(test, feature = "experimental"))]
 /// Decodes value `i` of the `n` of the region.
 ///
 /// # Errors

@@ -25,6 +25,10 @@ pub enum Plan {
     /// Bit-packed differences to the minimum.
     Ffor,
     /// Differences to the minimum.
+    #[cfg_attr(
+        not(any(test, feature = "experimental")),
+        expect(dead_code, reason = "the writer does not choose it")
+    )]
     For {
         /// For the differences.
         deltas: Box<Plan>,
@@ -42,11 +46,19 @@ pub enum Plan {
         lengths: Option<Box<Plan>>,
     },
     /// The narrowest signed integers that hold the values of the block.
+    #[cfg_attr(
+        not(any(test, feature = "experimental")),
+        expect(dead_code, reason = "the writer does not choose it")
+    )]
     Truncate {
         /// For the narrow values.
         values: Option<Box<Plan>>,
     },
     /// Signed integers folded into unsigned ones.
+    #[cfg_attr(
+        not(any(test, feature = "experimental")),
+        expect(dead_code, reason = "the writer does not choose it")
+    )]
     ZigZag {
         /// For the unsigned values.
         values: Box<Plan>,
@@ -59,6 +71,10 @@ pub enum Plan {
         values: Option<Box<Plan>>,
     },
     /// Only the values that are not 0.
+    #[cfg_attr(
+        not(any(test, feature = "experimental")),
+        expect(dead_code, reason = "the writer does not choose it")
+    )]
     Sparse {
         /// For their positions.
         positions: Option<Box<Plan>>,

@@ -124,6 +124,7 @@ fn expect<W: Word>(what: &str, code: u16, kind: NumberKind, parts: &[&[u8]], wan
 }
 
 #[test]
+#[cfg_attr(not(feature = "zstd"), ignore = "needs the feature zstd")]
 fn every_code_is_read_in_frames_differences_and_foldings() {
     let mut read = 0;
     for code in CODES {
@@ -185,6 +186,7 @@ fn truncated<U: Word>(parent: u16) {
 }
 
 #[test]
+#[cfg_attr(not(feature = "zstd"), ignore = "needs the feature zstd")]
 fn every_code_is_read_in_truncated_values() {
     truncated::<u8>(8);
     truncated::<u16>(9);
@@ -193,6 +195,7 @@ fn every_code_is_read_in_truncated_values() {
 }
 
 #[test]
+#[cfg_attr(not(feature = "zstd"), ignore = "needs the feature zstd")]
 fn every_code_is_read_in_runs_dictionaries_and_sparse_values() {
     for code in CODES {
         for kind in [Signed, Unsigned, Float] {
@@ -271,6 +274,7 @@ fn every_code_is_read_in_runs_dictionaries_and_sparse_values() {
 }
 
 #[test]
+#[cfg_attr(not(feature = "zstd"), ignore = "needs the feature zstd")]
 fn every_code_is_read_in_the_parts_of_floats() {
     let table: Vec<u64> = (0..8).map(|i| 0x0ff0 + i).collect();
     for code in CODES {

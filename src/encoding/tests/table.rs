@@ -324,6 +324,7 @@ fn read_bytes(region: &[u8], n: usize, fixed: Option<usize>) -> crate::Result<(V
 }
 
 #[test]
+#[cfg_attr(not(feature = "zstd"), ignore = "needs the feature zstd")]
 fn every_code_of_byte_strings_is_written_and_read_for_both_kinds_of_sizes() {
     let words: Vec<String> = (0..500)
         .map(|i| format!("words like {:05}", i % 37))

@@ -60,7 +60,7 @@ pub struct Capabilities {
 
 impl Wire {
     /// What may be written on this wire.
-    pub fn capabilities(self) -> Capabilities {
+    pub(crate) fn capabilities(self) -> Capabilities {
         match self {
             Self::Spec => SPEC,
             Self::Reference => REFERENCE,

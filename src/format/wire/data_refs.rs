@@ -78,11 +78,13 @@ impl DataRefs {
         Ok(refs)
     }
 
+    #[cfg(any(test, feature = "experimental"))]
     /// Number of references, absent ones included.
     pub fn len(&self) -> usize {
         self.starts.len()
     }
 
+    #[cfg(any(test, feature = "experimental"))]
     /// Whether there are none.
     pub fn is_empty(&self) -> bool {
         self.len() == 0

@@ -30,6 +30,7 @@ use super::generated::{reference_messages as reference, spec_messages as spec};
 
 /// A way to write the metadata of a shard.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum Wire {
     /// Chapter 6 to the letter.
     Spec,

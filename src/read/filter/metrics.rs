@@ -3,35 +3,35 @@
 use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// What a scan has done so far, and what it was spared: for those who ask why it is fast or slow.
+/// What a scan has done so far, and what it could skip: shows why a scan is fast or slow.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub struct ScanMetrics {
-    /// Rows looked at: those of the shard or of the range of rows, up to where the scan has come.
+    /// Rows that the scan has passed, of the shard or of the range of rows.
     pub rows: u64,
-    /// Stripes looked at.
+    /// Stripes that the scan has passed.
     pub stripes: u64,
-    /// What null counts, constants and ranges of values ruled out.
+    /// What null counts, constants and bounds ruled out.
     pub skipped_by_statistics: Skipped,
-    /// What membership filters ruled out.
+    /// What Bloom filters ruled out.
     pub skipped_by_membership_filters: Skipped,
     /// What range indexes ruled out: stripes, and rows of others.
     pub skipped_by_range_indexes: Skipped,
     /// What the entries of value dictionaries ruled out.
     pub skipped_by_dictionaries: Skipped,
-    /// Rows of stripes of which is known, without a look at their values, that all match.
+    /// Rows of stripes whose statistics say that every row matches.
     pub rows_known_to_match: u64,
-    /// Values of the predicate's columns that were tested, dictionary entries aside. Where equal
-    /// ones are stored as a run, they count once.
+    /// Values of the predicate's columns that were tested, not counting dictionary entries. A run of
+    /// equal values counts once.
     pub values_tested: u64,
     /// Rows that match.
     pub rows_matched: u64,
-    /// Rows of which columns were read because of rows that match: those, and their neighbours
-    /// where most match.
+    /// Rows whose other columns were read: the matching ones, and their neighbours where most
+    /// match.
     pub rows_read: u64,
 }
 
-/// Rows that a scan did not have to look at.
+/// Rows that a scan could skip.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub struct Skipped {

@@ -23,10 +23,10 @@ use arrow_select::filter::FilterBuilder;
 use std::collections::VecDeque;
 use std::ops::Range;
 
-/// Of so many neighbours one must match for all to be read, and the others dropped.
+/// Read whole runs if one row in so many matches, and drop the others.
 const DENSE: usize = 16;
-/// Of so many neighbours one must match for all to be read, and those that match to be kept until
-/// they make a batch. Below that, the rows are read one by one once they make a batch.
+/// Read whole runs if one row in so many matches, and keep the matching rows until they make a batch.
+/// If fewer match, read single rows once they make a batch.
 const SCATTERED: usize = 35;
 /// How many times more or less of them may match before parts are read in another way.
 const LATITUDE: usize = 4;

@@ -19,9 +19,9 @@ use arrow_buffer::BooleanBuffer;
 use arrow_schema::DataType;
 use std::sync::Arc;
 
-/// Of so many neighbours one must be in question for all to be read.
+/// Read whole runs if one row in so many is in question.
 const DENSE: usize = 4;
-/// Of so many neighbours one must be asked for for the block to be decoded and kept.
+/// Decode and keep a block if one value in so many is wanted.
 pub(super) const BLOCKWISE: u64 = 32;
 
 /// Tests the rows of a stripe.
@@ -351,8 +351,7 @@ fn evaluate(
     truths.within(|| format!("rows of stripe {} from {first} on", plan.fields.stripe))
 }
 
-/// Of so many neighbours one must be in question for all to be read for a conjunct; 0 if no others
-/// may be.
+/// Read whole runs for a conjunct if one row in so many is in question; 0 if it may see no others.
 fn dense(conjunct: &Conjunct) -> usize {
     match conjunct.calls {
         true => 0,

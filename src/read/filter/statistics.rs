@@ -121,7 +121,7 @@ pub(super) fn absent(
         Test::In { values, .. } => values,
         _ => return None,
     };
-    // Native values of Amudai may be finer than what Arrow makes of them.
+    // Native values of Amudai may be finer than the values that Arrow holds.
     if may_exceed_arrow(column.leaf()) || !is_hashed(column.leaf()) {
         return None;
     }

@@ -58,10 +58,9 @@ impl Inspector<'_> {
         let children = children.collect();
         let mut info = FieldInfo {
             path,
-            node: DataType {
-                children: Vec::new(),
-                ..node.clone()
-            },
+            schema_id: node.schema_id,
+            stored_type: node.stored_type(),
+            label: node.label_text(),
             internal_kind: None,
             positions: None,
             null_count: None,

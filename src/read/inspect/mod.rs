@@ -18,8 +18,8 @@ use crate::encoding::presence::PresenceKind;
 use crate::encoding::{EncodingCode, EncodingTree};
 use crate::error::Result;
 use crate::format::{
-    AnyValue, BufferKind, CardinalityInfo, DataType, NameValuePair, RangeStats,
-    SplitBlockBloomFilter, TypeStats, Wire,
+    AnyValue, BufferKind, CardinalityInfo, NameValuePair, RangeStats, SplitBlockBloomFilter,
+    TypeStats, Wire,
 };
 use crate::io::ByteRange;
 use std::ops::Range;
@@ -41,24 +41,25 @@ impl Default for InspectOptions {
 }
 
 impl InspectOptions {
-    /// Whether to look into blocks for their encodings, which reads all data; by default it does.
+    /// Whether to look into blocks for their encodings.
     pub fn encodings(&self) -> bool {
         self.encodings
     }
 
-    /// Sets [`encodings`](Self::encodings).
+    /// Whether to look into blocks for their encodings, which reads all data. On by default.
     #[must_use]
     pub fn with_encodings(mut self, encodings: bool) -> Self {
         self.encodings = encodings;
         self
     }
 
-    /// Whether to list every block with its tree of encodings; not by default.
+    /// Whether to list every block with its tree of encodings.
     pub fn blocks(&self) -> bool {
         self.blocks
     }
 
-    /// Sets [`blocks`](Self::blocks); listing blocks needs [`encodings`](Self::encodings).
+    /// Whether to list every block with its tree of encodings, which needs
+    /// [`with_encodings`](Self::with_encodings). Off by default.
     #[must_use]
     pub fn with_blocks(mut self, blocks: bool) -> Self {
         self.blocks = blocks;
@@ -131,8 +132,12 @@ pub struct FieldInfo {
     /// Names from the column down, joined by `.`; items of lists, keys and values of maps are
     /// named `item`, `key` and `value` where the shard has no names for them.
     pub path: String,
-    /// The schema node, its children left out.
-    pub node: DataType,
+    /// Its id in the schema.
+    pub schema_id: u32,
+    /// The type that is stored, such as `Int64`, `Uint8` or `FixedSizeBinary(16)`.
+    pub stored_type: String,
+    /// What the values mean beyond that, with its properties; empty if the schema says nothing.
+    pub label: String,
     /// Role of an internal field.
     pub internal_kind: Option<String>,
     /// Logical positions; `None` if the stripe does not have the field, so that all are null.
@@ -270,8 +275,8 @@ impl Shard {
     /// # Errors
     /// What is wrong with the schema or the stripe list.
     pub fn inspect(&self, options: &InspectOptions) -> Result<ShardInfo> {
-        let schema = self.shard_schema()?;
-        let directory = self.directory();
+        let schema = self.stored_schema()?;
+        let directory = &self.inner.directory;
         let mut info = ShardInfo {
             files: Vec::new(),
             rows: self.num_rows(),

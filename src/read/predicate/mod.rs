@@ -19,7 +19,7 @@ use std::fmt;
 use std::ops::{BitAnd, BitOr, Not};
 use std::sync::Arc;
 
-/// A column, or a member of a struct in it, by path as in a
+/// A column or a member of a struct, by path as in a
 /// [`Projection`](super::Projection): `"a"`, `"b.c"`. A member of a null struct is null.
 ///
 /// ```
@@ -129,8 +129,8 @@ impl ColumnRef {
 /// whatever schema is asked for, as the kernels of `arrow-ord` do: floats in total order, in which
 /// NaN is above infinity and `-0.0` below `0.0`; text and bytes by their bytes.
 ///
-/// Parts that are joined alike lie side by side, however many they are; beyond 256 levels of other
-/// nesting, a predicate is refused when a scan is built.
+/// A chain of `and`s or of `or`s may have any length. A predicate of more than 256 other levels of
+/// nesting is refused when a scan is built.
 #[derive(Debug, Clone)]
 pub struct Predicate {
     expr: Expr,
@@ -171,13 +171,13 @@ impl fmt::Debug for Function {
 }
 
 impl Predicate {
-    /// A function of the columns with these paths. It is given batches of rows with one column per
-    /// path, named by it, and tells for every row whether it matches; null is unknown.
+    /// A function of the columns with these paths. It gets batches with one column per path, named by
+    /// it, and says of every row whether it matches; null is unknown.
     ///
-    /// Of a conjunction, the parts that call functions come last, in the order in which they were
-    /// added, and a function is asked about no rows but those that all parts before it leave. Nor
-    /// is it asked about rows that a row range or selection leaves out. Within a part, all is
-    /// evaluated for the same rows: in `(d <> 0 AND f) OR e`, `f` sees zeros as well.
+    /// In a conjunction, functions come last, in the order in which they were added. A function sees
+    /// only rows that all parts before it leave, and none that a row range or selection leaves out.
+    /// Within one part, everything is evaluated for the same rows: in `(d <> 0 AND f) OR e`, `f` sees
+    /// zeros as well.
     pub fn from_fn<F>(paths: impl IntoIterator<Item = impl Into<String>>, function: F) -> Self
     where
         F: Fn(&RecordBatch) -> Result<BooleanArray, ArrowError> + Send + Sync + 'static,

@@ -1,11 +1,11 @@
 //! A shard as JSON.
 
 use super::statistics;
-use crate::schema::{node_label, node_type};
 use crate::text;
-use arrow_shard::encoding::EncodingTree;
-use arrow_shard::format::{AnyValue, RangeStats, ValueKind};
-use arrow_shard::read::{BlocksInfo, BufferInfo, FieldInfo, ShardInfo, StripeInfo};
+use arrow_shard::read::{
+    AnyValue, BlocksInfo, BufferInfo, EncodingTree, FieldInfo, RangeStats, ShardInfo, StripeInfo,
+    ValueKind,
+};
 use serde_json::{Value, json};
 
 /// The shard as one object.
@@ -48,9 +48,9 @@ fn field(info: &FieldInfo) -> Value {
     let (raw, encoded) = (info.total_raw_data_size(), info.total_encoded_bytes());
     json!({
         "path": info.path,
-        "schema_id": info.node.schema_id,
-        "type": node_type(&info.node),
-        "label": node_label(&info.node),
+        "schema_id": info.schema_id,
+        "type": info.stored_type,
+        "label": info.label,
         "internal_kind": info.internal_kind,
         "positions": info.positions,
         "nulls": info.null_count,

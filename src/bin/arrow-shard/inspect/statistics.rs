@@ -1,10 +1,9 @@
 //! Statistics and sketches of a field, as text and as JSON.
 
 use crate::text;
-use arrow_shard::format::{
-    CardinalityInfo, LengthStats, SignStats, Sketch, SplitBlockBloomFilter, TypeStats,
+use arrow_shard::read::{
+    CardinalityInfo, FieldInfo, LengthStats, SignStats, Sketch, SplitBlockBloomFilter, TypeStats,
 };
-use arrow_shard::read::FieldInfo;
 use serde_json::{Value, json};
 
 /// A line per statistic that the field has, beside its range and its filter.
@@ -38,6 +37,7 @@ fn type_line(stats: &TypeStats) -> String {
             "{}, {positive_infinity_count} infinity, {negative_infinity_count} minus infinity",
             sign_line(signs)
         ),
+        other => format!("{other:?}"),
     }
 }
 
@@ -73,6 +73,7 @@ fn cardinality_line(cardinality: &CardinalityInfo) -> String {
             hll.hash_seed
         ),
         Some(Sketch::Other(value)) => format!("{count}, sketch: {}", text::value(value)),
+        Some(other) => format!("{count}, sketch: {other:?}"),
     }
 }
 
@@ -118,6 +119,7 @@ pub(super) fn type_json(stats: &TypeStats) -> Value {
             "positive_infinity": positive_infinity_count,
             "negative_infinity": negative_infinity_count,
         }),
+        other => json!({ "kind": "unknown", "value": format!("{other:?}") }),
     }
 }
 
@@ -150,6 +152,7 @@ pub(super) fn cardinality_json(cardinality: &CardinalityInfo) -> Value {
             "hash_seed": hll.hash_seed,
         }),
         Sketch::Other(value) => json!({ "kind": "unknown", "value": text::value(value) }),
+        other => json!({ "kind": "unknown", "value": format!("{other:?}") }),
     });
     json!({
         "count": cardinality.count,

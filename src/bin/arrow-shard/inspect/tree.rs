@@ -1,10 +1,8 @@
 //! A shard as a drawn tree.
 
 use super::statistics;
-use crate::schema::{node_label, node_type};
 use crate::text;
-use arrow_shard::format::RangeStats;
-use arrow_shard::read::{BlocksInfo, BufferInfo, FieldInfo, RangeIndexInfo, ShardInfo};
+use arrow_shard::read::{BlocksInfo, BufferInfo, FieldInfo, RangeIndexInfo, RangeStats, ShardInfo};
 use std::io::{self, Write};
 
 /// Prints the tree, with statistics if it is to be `verbose`.
@@ -107,8 +105,8 @@ fn fields(out: &mut impl Write, indent: &str, all: &[FieldInfo], verbose: bool) 
 }
 
 fn title(field: &FieldInfo) -> String {
-    let mut parts = vec![format!("{}: {}", field.path, node_type(&field.node))];
-    let label = node_label(&field.node);
+    let mut parts = vec![format!("{}: {}", field.path, field.stored_type)];
+    let label = &field.label;
     if !label.is_empty() {
         parts[0].push_str(&format!(" [{label}]"));
     }

@@ -1,0 +1,86 @@
+//! What public signatures mention is found where a user looks, without the feature `experimental` and
+//! without Arrow crates of one's own.
+#![expect(clippy::unwrap_used, reason = "a failed helper is a failed test")]
+
+use arrow_shard::arrow_array::{ArrayRef, Int32Array, RecordBatch};
+use arrow_shard::arrow_buffer::BooleanBuffer;
+use arrow_shard::arrow_schema::{SchemaRef, TimeUnit};
+use arrow_shard::bytes::Bytes;
+use arrow_shard::read::{
+    self, BufferKind, DataRef, EncodingTree, InspectOptions, PresenceKind, RangeStats,
+    RowSelection, ShardOptions, ShardProperties, StripeProperties, TypeStats,
+};
+use arrow_shard::write::{
+    self, AnyValue, NameValuePair, TypeMapping, ValueKind, Wire, WriterOptions,
+};
+use arrow_shard::{Shard, ShardWriter};
+use std::sync::Arc;
+
+fn written(options: WriterOptions) -> Shard {
+    let ids = Arc::new(Int32Array::from(vec![1, 2, 3])) as ArrayRef;
+    let batch = RecordBatch::try_from_iter([("id", ids)]).unwrap();
+    let schema: SchemaRef = batch.schema();
+    let mut file = Vec::new();
+    let mut writer = ShardWriter::try_new(&mut file, schema, options).unwrap();
+    writer.write(&batch).unwrap();
+    writer.finish().unwrap();
+    Shard::from_bytes(Bytes::from(file)).unwrap()
+}
+
+#[test]
+fn properties_are_found_by_name() {
+    let first = NameValuePair::new("source", "sensor 7");
+    let second = NameValuePair::new("source", "another");
+    let nested = NameValuePair::new("list", vec![AnyValue::from(1u64), AnyValue::null()]);
+    let of_stripe = NameValuePair::new("day", -3i64);
+    let options = WriterOptions::default()
+        .with_wire(Wire::Spec)
+        .with_mapping(TypeMapping::Lossless)
+        .with_property(first)
+        .with_property(second)
+        .with_property(nested)
+        .with_stripe_property(of_stripe);
+    let shard = written(options);
+    let source = shard.property("source").unwrap().unwrap();
+    assert_eq!(source.as_str(), Some("sensor 7"), "the first counts");
+    let list = shard.property("list").unwrap().unwrap();
+    assert_eq!(list.as_list().unwrap()[0].as_i64(), Some(1));
+    assert_eq!(list.as_list().unwrap()[1].kind, Some(ValueKind::Null));
+    assert!(shard.property("day").unwrap().is_none());
+    let stripes = shard.stripes().unwrap();
+    let day = stripes[0].property("day").unwrap();
+    assert_eq!(day.and_then(|day| day.as_i64()), Some(-3));
+    assert!(stripes[0].property("source").unwrap().is_none());
+}
+
+#[test]
+fn types_of_public_signatures_can_be_named() {
+    let shard = written(WriterOptions::default());
+    let _: read::Wire = shard.wire();
+    let _: &ShardProperties = shard.properties().unwrap();
+    let stripes = shard.stripes().unwrap();
+    let _: StripeProperties = stripes[0].properties().unwrap();
+    let info = shard
+        .inspect(&InspectOptions::default().with_blocks(true))
+        .unwrap();
+    let field = &info.stripes[0].fields[0];
+    assert_eq!(
+        (field.stored_type.as_str(), field.label.as_str()),
+        ("Int32", "")
+    );
+    let _: &Option<RangeStats> = &field.range;
+    let _: &Option<TypeStats> = &field.type_specific;
+    let _: BufferKind = field.buffers[0].kind;
+    let block = &field.buffers[0].blocks.as_ref().unwrap().trees[0];
+    let _: (&EncodingTree, PresenceKind) = (&block.encoding, block.presence);
+    let _: Option<DataRef> = None;
+    let bits = BooleanBuffer::from(vec![true, false, true]);
+    assert_eq!(RowSelection::from(bits).len(), 2);
+    let options = ShardOptions::default();
+    assert_eq!(options.default_time_unit(), TimeUnit::Nanosecond);
+    assert_eq!(options.default_precision_and_scale(), (38, 16));
+    assert_eq!(
+        write::SORTING_COLUMNS_PROPERTY,
+        "arrow_shard.sorting_columns"
+    );
+}
