@@ -48,7 +48,7 @@ impl LocalFile {
         let mut bytes = aligned(range.start(), len)?;
         let lead = bytes.len();
         append_at(&self.file, &mut bytes, len, range.start()).map_err(|e| {
-            Error::new(ErrorKind::Io, format!("cannot read bytes {range}: {e}")).caused_by(e)
+            Error::new(ErrorKind::Io, format!("cannot read bytes {range}")).caused_by(e)
         })?;
         Ok(Bytes::from(bytes).slice(lead..))
     }

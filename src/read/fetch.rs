@@ -87,16 +87,8 @@ impl<'a> Bench<'a> {
             artifact: self.artifacts.resolve(&reference.url, artifact)?,
             range: reference.range,
         };
-        let limit = self.artifacts.limits().max_message_bytes();
-        if place.range.len() > limit {
-            return Err(Error::new(
-                crate::ErrorKind::LimitExceeded,
-                format!(
-                    "a message of {} bytes exceeds Limits::max_message_bytes ({limit})",
-                    place.range.len()
-                ),
-            ));
-        }
+        let limits = self.artifacts.limits();
+        limits.check_message_bytes(place.range.len())?;
         let Some(frame) = self.get(place)? else {
             return Ok(None);
         };

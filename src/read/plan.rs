@@ -364,6 +364,5 @@ pub(super) fn record_batch(
             ErrorKind::SchemaMismatch,
             format!("the columns do not fit the schema: {e}"),
         )
-        .caused_by(e)
     })
 }

@@ -9,7 +9,7 @@ use super::scan::ScanBuilder;
 use super::stripe::Stripe;
 use super::take::take;
 use crate::buffer::RangeIndex;
-use crate::error::{Error, ErrorKind, Result, Within};
+use crate::error::{Error, Result, Within};
 use crate::format::{
     AnyValue, DataType, DirectoryTail, FieldDescriptor, FormatVersion, HEADER_LEN, IndexDescriptor,
     Message, Schema, ShardDirectory, ShardProperties, StripeFieldDescriptor, ValueKind, Wire,
@@ -322,16 +322,6 @@ fn read_directory(
     let payload = open(&frame).within(name)?;
     let wire = ShardDirectory::detect_wire(payload).within(name)?;
     let directory = ShardDirectory::decode(payload, wire, options.limits()).within(name)?;
-    if directory.stripe_count > options.limits().max_stripes() {
-        return Err(Error::new(
-            ErrorKind::LimitExceeded,
-            format!(
-                "{} stripes exceed Limits::max_stripes ({})",
-                directory.stripe_count,
-                options.limits().max_stripes()
-            ),
-        ));
-    }
     Ok((wire, directory))
 }
 

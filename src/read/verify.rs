@@ -24,7 +24,6 @@ use crate::format::{
 };
 use crate::io::ByteRange;
 use arrow_array::Array;
-use arrow_schema::ArrowError;
 use report::At;
 use statistics::Counts;
 
@@ -264,7 +263,7 @@ impl<F: FnMut(VerifyProgress<'_>)> Verifier<'_, F> {
                             .map(|c| c.logical_null_count() as u64);
                         nulls = nulls.map(|nulls| nulls + found.sum::<u64>());
                     }
-                    Some(Err(error)) => break (rows.end - left, arrow_cause(error)),
+                    Some(Err(error)) => break (rows.end - left, Error::from(error)),
                 }
             };
             let (row, error) = failed;
@@ -328,15 +327,4 @@ struct Checked {
     readable: bool,
     /// Whether there are any.
     stored: bool,
-}
-
-/// The error of this crate that an Arrow error carries.
-fn arrow_cause(error: ArrowError) -> Error {
-    match error {
-        ArrowError::ExternalError(inner) => match inner.downcast::<Error>() {
-            Ok(error) => *error,
-            Err(other) => ArrowError::ExternalError(other).into(),
-        },
-        other => other.into(),
-    }
 }

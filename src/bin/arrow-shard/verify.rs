@@ -67,7 +67,7 @@ fn verify(file: &Path, quiet: bool, out: &mut Destination) -> Result<bool, Failu
         }
         Err(error) => {
             // The error names the file itself.
-            writeln!(out, "{error}")?;
+            writeln!(out, "{error:#}")?;
             return Ok(false);
         }
     };

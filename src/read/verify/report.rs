@@ -155,8 +155,8 @@ impl At {
             .filter(|p| !p.is_empty() && !known(p))
             .collect();
         let message = match places.is_empty() {
-            true => error.message().to_owned(),
-            false => format!("{}: {}", places.join(", "), error.message()),
+            true => error.whole_message(),
+            false => format!("{}: {}", places.join(", "), error.whole_message()),
         };
         Problem {
             file: self.file,
