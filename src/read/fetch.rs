@@ -8,36 +8,129 @@ use super::artifacts::Artifacts;
 use crate::buffer::{ByteSource, Place};
 use crate::error::{Error, Result, Within, to_usize};
 use crate::format::{DataRef, open};
+use crate::io::ByteRange;
 use bytes::Bytes;
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
+use std::ops::Range;
+
+/// Which gaps between wanted bytes a request may span.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) enum Span {
+    /// Any that are small enough.
+    #[default]
+    Any,
+    /// None with bytes that others read later, who would fetch them again.
+    NotOthers,
+    /// As [`NotOthers`](Self::NotOthers), unless all that is read later is no more than is fetched
+    /// at a time: whoever says so keeps it until then.
+    Few,
+}
 
 /// Bytes of artifacts, by artifact and position.
 #[derive(Debug, Default)]
-pub(super) struct Fetched(BTreeMap<(u32, u64), Bytes>);
+pub(super) struct Fetched {
+    pieces: BTreeMap<(u32, u64), Piece>,
+    span: Span,
+}
+
+#[derive(Debug)]
+struct Piece {
+    bytes: Bytes,
+    /// Whether somebody asked for some of it since [`Fetched::retire`].
+    is_used: Cell<bool>,
+}
 
 impl Fetched {
+    pub(super) fn new(span: Span) -> Self {
+        Self {
+            span,
+            ..Self::default()
+        }
+    }
+
     /// Adds the bytes of a place.
-    pub(super) fn insert(&mut self, place: Place, bytes: Bytes) {
-        self.0.insert((place.artifact, place.range.start()), bytes);
+    fn insert(&mut self, place: Place, bytes: Bytes) {
+        let is_used = Cell::new(true);
+        let key = (place.artifact, place.range.start());
+        self.pieces.insert(key, Piece { bytes, is_used });
     }
 
     /// Forgets all bytes.
     pub(super) fn clear(&mut self) {
-        self.0.clear();
+        self.pieces.clear();
+    }
+
+    /// Begins with other rows: what nobody asks for until [`drop_unused`](Self::drop_unused) is
+    /// forgotten then.
+    pub(super) fn retire(&mut self) {
+        self.pieces.values().for_each(|p| p.is_used.set(false));
+    }
+
+    /// Forgets what nobody has asked for.
+    pub(super) fn drop_unused(&mut self) {
+        self.pieces.retain(|_, piece| piece.is_used.get());
+    }
+
+    /// The piece that begins last before a position or there, with the bytes from there on.
+    fn piece_at(&self, artifact: u32, position: u64) -> Option<(&Piece, Bytes)> {
+        let (&(of, start), piece) = self.pieces.range(..=(artifact, position)).next_back()?;
+        if of != artifact {
+            return None;
+        }
+        let skipped = usize::try_from(position - start).ok()?;
+        (skipped < piece.bytes.len()).then(|| (piece, piece.bytes.slice(skipped..)))
     }
 
     /// The bytes of a place, if they lie in one piece.
     pub(super) fn get(&self, place: Place) -> Option<Bytes> {
-        let start = place.range.start();
-        let (&(artifact, piece_start), bytes) =
-            self.0.range(..=(place.artifact, start)).next_back()?;
-        if artifact != place.artifact {
-            return None;
+        let (piece, bytes) = self.piece_at(place.artifact, place.range.start())?;
+        let len = usize::try_from(place.range.len()).ok()?;
+        let found = (len <= bytes.len()).then(|| bytes.slice(..len))?;
+        piece.is_used.set(true);
+        Some(found)
+    }
+
+    /// The parts of a place that are in no piece.
+    fn lacking(&self, place: Place) -> Result<Vec<Place>> {
+        let Place { artifact, range } = place;
+        let (mut at, mut parts) = (range.start(), Vec::new());
+        while at < range.end() {
+            if let Some((_, bytes)) = self.piece_at(artifact, at) {
+                at = at.saturating_add(bytes.len() as u64);
+                continue;
+            }
+            let behind = (artifact, at + 1)..(artifact, range.end());
+            let mut behind = self.pieces.range(behind);
+            let next = behind.next().map_or(range.end(), |(&(_, start), _)| start);
+            let range = ByteRange::try_new(at, next)?;
+            parts.push(Place { artifact, range });
+            at = next;
         }
-        let from = usize::try_from(start - piece_start).ok()?;
-        let to = from.checked_add(usize::try_from(place.range.len()).ok()?)?;
-        (to <= bytes.len()).then(|| bytes.slice(from..to))
+        Ok(parts)
+    }
+
+    /// Makes one piece of those that hold parts of a place, if it is in more than one.
+    fn join(&mut self, place: Place) -> Result<()> {
+        if self.get(place).is_some() {
+            return Ok(());
+        }
+        let len = to_usize(place.range.len())?;
+        let mut joined = Vec::with_capacity(len);
+        while joined.len() < len {
+            let at = place.range.start() + joined.len() as u64;
+            let Some((piece, bytes)) = self.piece_at(place.artifact, at) else {
+                let range = place.range;
+                return Err(Error::corrupt(format!(
+                    "bytes {range} have not been fetched"
+                )));
+            };
+            piece.is_used.set(true);
+            let most = bytes.len().min(len - joined.len());
+            joined.extend_from_slice(&bytes[..most]);
+        }
+        self.insert(place, joined.into());
+        Ok(())
     }
 }
 
@@ -46,6 +139,8 @@ pub(super) struct Bench<'a> {
     artifacts: &'a Artifacts,
     fetched: &'a Fetched,
     missing: RefCell<Vec<Place>>,
+    /// Where bytes are that are read later.
+    later: RefCell<Vec<Place>>,
 }
 
 impl<'a> Bench<'a> {
@@ -54,6 +149,14 @@ impl<'a> Bench<'a> {
             artifacts,
             fetched,
             missing: RefCell::default(),
+            later: RefCell::default(),
+        }
+    }
+
+    /// Notes bytes that are read later, and are not to be fetched twice.
+    pub(super) fn note_later(&self, place: Place) {
+        if self.fetched.span != Span::Any {
+            self.later.borrow_mut().push(place);
         }
     }
 
@@ -97,9 +200,16 @@ impl<'a> Bench<'a> {
         Ok(Some(frame.slice(4..4 + payload.len())))
     }
 
-    /// The places that were noted as missing.
-    pub(super) fn into_missing(self) -> Vec<Place> {
-        self.missing.into_inner()
+    /// The places that were noted as missing, and those that requests for them are not to span.
+    fn into_missing(self) -> (Vec<Place>, Vec<Place>) {
+        let mut later = self.later.into_inner();
+        let bytes = later.iter().map(|place| place.range.len());
+        let bytes = bytes.fold(0, u64::saturating_add);
+        if self.fetched.span == Span::Few && bytes <= self.artifacts.options().fetch_bytes() {
+            later.clear();
+        }
+        later.sort_unstable_by_key(|p| (p.artifact, p.range));
+        (self.missing.into_inner(), later)
     }
 }
 
@@ -134,14 +244,25 @@ pub(super) fn drive<T>(
         if let Some(done) = done {
             return Ok(done);
         }
-        let options = artifacts.options();
-        let missing = coalesce(bench.into_missing(), options.coalesce_gap(), MAX_REQUEST)?;
+        let (missing, later) = bench.into_missing();
         if missing == asked {
             return Err(Error::corrupt("the same bytes were needed twice").within(artifacts.name()));
         }
-        let read = artifacts.read(&missing)?;
-        for (place, bytes) in missing.iter().zip(read) {
-            fetched.insert(*place, bytes);
+        let gap = artifacts.options().coalesce_gap();
+        let mut lacking = Vec::new();
+        for place in &missing {
+            lacking.extend(fetched.lacking(*place)?);
+        }
+        let mut requests = Vec::new();
+        for place in coalesce(lacking, gap, MAX_REQUEST, &later)? {
+            requests.extend(fetched.lacking(place)?);
+        }
+        let read = artifacts.read(&requests)?;
+        for (place, bytes) in requests.into_iter().zip(read) {
+            fetched.insert(place, bytes);
+        }
+        for place in &missing {
+            fetched.join(*place)?;
         }
         asked = missing;
     }
@@ -150,8 +271,14 @@ pub(super) fn drive<T>(
 /// Bytes after which a request is not made longer.
 const MAX_REQUEST: u64 = 16 << 20;
 
-/// Joins places into as few ranges as there are gaps of more than `gap` bytes between them.
-pub(super) fn coalesce(mut places: Vec<Place>, gap: u64, most: u64) -> Result<Vec<Place>> {
+/// Joins places into as few ranges as there are gaps between them of more than `gap` bytes, or with
+/// bytes of the sorted places `later`.
+fn coalesce(mut places: Vec<Place>, gap: u64, most: u64, later: &[Place]) -> Result<Vec<Place>> {
+    let spares = |artifact: u32, gap: Range<u64>| {
+        let behind = |p: &Place| (p.artifact, p.range.end()) <= (artifact, gap.start);
+        let next = later.get(later.partition_point(behind));
+        gap.is_empty() || next.is_none_or(|p| (p.artifact, p.range.start()) >= (artifact, gap.end))
+    };
     places.sort_unstable_by_key(|p| (p.artifact, p.range));
     let mut joined: Vec<Place> = Vec::new();
     for place in places {
@@ -159,9 +286,10 @@ pub(super) fn coalesce(mut places: Vec<Place>, gap: u64, most: u64) -> Result<Ve
             && last.artifact == place.artifact
             && place.range.start() <= last.range.end().saturating_add(gap)
             && (place.range.start() < last.range.end() || last.range.len() < most)
+            && spares(last.artifact, last.range.end()..place.range.start())
         {
             let end = last.range.end().max(place.range.end());
-            last.range = crate::io::ByteRange::try_new(last.range.start(), end)?;
+            last.range = ByteRange::try_new(last.range.start(), end)?;
             to_usize(last.range.len())?;
             continue;
         }
@@ -173,7 +301,6 @@ pub(super) fn coalesce(mut places: Vec<Place>, gap: u64, most: u64) -> Result<Ve
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::io::ByteRange;
 
     fn place(artifact: u32, start: u64, end: u64) -> Place {
         Place {
@@ -190,10 +317,26 @@ mod tests {
             place(0, 50, 60),
             place(1, 60, 70),
         ];
-        let joined = coalesce(places, 10, 1000).unwrap();
+        let joined = coalesce(places.clone(), 10, 1000, &[]).unwrap();
         assert_eq!(
             joined,
             [place(0, 0, 60), place(0, 100, 200), place(1, 60, 70)]
+        );
+        // What is read later is not fetched with them, but may touch them.
+        let touching = [place(0, 30, 40), place(0, 50, 60), place(1, 40, 50)];
+        assert_eq!(
+            coalesce(places.clone(), 10, 1000, &touching).unwrap(),
+            joined
+        );
+        let between = [place(0, 20, 41)];
+        assert_eq!(
+            coalesce(places, 10, 1000, &between).unwrap(),
+            [
+                place(0, 0, 40),
+                place(0, 50, 60),
+                place(0, 100, 200),
+                place(1, 60, 70)
+            ]
         );
     }
 
@@ -205,5 +348,46 @@ mod tests {
         assert_eq!(fetched.get(place(1, 12, 21)), None);
         assert_eq!(fetched.get(place(2, 12, 15)), None);
         assert_eq!(fetched.get(place(1, 9, 15)), None);
+    }
+
+    #[test]
+    fn what_lies_in_several_pieces_is_joined_and_only_the_rest_is_lacking() {
+        let mut fetched = Fetched::default();
+        fetched.insert(place(1, 10, 20), Bytes::from_static(b"0123456789"));
+        fetched.insert(place(1, 20, 22), Bytes::from_static(b"ab"));
+        fetched.insert(place(1, 25, 27), Bytes::from_static(b"xy"));
+        let lacking =
+            |fetched: &Fetched, start, end| fetched.lacking(place(1, start, end)).unwrap();
+        assert_eq!(lacking(&fetched, 12, 22), []);
+        assert_eq!(fetched.get(place(2, 5, 6)), None);
+        assert_eq!(
+            lacking(&fetched, 5, 30),
+            [place(1, 5, 10), place(1, 22, 25), place(1, 27, 30)]
+        );
+        assert_eq!(
+            fetched.lacking(place(2, 12, 15)).unwrap(),
+            [place(2, 12, 15)]
+        );
+        assert!(fetched.join(place(1, 18, 26)).is_err());
+        fetched.insert(place(1, 22, 25), Bytes::from_static(b"..."));
+        fetched.join(place(1, 18, 26)).unwrap();
+        assert_eq!(fetched.get(place(1, 18, 26)).unwrap(), "89ab...x");
+        assert_eq!(lacking(&fetched, 10, 27), []);
+    }
+
+    #[test]
+    fn what_nobody_asks_for_again_is_dropped() {
+        let mut fetched = Fetched::default();
+        for start in [0, 10, 20] {
+            fetched.insert(
+                place(0, start, start + 10),
+                Bytes::from_static(b"0123456789"),
+            );
+        }
+        fetched.retire();
+        fetched.get(place(0, 12, 13)).unwrap();
+        fetched.drop_unused();
+        let held: Vec<u64> = fetched.pieces.keys().map(|(_, start)| *start).collect();
+        assert_eq!(held, [10]);
     }
 }

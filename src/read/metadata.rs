@@ -446,6 +446,7 @@ impl Metadata {
         let verify = self.artifacts.options().verify_checksums();
         let mut complete = true;
         for buffer in buffers.streams() {
+            bench.note_later(buffer.place);
             if let Body::Blocks(blocks) = &buffer.body
                 && blocks.map().is_none()
             {

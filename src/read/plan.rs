@@ -317,14 +317,8 @@ fn with_ends(rows: &Selection) -> Selection {
 
 /// Rows whose bytes come to about `fetch_bytes`, a multiple of the window that blocks end at.
 pub(super) fn window_rows(fields: &StripeFields, rows: u64, fetch_bytes: u64) -> u64 {
-    let mut bytes = 0u64;
-    for layout in fields.layouts() {
-        if let Storage::Buffers(buffers) = &layout.storage {
-            for buffer in buffers.streams() {
-                bytes = bytes.saturating_add(buffer.place.range.len());
-            }
-        }
-    }
+    let bytes = fields.places().map(|place| place.range.len());
+    let bytes = bytes.fold(0, u64::saturating_add);
     let windows = rows.div_ceil(WINDOW).max(1);
     let per_window = (bytes / windows).max(1);
     let fetched = (fetch_bytes / per_window).clamp(1, windows);

@@ -15,7 +15,7 @@ use crate::format::{
     Message, Schema, ShardDirectory, ShardProperties, StripeFieldDescriptor, ValueKind, Wire,
     find_property, open,
 };
-use crate::io::{ByteRange, Container, NoContainer, ReadAt};
+use crate::io::{ByteRange, Container, NoContainer, ReadAt, read_one};
 #[cfg(not(target_family = "wasm"))]
 use crate::io::{LocalFile, LocalFolder};
 use crate::sorting::{SORTING_COLUMNS_PROPERTY, SortingColumn};
@@ -295,7 +295,7 @@ fn read_tail(reader: &dyn ReadAt, size: u64, options: &ShardOptions) -> Result<B
     let range = ByteRange::with_len(size - len, len)?;
     match reader.resident() {
         Some(bytes) if bytes.len() as u64 == size => Ok(bytes.slice(range.to_usize()?)),
-        _ => reader.read_at(range),
+        _ => read_one(reader, range),
     }
 }
 
@@ -316,7 +316,7 @@ fn read_directory(
         let inside = ByteRange::try_new(range.start() - tail_start, range.end() - tail_start)?;
         tail.slice(inside.within_size(tail.len() as u64)?.to_usize()?)
     } else {
-        reader.read_at(range)?
+        read_one(reader, range)?
     };
     let name = || "shard directory".to_owned();
     let payload = open(&frame).within(name)?;
