@@ -1,5 +1,6 @@
 //! The one error type of the crate: a kind to match on, the place it happened, and what to do.
 
+use arrow_schema::ArrowError;
 use std::fmt;
 
 /// A [`std::result::Result`] with the error of this crate.
@@ -92,6 +93,18 @@ impl fmt::Display for ErrorKind {
 ///     .within("field `a`");
 /// assert_eq!(error.to_string(), "corrupt: field `a`, block 7: expected 8 bytes, found 3");
 /// ```
+///
+/// What an error displays leaves out the error below it, which is its
+/// [`source`](std::error::Error::source): whoever prints a chain of errors says each once. `{:#}`
+/// displays all of them in one line.
+///
+/// ```
+/// # use arrow_shard::Error;
+/// let full = std::io::Error::other("disk full");
+/// let error = Error::from(full).within("file `a`");
+/// assert_eq!(error.to_string(), "I/O error: file `a`: the system or a store failed");
+/// assert_eq!(format!("{error:#}"), format!("{error}: disk full"));
+/// ```
 #[derive(Debug)]
 pub struct Error(Box<Inner>);
 
@@ -142,7 +155,7 @@ impl Error {
         self
     }
 
-    /// Keeps the error that caused this one.
+    /// Keeps the error that caused this one, which the message is not to repeat.
     #[must_use]
     #[cold]
     pub fn caused_by(
@@ -168,6 +181,17 @@ impl Error {
     pub fn message(&self) -> &str {
         &self.0.message
     }
+
+    /// The message, and what the errors below say.
+    pub(crate) fn whole_message(&self) -> String {
+        let mut text = self.0.message.clone();
+        let mut below = std::error::Error::source(self);
+        while let Some(error) = below {
+            text = format!("{text}: {error}");
+            below = error.source();
+        }
+        text
+    }
 }
 
 impl fmt::Display for Error {
@@ -176,7 +200,10 @@ impl fmt::Display for Error {
         if !self.0.element.is_empty() {
             write!(f, "{}: ", self.element())?;
         }
-        f.write_str(&self.0.message)
+        match f.alternate() {
+            true => f.write_str(&self.whole_message()),
+            false => f.write_str(&self.0.message),
+        }
     }
 }
 
@@ -186,24 +213,44 @@ impl std::error::Error for Error {
     }
 }
 
+/// An error of this crate that was wrapped comes back as it was.
 impl From<std::io::Error> for Error {
     fn from(error: std::io::Error) -> Self {
-        let kind = match error.kind() {
-            std::io::ErrorKind::NotFound => ErrorKind::NotFound,
-            std::io::ErrorKind::AlreadyExists => ErrorKind::AlreadyExists,
-            _ => ErrorKind::Io,
+        let error = match error.downcast::<Self>() {
+            Ok(wrapped) => return wrapped,
+            Err(error) => error,
         };
-        Self::new(kind, error.to_string()).caused_by(error)
+        let (kind, message) = match error.kind() {
+            std::io::ErrorKind::NotFound => (ErrorKind::NotFound, "there is nothing of this name"),
+            std::io::ErrorKind::AlreadyExists => {
+                (ErrorKind::AlreadyExists, "something of this name exists")
+            }
+            _ => (ErrorKind::Io, "the system or a store failed"),
+        };
+        Self::new(kind, message).caused_by(error)
     }
 }
 
-impl From<arrow_schema::ArrowError> for Error {
-    fn from(error: arrow_schema::ArrowError) -> Self {
-        Self::new(ErrorKind::Arrow, error.to_string()).caused_by(error)
+/// The message of an error that says no more than its source.
+const ARROW_FAILED: &str = "a kernel of Arrow failed";
+
+/// An error of this crate that was wrapped comes back as it was.
+impl From<ArrowError> for Error {
+    fn from(error: ArrowError) -> Self {
+        let error = match error {
+            ArrowError::ExternalError(wrapped) => match wrapped.downcast::<Self>() {
+                Ok(wrapped) => return *wrapped,
+                Err(other) => return Self::new(ErrorKind::Arrow, ARROW_FAILED).caused_by(other),
+            },
+            ArrowError::IoError(_, error) => return error.into(),
+            other => other,
+        };
+        Self::new(ErrorKind::Arrow, ARROW_FAILED).caused_by(error)
     }
 }
 
-impl From<Error> for arrow_schema::ArrowError {
+/// The error is wrapped as it is: [`Error::from`] gives it back, with its kind.
+impl From<Error> for ArrowError {
     fn from(error: Error) -> Self {
         Self::ExternalError(Box::new(error))
     }
@@ -240,6 +287,56 @@ mod tests {
         let e = Error::corrupt("bad").within("block 1").within("stripe 2");
         assert_eq!(e.element(), "stripe 2, block 1");
         assert_eq!(e.to_string(), "corrupt: stripe 2, block 1: bad");
+    }
+
+    /// What any chain of errors prints: each of them, once.
+    fn chain(error: &(dyn std::error::Error + 'static)) -> String {
+        match error.source() {
+            Some(below) => format!("{error}: {}", chain(below)),
+            None => error.to_string(),
+        }
+    }
+
+    #[test]
+    fn no_error_repeats_the_one_below_it() {
+        let io = |kind| std::io::Error::new(kind, "told by the system");
+        let arrow = || ArrowError::ComputeError("told by Arrow".to_owned());
+        let errors = [
+            Error::from(io(std::io::ErrorKind::NotFound)),
+            Error::from(io(std::io::ErrorKind::AlreadyExists)),
+            Error::from(io(std::io::ErrorKind::StorageFull)),
+            Error::from(arrow()),
+            Error::from(ArrowError::ExternalError("told by others".into())),
+            Error::from(ArrowError::IoError(
+                "told by Arrow".to_owned(),
+                io(std::io::ErrorKind::TimedOut),
+            )),
+            Error::corrupt("bad").within("block 1").caused_by(arrow()),
+        ];
+        for error in errors {
+            assert!(!error.to_string().contains("told by"), "{error}");
+            assert_eq!(chain(&error).matches("told by").count(), 1, "{error:?}");
+            assert_eq!(format!("{error:#}"), chain(&error));
+        }
+    }
+
+    #[test]
+    fn errors_pass_through_those_of_arrow_and_of_the_system_unchanged() {
+        let sent = || Error::new(ErrorKind::LimitExceeded, "too many").within("block 1");
+        let through_arrow = Error::from(ArrowError::from(sent()));
+        let through_io = Error::from(std::io::Error::other(sent()));
+        let through_both = Error::from(ArrowError::IoError(
+            String::new(),
+            std::io::Error::other(sent()),
+        ));
+        for error in [through_arrow, through_io, through_both] {
+            assert_eq!(error.kind(), ErrorKind::LimitExceeded);
+            assert_eq!(error.to_string(), sent().to_string());
+            assert!(std::error::Error::source(&error).is_none());
+        }
+        let missing = std::io::Error::from(std::io::ErrorKind::NotFound);
+        let missing = Error::from(ArrowError::IoError(String::new(), missing));
+        assert_eq!(missing.kind(), ErrorKind::NotFound);
     }
 
     #[test]

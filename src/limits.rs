@@ -2,6 +2,7 @@
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::settings::settings;
+use std::fmt::Display;
 
 /// Upper bounds that a reader enforces on every input, so that a damaged or hostile file costs an
 /// error and not the machine. The defaults are far above what any sound shard needs.
@@ -69,15 +70,98 @@ settings! {
     }
 }
 
+/// The error of a file that asks for more than a limit allows: it names the limit, as the caller
+/// would raise it.
+#[cold]
+pub(crate) fn exceeded(limit: &str, allowed: u64, found: impl Display) -> Error {
+    Error::new(
+        ErrorKind::LimitExceeded,
+        format!("{found}, and Limits::{limit} allows {allowed}"),
+    )
+}
+
 impl Limits {
+    /// Limits for files of strangers: far below the defaults, yet above what shards of ordinary
+    /// tables need, so that the worst file costs a service some hundred megabytes and no more.
+    ///
+    /// | limit | strict | default |
+    /// |-|-:|-:|
+    /// | [`max_message_bytes`](Self::max_message_bytes) | 64 MiB | 1 GiB |
+    /// | [`max_schema_nodes`](Self::max_schema_nodes) | 100,000 | 4,000,000 |
+    /// | [`max_schema_depth`](Self::max_schema_depth) | 32 | 64 |
+    /// | [`max_value_depth`](Self::max_value_depth) | 8 | 32 |
+    /// | [`max_encoding_depth`](Self::max_encoding_depth) | 8 | 8 |
+    /// | [`max_stripes`](Self::max_stripes) | 65,536 | 4,194,304 |
+    /// | [`max_block_values`](Self::max_block_values) | 1,048,576 | 67,108,864 |
+    /// | [`max_block_bytes`](Self::max_block_bytes) | 64 MiB | 4 GiB |
+    /// | [`max_dictionary_bytes`](Self::max_dictionary_bytes) | 64 MiB | 4 GiB |
+    /// | [`max_batch_bytes`](Self::max_batch_bytes) | 256 MiB | 8 GiB |
+    /// | [`max_cached_bytes`](Self::max_cached_bytes) | 32 MiB | 256 MiB |
+    ///
+    /// ```
+    /// use arrow_shard::Limits;
+    /// use arrow_shard::read::ShardOptions;
+    /// let options = ShardOptions::default().with_limits(Limits::strict());
+    /// assert_eq!(options.limits().max_batch_bytes(), 256 << 20);
+    /// ```
+    pub fn strict() -> Self {
+        Self {
+            max_message_bytes: 64 << 20,
+            max_schema_nodes: 100_000,
+            max_schema_depth: 32,
+            max_value_depth: 8,
+            max_encoding_depth: 8,
+            max_stripes: 1 << 16,
+            max_block_values: 1 << 20,
+            max_block_bytes: 64 << 20,
+            max_dictionary_bytes: 64 << 20,
+            max_batch_bytes: 256 << 20,
+            max_cached_bytes: 32 << 20,
+        }
+    }
+
+    /// Refuses metadata messages that are larger than the limits allow.
+    pub(crate) fn check_message_bytes(&self, bytes: u64) -> Result<()> {
+        match self.max_message_bytes {
+            limit if bytes > limit => Err(exceeded(
+                "max_message_bytes",
+                limit,
+                format_args!("the message has {bytes} bytes"),
+            )),
+            _ => Ok(()),
+        }
+    }
+
+    /// Refuses more stripes than the limits allow.
+    pub(crate) fn check_stripes(&self, count: u64) -> Result<()> {
+        match self.max_stripes {
+            limit if count > limit => Err(exceeded(
+                "max_stripes",
+                limit,
+                format_args!("there are {count} stripes"),
+            )),
+            _ => Ok(()),
+        }
+    }
+
+    /// Refuses blocks of more values than the limits allow.
+    pub(crate) fn check_block_values(&self, count: u64) -> Result<()> {
+        match u64::from(self.max_block_values) {
+            limit if count > limit => Err(exceeded(
+                "max_block_values",
+                limit,
+                format_args!("a block holds {count} values"),
+            )),
+            _ => Ok(()),
+        }
+    }
+
     /// Refuses blocks that decode to more bytes than the limits allow.
     pub(crate) fn check_block_bytes(&self, bytes: u64) -> Result<()> {
         let limit = self.max_block_bytes;
         if bytes > limit {
-            return Err(Error::new(
-                ErrorKind::LimitExceeded,
-                format!("a block decodes to {bytes} bytes, and {limit} are allowed"),
-            ));
+            let found = format_args!("a block decodes to {bytes} bytes");
+            return Err(exceeded("max_block_bytes", limit, found));
         }
         Ok(())
     }

@@ -1,6 +1,8 @@
 //! Which bytes are read: every request is logged and held against what the descriptors say.
 #![expect(clippy::unwrap_used, reason = "a failed helper is a failed test")]
 
+#[path = "support/logged.rs"]
+mod logged;
 mod support;
 
 use arrow_array::{
@@ -10,40 +12,16 @@ use arrow_array::{
 use arrow_buffer::{NullBuffer, OffsetBuffer};
 use arrow_schema::{DataType, Field, Fields, Schema};
 use arrow_shard::format::{BasicType, DataEncoding};
-use arrow_shard::io::{ByteRange, NoContainer, ReadAt};
+use arrow_shard::io::{ByteRange, NoContainer};
 use arrow_shard::read::{InspectOptions, ScanBuilder, ShardOptions, col, lit};
 use arrow_shard::write::{Profile, WriterOptions};
-use arrow_shard::{Limits, Result, Shard};
+use arrow_shard::{Limits, Shard};
 use bytes::Bytes;
-use std::sync::{Arc, Mutex};
+use logged::{Logged, bytes_of};
+use std::sync::Arc;
 use support::written_bytes;
 
-/// A file behind a network: logs every request.
-#[derive(Debug)]
-struct Logged {
-    bytes: Bytes,
-    log: Mutex<Vec<ByteRange>>,
-}
-
-impl ReadAt for Logged {
-    fn size(&self) -> Result<u64> {
-        self.bytes.size()
-    }
-
-    fn read_at(&self, range: ByteRange) -> Result<Bytes> {
-        self.log.lock().unwrap().push(range);
-        self.bytes.read_at(range)
-    }
-}
-
 impl Logged {
-    fn new(bytes: Bytes) -> Arc<Self> {
-        Arc::new(Self {
-            bytes,
-            log: Mutex::default(),
-        })
-    }
-
     /// Opens the shard, which reads the tail of the file.
     fn open(self: &Arc<Self>) -> Shard {
         let options = ShardOptions::default();
@@ -53,15 +31,6 @@ impl Logged {
         assert_eq!(self.requests(), [tail], "opening");
         shard
     }
-
-    /// The requests since the last call.
-    fn requests(&self) -> Vec<ByteRange> {
-        std::mem::take(&mut self.log.lock().unwrap())
-    }
-}
-
-fn bytes_of(requests: &[ByteRange]) -> u64 {
-    requests.iter().map(|range| range.len()).sum()
 }
 
 /// The buffers of a stripe field.

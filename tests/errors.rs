@@ -430,7 +430,8 @@ fn limits_are_named_with_the_number_that_exceeds_them() {
         bytes.clone(),
         options(Limits::default().with_max_message_bytes(20)),
     );
-    assert_says(&failure(opened), ErrorKind::LimitExceeded, &["limit is 20"]);
+    let says = &["Limits::max_message_bytes allows 20"];
+    assert_says(&failure(opened), ErrorKind::LimitExceeded, says);
     let limits = Limits::default().with_max_batch_bytes(1000);
     let shard = support::remote(bytes, options(limits)).unwrap();
     let error = scan_error(&shard, ["number"]);

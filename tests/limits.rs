@@ -10,9 +10,11 @@ use arrow_array::{
     Int64Array, LargeBinaryArray, LargeStringArray, RecordBatch, RunArray, StructArray,
 };
 use arrow_schema::{ArrowError, DataType, Field, Schema};
+use arrow_shard::format::{AnyValue, NameValuePair, ValueKind};
 use arrow_shard::read::ShardOptions;
-use arrow_shard::write::WriterOptions;
-use arrow_shard::{ErrorKind, Limits};
+use arrow_shard::write::{Profile, WriterOptions};
+use arrow_shard::{Error, ErrorKind, Limits};
+use bytes::Bytes;
 use std::sync::Arc;
 use support::{inner, remote, written_bytes};
 
@@ -95,4 +97,99 @@ fn runs_and_dictionaries_of_what_costs_no_bytes_are() {
     let keys = Int32Array::from(vec![0; 100_000]);
     let coded = lists(Arc::new(DictionaryArray::<Int32Type>::new(keys, one)));
     assert_bounded(&coded, &coded.data_type().clone(), 600_000, 1);
+}
+
+/// A shard of two stripes that has something of all that limits bound.
+fn rich() -> Bytes {
+    let texts = (0..6000u32).map(|i| format!("text {}", i.wrapping_mul(0x9E37_79B9)));
+    let texts: ArrayRef = Arc::new(LargeStringArray::from_iter_values(texts));
+    let codes = coded(Arc::new(LargeStringArray::from_iter_values(["a", "b"])));
+    let codes = codes.slice(0, 6000);
+    let runs: ArrayRef = Arc::new(Int32Array::from_iter_values((0..6000).map(|i| i / 100)));
+    let member = Arc::new(Field::new("member", DataType::Int32, false));
+    let nested: ArrayRef = Arc::new(StructArray::from(vec![(member, runs)]));
+    let columns = [("text", texts), ("code", codes), ("nested", nested)];
+    let batch = RecordBatch::try_from_iter(columns).unwrap();
+    let list = |items| AnyValue::from(ValueKind::List(items));
+    let value = list(vec![list(vec![ValueKind::Null.into()])]);
+    let options = WriterOptions::default()
+        .with_stripe_rows(3000)
+        .with_property(NameValuePair::new("deep", value));
+    written_bytes(&[batch], options)
+}
+
+/// Opens the shard and reads all of it.
+fn read_all(file: &Bytes, limits: Limits) -> Result<usize, Error> {
+    let shard = remote(file.clone(), ShardOptions::default().with_limits(limits))?;
+    shard.properties()?;
+    let batches = shard.scan().build()?.collect::<Result<Vec<_>, _>>()?;
+    Ok(batches.iter().map(RecordBatch::num_rows).sum())
+}
+
+#[test]
+fn errors_name_the_limit_that_is_exceeded() {
+    let file = rich();
+    let limits = Limits::default;
+    assert_eq!(read_all(&file, limits()).unwrap(), 6000);
+    for (name, limits) in [
+        ("max_message_bytes", limits().with_max_message_bytes(20)),
+        ("max_schema_nodes", limits().with_max_schema_nodes(2)),
+        ("max_schema_depth", limits().with_max_schema_depth(1)),
+        ("max_value_depth", limits().with_max_value_depth(1)),
+        ("max_encoding_depth", limits().with_max_encoding_depth(1)),
+        ("max_stripes", limits().with_max_stripes(1)),
+        ("max_block_values", limits().with_max_block_values(1000)),
+        ("max_block_bytes", limits().with_max_block_bytes(1000)),
+        (
+            "max_dictionary_bytes",
+            limits().with_max_dictionary_bytes(10),
+        ),
+        ("max_batch_bytes", limits().with_max_batch_bytes(1000)),
+    ] {
+        let error = read_all(&file, limits).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::LimitExceeded, "{name}: {error}");
+        let text = error.to_string();
+        assert!(text.contains(&format!("Limits::{name}")), "{name}: {text}");
+    }
+}
+
+#[test]
+fn strict_limits_are_below_the_defaults_and_above_what_ordinary_shards_need() {
+    let (strict, default) = (Limits::strict(), Limits::default());
+    for (strict, default) in [
+        (strict.max_message_bytes(), default.max_message_bytes()),
+        (strict.max_stripes(), default.max_stripes()),
+        (strict.max_block_bytes(), default.max_block_bytes()),
+        (
+            strict.max_dictionary_bytes(),
+            default.max_dictionary_bytes(),
+        ),
+        (strict.max_batch_bytes(), default.max_batch_bytes()),
+        (strict.max_cached_bytes(), default.max_cached_bytes()),
+    ] {
+        assert!(strict * 8 <= default);
+    }
+    assert_eq!(read_all(&rich(), Limits::strict()).unwrap(), 6000);
+    // Many columns, and long texts.
+    let wide = (0..10_000).map(|i| {
+        let numbers: ArrayRef = Arc::new(Int64Array::from(vec![i, -i, i]));
+        (format!("c{i}"), numbers)
+    });
+    let wide = RecordBatch::try_from_iter(wide).unwrap();
+    let texts = (0..40u8).map(|i| vec![i; 1 << 20]);
+    let texts: ArrayRef = Arc::new(LargeBinaryArray::from_iter_values(texts));
+    let long = RecordBatch::try_from_iter([("text", texts)]).unwrap();
+    for batch in [wide, long] {
+        for profile in [
+            Profile::Plain,
+            Profile::Fast,
+            Profile::Balanced,
+            Profile::HighCompression,
+        ] {
+            let options = WriterOptions::default().with_profile(profile);
+            let file = written_bytes(std::slice::from_ref(&batch), options);
+            let read = read_all(&file, Limits::strict()).unwrap();
+            assert_eq!(read, batch.num_rows(), "{profile:?}");
+        }
+    }
 }

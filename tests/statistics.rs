@@ -114,6 +114,21 @@ fn check(
         );
         seen.constants += 1;
     }
+    let two_values =
+        ["min", "max"].map(|name| known(name).filter(|_| flag(&format!("{name}_is_exact"))));
+    let differ = match &two_values {
+        [Some(min), Some(max)] => min.slice(i, 1) != max.slice(i, 1),
+        _ => false,
+    };
+    // Where nulls around the field are unknown, so are the rows that its values stand in.
+    let differ = differ && known("null_count").is_some();
+    let is_variable = known("is_constant").is_some() && !flag("is_constant");
+    assert_eq!(
+        is_variable, differ,
+        "is_constant is false where two values differ"
+    );
+    assert!(!differ || distinct.len() > 1, "is_constant");
+    seen.variables += usize::from(differ);
     if let Some(count) = number("distinct_count") {
         match flag("distinct_is_exact") {
             true => assert_eq!(count, distinct.len() as u64, "distinct_count"),
@@ -152,6 +167,7 @@ fn check(
 struct Seen {
     null_counts: usize,
     constants: usize,
+    variables: usize,
     distinct: usize,
     bounds: usize,
     exact: usize,
@@ -231,11 +247,12 @@ fn statistics_are_true_of_random_data() {
     let least = [
         seen.null_counts > 3000,
         seen.constants > 100,
+        seen.variables > 400,
         seen.distinct > 1000,
         seen.bounds > 1000,
         seen.exact > 800,
     ];
-    assert_eq!(least, [true; 5], "{seen:?}");
+    assert_eq!(least, [true; 6], "{seen:?}");
 }
 
 /// Descriptor of a column in the only stripe.
@@ -511,11 +528,13 @@ fn statistics_agree_with_those_of_the_reference() {
             let options = WriterOptions::default()
                 .with_wire(Wire::Reference)
                 .with_profile(profile);
-            let mut list = false;
-            field
-                .data_type
-                .walk(&mut |node| list |= node.basic_type == BasicType::FixedSizeList);
-            if list {
+            let mut unwritten = false;
+            field.data_type.walk(&mut |node| match node.basic_type {
+                BasicType::FixedSizeList => unwritten = true,
+                BasicType::Struct => unwritten |= node.children.is_empty(),
+                _ => {}
+            });
+            if unwritten {
                 // Not written for the reference, whose reader does not take them.
                 continue;
             }

@@ -11,7 +11,7 @@
 use super::Chunks;
 use super::writer::BUFFER_ALIGNMENT;
 use crate::encoding::{Context, NumberKind, envelope, number};
-use crate::error::{Error, ErrorKind, Result, Within, to_usize};
+use crate::error::{Error, Result, Within, to_usize};
 use crate::format::{AnyValue, BasicType, DataType, INDEX_BLOCK, ValueKind, decimal128};
 use std::cmp::Ordering;
 use std::ops::Range;
@@ -363,16 +363,8 @@ fn bounds_of(node: &DataType) -> Result<(BoundKind, usize)> {
 /// The bytes in a block of an index, `len` of them.
 fn decode(block: &[u8], checksum: bool, len: u64, cx: &mut Context<'_>) -> Result<Vec<u8>> {
     // An index over more positions than it could have bytes for is refused before it costs any.
-    let most = cx.limits.max_block_bytes();
-    if len > most.min(u64::from(cx.limits.max_block_values())) {
-        return Err(Error::new(
-            ErrorKind::LimitExceeded,
-            format!(
-                "{len} bytes exceed Limits::max_block_bytes ({most}) or Limits::max_block_values ({})",
-                cx.limits.max_block_values()
-            ),
-        ));
-    }
+    cx.limits.check_block_bytes(len)?;
+    cx.limits.check_block_values(len)?;
     let content = match checksum {
         true => envelope::strip_checksum(block, true)?,
         false => block,

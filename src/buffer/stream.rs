@@ -5,7 +5,7 @@ use super::stored::{Blocks, Body, Place, StoredBuffer, raw_bytes};
 use super::{BlockMap, BlockRange, Selection};
 use crate::encoding::bytes::NullsOut;
 use crate::encoding::{Context, NumberKind, Scratch, Word, envelope, number, presence};
-use crate::error::{Error, ErrorKind, Result, Within, to_usize};
+use crate::error::{Error, Result, Within, to_usize};
 use crate::kernels::prefetch;
 use crate::limits::Limits;
 use arrow_buffer::{BooleanBuffer, BooleanBufferBuilder, Buffer, MutableBuffer};
@@ -166,14 +166,9 @@ pub(super) fn block_parts(
                 Some(last) if last.block.ordinal == block.ordinal => last.ranges.push(local),
                 _ => {
                     let len = block.values.end - block.values.start;
-                    if len > u64::from(limits.max_block_values()) {
-                        return Err(Error::new(
-                            ErrorKind::LimitExceeded,
-                            format!("block {} holds {len} values", block.ordinal),
-                        ));
-                    }
                     limits
-                        .check_block_bytes(len.saturating_mul(width as u64))
+                        .check_block_values(len)
+                        .and_then(|()| limits.check_block_bytes(len.saturating_mul(width as u64)))
                         .within(|| format!("block {}", block.ordinal))?;
                     parts.push(BlockPart {
                         block,

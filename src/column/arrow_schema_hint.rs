@@ -199,7 +199,7 @@ fn check_depth(data_type: &DataType, depth: u32) -> Result<()> {
 fn too_deep() -> Error {
     Error::new(
         ErrorKind::LimitExceeded,
-        "Arrow types are nested too deeply",
+        "Arrow types are nested more than twice as deep as Limits::max_schema_depth allows",
     )
 }
 

@@ -1,8 +1,8 @@
 //! What decoders need beside the bytes.
 
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::Result;
 use crate::kernels::{Pools, Word};
-use crate::limits::Limits;
+use crate::limits::{Limits, exceeded};
 use arrow_buffer::MutableBuffer;
 
 /// What decoders need beside the bytes of a block.
@@ -48,12 +48,10 @@ impl<'a> Context<'a> {
     /// Runs `f` one level of encodings deeper.
     pub(super) fn deeper<T>(&mut self, f: impl FnOnce(&mut Self) -> Result<T>) -> Result<T> {
         if self.scratch.depth >= self.limits.max_encoding_depth() {
-            return Err(Error::new(
-                ErrorKind::LimitExceeded,
-                format!(
-                    "encodings nest deeper than {} levels",
-                    self.limits.max_encoding_depth()
-                ),
+            return Err(exceeded(
+                "max_encoding_depth",
+                self.limits.max_encoding_depth().into(),
+                "encodings nest more levels deep",
             ));
         }
         self.scratch.depth += 1;
@@ -115,6 +113,7 @@ impl<'a> Context<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::ErrorKind;
 
     #[test]
     fn words_that_are_lent_are_held_to_the_limit_together() {

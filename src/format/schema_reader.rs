@@ -19,7 +19,7 @@ use super::flat::{Budget, Ledger, References, Table};
 use super::wire::{Message, Wire};
 use super::{AnyValue, BasicType, DataType, ExtendedType, Field, PropertyValue};
 use crate::error::{Error, ErrorKind, Result, Within};
-use crate::limits::Limits;
+use crate::limits::{Limits, exceeded};
 use bytes::Bytes;
 use hashbrown::HashMap;
 use std::sync::Arc;
@@ -313,12 +313,10 @@ impl SchemaReader {
     }
 
     fn too_deep(&self) -> Error {
-        Error::new(
-            ErrorKind::LimitExceeded,
-            format!(
-                "schema nodes are nested deeper than {} levels",
-                self.limits.max_schema_depth()
-            ),
+        exceeded(
+            "max_schema_depth",
+            self.limits.max_schema_depth().into(),
+            "schema nodes are nested more levels deep",
         )
     }
 
@@ -464,7 +462,8 @@ fn too_many_nodes(most: u32) -> Error {
     Error::new(
         ErrorKind::LimitExceeded,
         format!(
-            "a schema of more than {most} nodes, which is the limit or all that fit into its bytes"
+            "a schema of more than {most} nodes, which is Limits::max_schema_nodes or all that fit \
+             into its bytes"
         ),
     )
 }

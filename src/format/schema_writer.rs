@@ -6,7 +6,7 @@ use super::schema_reader::{MAX_NAME_BYTES, NO_PARENT};
 use super::wire::{Message, Wire};
 use super::{DataType, ExtendedType, PropertyValue, Schema};
 use crate::error::{Error, ErrorKind, Result, Within};
-use crate::limits::Limits;
+use crate::limits::{Limits, exceeded};
 use flatbuffers::{FlatBufferBuilder, ForwardsUOffset, Vector, WIPOffset};
 use xxhash_rust::xxh3::xxh3_64;
 
@@ -43,7 +43,8 @@ impl Schema {
             return Err(Error::new(
                 ErrorKind::LimitExceeded,
                 format!(
-                    "a schema of {} nodes (at most {}) and about {} bytes (at most {MAX_BYTES})",
+                    "a schema of {} nodes (Limits::max_schema_nodes is {} unless raised) and about \
+                     {} bytes (at most {MAX_BYTES})",
                     totals.nodes,
                     limits.max_schema_nodes(),
                     totals.bytes
@@ -69,13 +70,8 @@ struct Totals {
 impl Totals {
     fn add(&mut self, node: &DataType, depth: u32) -> Result<()> {
         let depth = depth.checked_sub(1).ok_or_else(|| {
-            Error::new(
-                ErrorKind::LimitExceeded,
-                format!(
-                    "nested deeper than {} levels",
-                    Limits::default().max_schema_depth()
-                ),
-            )
+            let allowed = Limits::default().max_schema_depth().into();
+            exceeded("max_schema_depth", allowed, "it is nested more levels deep")
         })?;
         node.check().map_err(|e| Error::invalid(e.message()))?;
         if node.name.len() > MAX_NAME_BYTES {

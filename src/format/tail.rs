@@ -9,7 +9,7 @@
 
 use super::frame::FRAME_OVERHEAD;
 use super::header::{FormatVersion, HEADER_LEN, MAGIC};
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Error, ErrorKind, Result, Within};
 use crate::io::ByteRange;
 use crate::limits::Limits;
 
@@ -64,15 +64,9 @@ impl DirectoryTail {
                  it was cut, or is no directory file (data files of stripes have the same footer)"
             )));
         }
-        if len > limits.max_message_bytes() {
-            return Err(Error::new(
-                ErrorKind::LimitExceeded,
-                format!(
-                    "the shard directory has {len} bytes, and the limit is {}",
-                    limits.max_message_bytes()
-                ),
-            ));
-        }
+        limits
+            .check_message_bytes(len)
+            .within(|| "shard directory".to_owned())?;
         // file_size >= MIN_FILE_LEN + len, so that neither difference wraps.
         let end = file_size - 12;
         let range = ByteRange::try_new(end - len - 8, end)?;

@@ -54,7 +54,7 @@ impl LocalFile {
         let wanted = lead..lead + len;
         let target = bytes.get_mut(wanted.clone()).unwrap_or_default();
         read_exact_at(&self.file, target, range.start()).map_err(|e| {
-            Error::new(ErrorKind::Io, format!("cannot read bytes {range}: {e}")).caused_by(e)
+            Error::new(ErrorKind::Io, format!("cannot read bytes {range}")).caused_by(e)
         })?;
         Ok(freeze(bytes).slice(wanted))
     }

@@ -129,7 +129,7 @@ fn sync_folder(folder: &Path) -> Result<()> {
     synced.map_err(|e| {
         Error::new(
             ErrorKind::Io,
-            format!("the file is complete, but its folder could not be synced: {e}"),
+            "the file is complete, but its folder could not be synced",
         )
         .caused_by(e)
     })

@@ -33,6 +33,7 @@ pub use local_sink::LocalSink;
 pub use mapped_file::MappedFile;
 pub use range::ByteRange;
 pub use read_at::ReadAt;
+pub(crate) use read_at::{read_all, read_one};
 pub use sink::{Sink, WriteSink};
 pub use url::RelativeUrl;
 pub(crate) use url::{Reference, resolve, stripe_file_name};

@@ -1,7 +1,7 @@
 //! Positioned reads of one artifact.
 
 use super::ByteRange;
-use crate::error::Result;
+use crate::error::{Error, ErrorKind, Result};
 use bytes::Bytes;
 use std::fmt::Debug;
 use std::sync::Arc;
@@ -10,6 +10,27 @@ use std::sync::Arc;
 ///
 /// The content and its size never change while the artifact is open. Bytes that were handed out
 /// stay valid for as long as they are kept, also after the artifact itself is dropped.
+///
+/// [`size`](Self::size) and [`read_at`](Self::read_at) are all that a reader must have. The other
+/// methods have defaults that are right for any store, and slow for some:
+///
+/// | method | default | override it |
+/// |-|-|-|
+/// | [`read_ranges`](Self::read_ranges) | `read_at` for one range after the other, on this thread | if the store can answer several requests at a time |
+/// | [`resident`](Self::resident) | `None` | if all bytes are in memory, so that slices share them |
+/// | [`is_near`](Self::is_near) | whether there are resident bytes | if a request costs no more than a few microseconds |
+///
+/// # Remote stores
+///
+/// A scan asks for all the bytes that it needs of a window of rows in one call of `read_ranges`: a
+/// store that sends these requests at the same time waits for one of them, not for all. Keep the
+/// defaults of `resident` and `is_near`; the bytes of a scan are then fetched once. In
+/// [`ShardOptions`](crate::read::ShardOptions), raise the
+/// [`coalesce_gap`](crate::read::ShardOptions::with_coalesce_gap) to what the store transfers in the
+/// time of a request (1 MiB, say), and [`fetch_bytes`](crate::read::ShardOptions::with_fetch_bytes)
+/// to the bytes of a stripe if there is memory for them: such a stripe is read in two or three
+/// calls, of one request each where its columns are neighbours. A store that fails now and then is to
+/// be asked again by the reader: the scan ends with the first error.
 pub trait ReadAt: Send + Sync + Debug {
     /// Size in bytes.
     ///
@@ -17,7 +38,8 @@ pub trait ReadAt: Send + Sync + Debug {
     /// Of the store.
     fn size(&self) -> Result<u64>;
 
-    /// Exactly the bytes of `range`, counted from the start of the artifact.
+    /// Exactly the bytes of `range`, counted from the start of the artifact. An answer of another
+    /// length is an error of the reader, [`Io`](crate::ErrorKind::Io), not of the shard.
     ///
     /// Files are read into memory with the alignment of the position in the file: the byte at a
     /// multiple of 64 has an address that is one, so that Arrow buffers inside stay aligned.
@@ -27,8 +49,8 @@ pub trait ReadAt: Send + Sync + Debug {
     /// is allocated; else those of the store.
     fn read_at(&self, range: ByteRange) -> Result<Bytes>;
 
-    /// The bytes of each of `ranges`, in their order; stores that answer many requests at once
-    /// override it.
+    /// The bytes of each of `ranges`, in their order, all or none. By default they are read one
+    /// after the other; stores that answer several requests at a time override it.
     ///
     /// # Errors
     /// Those of [`read_at`](Self::read_at) for the first range that fails.
@@ -36,15 +58,62 @@ pub trait ReadAt: Send + Sync + Debug {
         ranges.iter().map(|range| self.read_at(*range)).collect()
     }
 
-    /// The whole content, if it is in memory anyway; a slice of it then costs nothing.
+    /// The whole content, if it is in memory anyway; a slice of it then costs nothing, and
+    /// `read_at` is hardly called. `None` by default.
     fn resident(&self) -> Option<Bytes> {
         None
     }
 
     /// Whether a read costs hardly more than a copy of its bytes, so that many small reads are as
-    /// good as a few large ones; so it is of memory and of local files.
+    /// good as a few large ones; so it is of memory and of local files. By default, whether the bytes
+    /// are [`resident`](Self::resident).
     fn is_near(&self) -> bool {
         self.resident().is_some()
+    }
+}
+
+/// The bytes of a range.
+///
+/// # Errors
+/// Those of the reader, and [`Io`](ErrorKind::Io) if it gives more bytes than these, or fewer.
+pub(crate) fn read_one(reader: &dyn ReadAt, range: ByteRange) -> Result<Bytes> {
+    let bytes = reader.read_at(range)?;
+    check_length(range, &bytes)?;
+    Ok(bytes)
+}
+
+/// The bytes of each of several ranges.
+///
+/// # Errors
+/// Those of the reader, and [`Io`](ErrorKind::Io) if it gives other bytes than these.
+pub(crate) fn read_all(reader: &dyn ReadAt, ranges: &[ByteRange]) -> Result<Vec<Bytes>> {
+    let all = reader.read_ranges(ranges)?;
+    if all.len() != ranges.len() {
+        return Err(Error::new(
+            ErrorKind::Io,
+            format!(
+                "the reader was asked for {} ranges, and gave {}",
+                ranges.len(),
+                all.len()
+            ),
+        ));
+    }
+    for (range, bytes) in ranges.iter().zip(&all) {
+        check_length(*range, bytes)?;
+    }
+    Ok(all)
+}
+
+fn check_length(range: ByteRange, bytes: &[u8]) -> Result<()> {
+    match size_of(bytes) {
+        len if len == range.len() => Ok(()),
+        found => Err(Error::new(
+            ErrorKind::Io,
+            format!(
+                "the reader was asked for bytes {range}: expected {}, got {found}",
+                range.len()
+            ),
+        )),
     }
 }
 

@@ -1,6 +1,7 @@
 //! Compressing with a table of FSST symbols.
 
 use super::fsst::{ESCAPE, MAX_SYMBOL};
+use crate::error::{Error, Result};
 use std::hint::select_unpredictable;
 use std::ops::Range;
 
@@ -80,8 +81,8 @@ struct Lane {
 }
 
 impl FsstEncoder {
-    /// For symbols of 1 to 8 bytes with codes from 0 on, at most 255. None of them ends with a zero,
-    /// but for the zero alone.
+    /// For symbols of 1 to 8 bytes with codes from 0 on, at most 255; those of other lengths are never
+    /// found. None of them ends with a zero, but for the zero alone.
     pub(crate) fn new(symbols: Vec<[u8; MAX_SYMBOL]>, lengths: Vec<u8>) -> Self {
         let escape = ESCAPED | found(ESCAPE, 1);
         let mut short = Box::new([escape; SHORTS]);
@@ -91,7 +92,11 @@ impl FsstEncoder {
             ignored: 0,
         };
         let mut long = Box::new(std::array::from_fn(empty));
-        let all = || (0..ESCAPE).zip(symbols.iter().zip(&lengths));
+        let is_legal = |length: u8| (1..=MAX_SYMBOL).contains(&usize::from(length));
+        let all = || {
+            let coded = (0..ESCAPE).zip(symbols.iter().zip(&lengths));
+            coded.filter(|(_, (_, length))| is_legal(**length))
+        };
         for (code, (symbol, &length)) in all().filter(|(_, (_, length))| **length == 1) {
             for second in 0..=u8::MAX {
                 short[usize::from(u16::from_le_bytes([symbol[0], second]))] = found(code, length);
@@ -130,7 +135,37 @@ impl FsstEncoder {
 
     /// Appends the codes for the pieces that `ends`, which ascend to the length of `values`, divide
     /// the values into. Gives where the codes of each piece end, counted from the first of them.
-    pub(crate) fn compress(&self, values: &[u8], ends: &[usize], out: &mut Vec<u8>) -> Vec<usize> {
+    ///
+    /// # Errors
+    /// [`InvalidArgument`](crate::ErrorKind::InvalidArgument) for other ends.
+    pub(crate) fn compress(
+        &self,
+        values: &[u8],
+        ends: &[usize],
+        out: &mut Vec<u8>,
+    ) -> Result<Vec<usize>> {
+        let last = ends.last().copied().unwrap_or(0);
+        if last != values.len() || !ends.is_sorted() {
+            return Err(Error::invalid(format!(
+                "expected ends of pieces that ascend to {}, found {last} as the last of {}",
+                values.len(),
+                ends.len()
+            )));
+        }
+        // SAFETY: just checked.
+        Ok(unsafe { self.compress_pieces(values, ends, out) })
+    }
+
+    /// As [`compress`](Self::compress).
+    ///
+    /// # Safety
+    /// The ends ascend to the length of the values.
+    unsafe fn compress_pieces(
+        &self,
+        values: &[u8],
+        ends: &[usize],
+        out: &mut Vec<u8>,
+    ) -> Vec<usize> {
         let base = out.len();
         out.resize(base + WIDEST * values.len(), 0);
         let region = &mut out[base..];
@@ -141,8 +176,8 @@ impl FsstEncoder {
             // No step takes more bytes than the longest symbol has.
             let steps = lanes.map(|lane| (lane.end - lane.at) / MAX_SYMBOL);
             let steps = steps.into_iter().min().unwrap_or(0);
-            // SAFETY: every lane has `steps` times the bytes of the longest symbol before it, and two
-            // places of the region for each of its bytes.
+            // SAFETY: the pieces lie within the values, so that every lane has `steps` times the bytes
+            // of the longest symbol before it, and two places of the region for each of its bytes.
             unsafe { self.stride(values, &mut lanes, steps, region) };
             for lane in &mut lanes {
                 if !lane.settle(ends, &mut code_ends) {
@@ -172,7 +207,8 @@ impl FsstEncoder {
     /// Number of codes and escaped bytes that stand for the values.
     pub(crate) fn compressed_len(&self, values: &[u8]) -> usize {
         let mut codes = Vec::new();
-        self.compress(values, &quarters(values.len()), &mut codes);
+        // SAFETY: quarters ascend to the length.
+        unsafe { self.compress_pieces(values, &quarters(values.len()), &mut codes) };
         codes.len()
     }
 
@@ -324,7 +360,7 @@ mod tests {
                 Some(*end)
             })
             .collect();
-        let code_ends = encoder.compress(&pieces.concat(), &ends, &mut out);
+        let code_ends = encoder.compress(&pieces.concat(), &ends, &mut out).unwrap();
         let codes = out.strip_prefix(b"before").unwrap();
         assert_eq!(code_ends.last().copied().unwrap_or(0), codes.len());
         let table = Symbols::try_new(encoder.symbols(), encoder.lengths()).unwrap();
@@ -377,5 +413,35 @@ mod tests {
         // A symbol that spans the border of two pieces is in neither.
         assert_eq!(round_trip(&encoder, &[b"ab", b"cd"]), 1 + 4);
         assert_eq!(round_trip(&encoder, &[b"abcd"]), 1);
+    }
+    #[test]
+    fn ends_that_do_not_ascend_to_the_end_of_the_values_are_refused() {
+        let encoder = encoder(&[b"ab", b"abcdefgh"]);
+        let values = b"abcdefgh".repeat(10);
+        for ends in [
+            &[][..],
+            &[79],
+            &[81],
+            &[1 << 20, 80],
+            &[40, 30, 80],
+            &[usize::MAX, 80],
+            &[10, 20, 30, 40, 50, 60, 70, 8_000, 80],
+        ] {
+            let mut out = b"before".to_vec();
+            let error = encoder.compress(&values, ends, &mut out).unwrap_err();
+            assert_eq!(error.kind(), crate::ErrorKind::InvalidArgument, "{ends:?}");
+            assert_eq!(out, b"before");
+        }
+    }
+
+    #[test]
+    fn symbols_of_illegal_lengths_are_never_found() {
+        for length in [0, 9, 255] {
+            let encoder = FsstEncoder::new(vec![*b"abcdefgh"], vec![length]);
+            let mut out = Vec::new();
+            let values = b"abcdefgh".repeat(9);
+            encoder.compress(&values, &[72], &mut out).unwrap();
+            assert_eq!(out.len(), 2 * 72);
+        }
     }
 }

@@ -26,14 +26,18 @@ pub(crate) fn gather_entries<T: ByteArrayType<Offset: Offset>>(
 ) -> Result<Option<GenericByteArray<T>>> {
     let count = entries.len();
     let hidden;
-    let codes = match &nulls {
-        None => codes,
+    let (codes, largest) = match &nulls {
+        None => (codes, codes.iter().copied().fold(0, u32::max)),
         Some(nulls) if nulls.len() == codes.len() => {
             // One entry more, of no bytes, for what is null.
             let empty = u32::try_from(count).unwrap_or(u32::MAX);
-            let code = |(code, valid): (&u32, bool)| if valid { *code } else { empty };
+            let mut largest = 0;
+            let code = |(&code, valid): (&u32, bool)| {
+                largest = u32::max(largest, if valid { code } else { 0 });
+                if valid { code } else { empty }
+            };
             hidden = codes.iter().zip(nulls).map(code).collect::<Vec<_>>();
-            &hidden
+            (hidden.as_slice(), largest)
         }
         Some(nulls) => {
             return Err(Error::corrupt(format!(
@@ -43,8 +47,8 @@ pub(crate) fn gather_entries<T: ByteArrayType<Offset: Offset>>(
             )));
         }
     };
-    let largest = codes.iter().copied().fold(0, u32::max).as_usize();
-    if !codes.is_empty() && largest >= count + usize::from(nulls.is_some()) {
+    let is_used = codes.len() > nulls.as_ref().map_or(0, NullBuffer::null_count);
+    if is_used && largest.as_usize() >= count {
         return Err(Error::corrupt(format!(
             "code {largest} of a dictionary of {count} entries"
         )));
@@ -136,6 +140,14 @@ mod tests {
         let entries = BinaryArray::from_iter_values([b"x"]);
         assert!(gather_entries(&entries, &[0, 1], None, any).is_err());
         assert!(gather_entries(&entries, &[0, 0], Some(NullBuffer::new_null(3)), any).is_err());
+        for code in [1, 2, u32::MAX] {
+            let nulls = NullBuffer::from(vec![false, true]);
+            let error = gather_entries(&entries, &[0, code], Some(nulls), any).unwrap_err();
+            assert_eq!(
+                error.message(),
+                format!("code {code} of a dictionary of 1 entries")
+            );
+        }
         let none = BinaryArray::from_iter_values(Vec::<&[u8]>::new());
         assert_eq!(
             gather_entries(&none, &[], None, any)
@@ -145,6 +157,8 @@ mod tests {
             0
         );
         assert!(gather_entries(&none, &[0], None, any).is_err());
+        let null = NullBuffer::new_null(1);
+        assert!(gather_entries(&none, &[0], Some(null), any).is_ok());
         let long = BinaryArray::from_iter_values([vec![0; 1 << 20]]);
         assert!(
             gather_entries(&long, &[0; 2048], None, any)

@@ -3,7 +3,7 @@
 use super::options::ShardOptions;
 use crate::buffer::Place;
 use crate::error::{Error, ErrorKind, Result, Within};
-use crate::io::{Container, ReadAt, Reference, RelativeUrl, resolve};
+use crate::io::{Container, ReadAt, Reference, RelativeUrl, read_all, resolve};
 use crate::limits::Limits;
 use bytes::Bytes;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
@@ -129,15 +129,7 @@ impl Artifacts {
                 .map(|place| place.range.within_size(size))
                 .collect::<Result<_>>()
                 .within(|| self.name_of(artifact))?;
-            let read = reader
-                .read_ranges(&ranges)
-                .within(|| self.name_of(artifact))?;
-            if read.len() != ranges.len() {
-                return Err(Error::new(
-                    ErrorKind::Io,
-                    format!("asked for {} ranges, got {}", ranges.len(), read.len()),
-                ));
-            }
+            let read = read_all(&*reader, &ranges).within(|| self.name_of(artifact))?;
             out.extend(read);
         }
         Ok(out)

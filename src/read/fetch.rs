@@ -8,87 +8,150 @@ use super::artifacts::Artifacts;
 use crate::buffer::{ByteSource, Place};
 use crate::error::{Error, Result, Within, to_usize};
 use crate::format::{DataRef, open};
+use crate::io::ByteRange;
 use bytes::Bytes;
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
+use std::ops::Range;
 
-/// Bytes of artifacts that a step needs, and those that the step before needed.
+/// Which gaps between wanted bytes a request may span.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) enum Span {
+    /// Any that are small enough.
+    #[default]
+    Any,
+    /// None with bytes that others read later, who would fetch them again.
+    NotOthers,
+    /// As [`NotOthers`](Self::NotOthers), unless all that is read later is no more than is fetched
+    /// at a time: whoever says so keeps it until then.
+    Few,
+}
+
+/// Bytes of artifacts, by artifact and position.
 #[derive(Debug, Default)]
 pub(super) struct Fetched {
-    now: Pieces,
-    before: Pieces,
+    pieces: BTreeMap<(u32, u64), Piece>,
+    span: Span,
+}
+
+#[derive(Debug)]
+struct Piece {
+    bytes: Bytes,
+    /// Whether somebody asked for some of it since [`Fetched::retire`].
+    is_used: Cell<bool>,
 }
 
 impl Fetched {
+    pub(super) fn new(span: Span) -> Self {
+        Self {
+            span,
+            ..Self::default()
+        }
+    }
+
     /// Adds the bytes of a place.
-    pub(super) fn insert(&mut self, place: Place, bytes: Bytes) {
-        self.now.insert(place, bytes);
-    }
-
-    /// Goes on to another step, which may need some of the bytes again: blocks do not end where
-    /// steps do. They are kept if they are asked for before [`forget_others`](Self::forget_others).
-    pub(super) fn advance(&mut self) {
-        self.before = std::mem::take(&mut self.now);
-    }
-
-    /// Forgets what the step before needed and this one has not asked for.
-    pub(super) fn forget_others(&mut self) {
-        self.before.clear();
+    fn insert(&mut self, place: Place, bytes: Bytes) {
+        let is_used = Cell::new(true);
+        let Place { artifact, range } = place;
+        let key = (artifact, range.start());
+        // A piece inside of this one would hide it from who looks for the last that begins before.
+        let inside = self.pieces.range(key..(artifact, range.end()));
+        let inside = inside.filter(|((_, start), p)| start + p.bytes.len() as u64 <= range.end());
+        let inside: Vec<_> = inside.map(|(key, _)| *key).collect();
+        for key in inside {
+            self.pieces.remove(&key);
+        }
+        self.pieces.insert(key, Piece { bytes, is_used });
     }
 
     /// Forgets all bytes.
     pub(super) fn clear(&mut self) {
-        self.now.clear();
-        self.before.clear();
+        self.pieces.clear();
+    }
+
+    /// Begins with other rows: what nobody asks for until [`drop_unused`](Self::drop_unused) is
+    /// forgotten then.
+    pub(super) fn retire(&mut self) {
+        self.pieces.values().for_each(|p| p.is_used.set(false));
+    }
+
+    /// Forgets what nobody has asked for.
+    pub(super) fn drop_unused(&mut self) {
+        self.pieces.retain(|_, piece| piece.is_used.get());
+    }
+
+    /// The piece that begins last before a position or there, with the bytes from there on.
+    fn piece_at(&self, artifact: u32, position: u64) -> Option<(&Piece, Bytes)> {
+        let (&(of, start), piece) = self.pieces.range(..=(artifact, position)).next_back()?;
+        if of != artifact {
+            return None;
+        }
+        let skipped = usize::try_from(position - start).ok()?;
+        (skipped < piece.bytes.len()).then(|| (piece, piece.bytes.slice(skipped..)))
     }
 
     /// The bytes of a place, if they lie in one piece.
-    fn get(&self, place: Place) -> Option<Bytes> {
-        self.now.get(place)
+    pub(super) fn get(&self, place: Place) -> Option<Bytes> {
+        let (piece, bytes) = self.piece_at(place.artifact, place.range.start())?;
+        let len = usize::try_from(place.range.len()).ok()?;
+        let found = (len <= bytes.len()).then(|| bytes.slice(..len))?;
+        piece.is_used.set(true);
+        Some(found)
     }
 
-    /// The same, of the bytes that the step before needed.
-    fn get_again(&self, place: Place) -> Option<Bytes> {
-        self.before.get(place)
+    /// The parts of a place that are in no piece.
+    fn lacking(&self, place: Place) -> Result<Vec<Place>> {
+        let Place { artifact, range } = place;
+        let (mut at, mut parts) = (range.start(), Vec::new());
+        while at < range.end() {
+            if let Some((_, bytes)) = self.piece_at(artifact, at) {
+                at = at.saturating_add(bytes.len() as u64);
+                continue;
+            }
+            let behind = (artifact, at + 1)..(artifact, range.end());
+            let mut behind = self.pieces.range(behind);
+            let next = behind.next().map_or(range.end(), |(&(_, start), _)| start);
+            let range = ByteRange::try_new(at, next)?;
+            parts.push(Place { artifact, range });
+            at = next;
+        }
+        Ok(parts)
     }
-}
 
-/// Bytes of artifacts, by artifact and position. No piece lies in another, so that a place that lies
-/// in any piece lies in the last one that does not begin after it.
-#[derive(Debug, Default)]
-struct Pieces(BTreeMap<(u32, u64), Bytes>);
+    /// What to read so that all of these places are in pieces, and no byte is read twice.
+    fn requests(&self, missing: &[Place], gap: u64, later: &[Place]) -> Result<Vec<Place>> {
+        let mut lacking = Vec::new();
+        for place in missing {
+            lacking.extend(self.lacking(*place)?);
+        }
+        let mut requests = Vec::new();
+        for place in coalesce(lacking, gap, MAX_REQUEST, later)? {
+            requests.extend(self.lacking(place)?);
+        }
+        Ok(requests)
+    }
 
-impl Pieces {
-    fn insert(&mut self, place: Place, bytes: Bytes) {
+    /// Makes one piece of those that hold parts of a place, if it is in more than one.
+    fn join(&mut self, place: Place) -> Result<()> {
         if self.get(place).is_some() {
-            return;
+            return Ok(());
         }
-        let (artifact, range) = (place.artifact, place.range);
-        let inside = self
-            .0
-            .range((artifact, range.start())..(artifact, range.end()));
-        let inside = inside.filter(|((_, start), piece)| start + piece.len() as u64 <= range.end());
-        let inside: Vec<_> = inside.map(|(key, _)| *key).collect();
-        for key in inside {
-            self.0.remove(&key);
+        let len = to_usize(place.range.len())?;
+        let mut joined = Vec::with_capacity(len);
+        while joined.len() < len {
+            let at = place.range.start() + joined.len() as u64;
+            let Some((piece, bytes)) = self.piece_at(place.artifact, at) else {
+                let range = place.range;
+                return Err(Error::corrupt(format!(
+                    "bytes {range} have not been fetched"
+                )));
+            };
+            piece.is_used.set(true);
+            let most = bytes.len().min(len - joined.len());
+            joined.extend_from_slice(&bytes[..most]);
         }
-        self.0.insert((artifact, range.start()), bytes);
-    }
-
-    fn clear(&mut self) {
-        self.0.clear();
-    }
-
-    fn get(&self, place: Place) -> Option<Bytes> {
-        let start = place.range.start();
-        let (&(artifact, piece_start), bytes) =
-            self.0.range(..=(place.artifact, start)).next_back()?;
-        if artifact != place.artifact {
-            return None;
-        }
-        let from = usize::try_from(start - piece_start).ok()?;
-        let to = from.checked_add(usize::try_from(place.range.len()).ok()?)?;
-        (to <= bytes.len()).then(|| bytes.slice(from..to))
+        self.insert(place, joined.into());
+        Ok(())
     }
 }
 
@@ -97,8 +160,8 @@ pub(super) struct Bench<'a> {
     artifacts: &'a Artifacts,
     fetched: &'a Fetched,
     missing: RefCell<Vec<Place>>,
-    /// Bytes that the step before needed, too.
-    again: RefCell<Vec<(Place, Bytes)>>,
+    /// Where bytes are that are read later.
+    later: RefCell<Vec<Place>>,
 }
 
 impl<'a> Bench<'a> {
@@ -107,7 +170,14 @@ impl<'a> Bench<'a> {
             artifacts,
             fetched,
             missing: RefCell::default(),
-            again: RefCell::default(),
+            later: RefCell::default(),
+        }
+    }
+
+    /// Notes bytes that are read later, and are not to be fetched twice.
+    pub(super) fn note_later(&self, place: Place) {
+        if self.fetched.span != Span::Any {
+            self.later.borrow_mut().push(place);
         }
     }
 
@@ -124,15 +194,10 @@ impl<'a> Bench<'a> {
             .artifacts
             .in_tail(place)
             .or_else(|| self.fetched.get(place));
-        if found.is_some() {
-            return Ok(found);
+        if found.is_none() {
+            self.missing.borrow_mut().push(place);
         }
-        let again = self.fetched.get_again(place);
-        match &again {
-            Some(bytes) => self.again.borrow_mut().push((place, bytes.clone())),
-            None => self.missing.borrow_mut().push(place),
-        }
-        Ok(again)
+        Ok(found)
     }
 
     /// Whether all bytes of an artifact are in memory anyway.
@@ -146,16 +211,8 @@ impl<'a> Bench<'a> {
             artifact: self.artifacts.resolve(&reference.url, artifact)?,
             range: reference.range,
         };
-        let limit = self.artifacts.limits().max_message_bytes();
-        if place.range.len() > limit {
-            return Err(Error::new(
-                crate::ErrorKind::LimitExceeded,
-                format!(
-                    "a message of {} bytes exceeds Limits::max_message_bytes ({limit})",
-                    place.range.len()
-                ),
-            ));
-        }
+        let limits = self.artifacts.limits();
+        limits.check_message_bytes(place.range.len())?;
         let Some(frame) = self.get(place)? else {
             return Ok(None);
         };
@@ -164,9 +221,16 @@ impl<'a> Bench<'a> {
         Ok(Some(frame.slice(4..4 + payload.len())))
     }
 
-    /// The places that were noted as missing, and the bytes that were there from the step before.
-    fn into_notes(self) -> (Vec<Place>, Vec<(Place, Bytes)>) {
-        (self.missing.into_inner(), self.again.into_inner())
+    /// The places that were noted as missing, and those that requests for them are not to span.
+    fn into_missing(self) -> (Vec<Place>, Vec<Place>) {
+        let mut later = self.later.into_inner();
+        let bytes = later.iter().map(|place| place.range.len());
+        let bytes = bytes.fold(0, u64::saturating_add);
+        if self.fetched.span == Span::Few && bytes <= self.artifacts.options().fetch_bytes() {
+            later.clear();
+        }
+        later.sort_unstable_by_key(|p| (p.artifact, p.range));
+        (self.missing.into_inner(), later)
     }
 }
 
@@ -198,21 +262,25 @@ pub(super) fn drive<T>(
     loop {
         let bench = Bench::new(artifacts, fetched);
         let done = step(&bench).within(|| artifacts.name().to_owned())?;
-        let (missing, again) = bench.into_notes();
-        for (place, bytes) in again {
-            fetched.insert(place, bytes);
-        }
         if let Some(done) = done {
             return Ok(done);
         }
-        let options = artifacts.options();
-        let missing = coalesce(missing, options.coalesce_gap(), MAX_REQUEST)?;
+        let (missing, later) = bench.into_missing();
         if missing == asked {
             return Err(Error::corrupt("the same bytes were needed twice").within(artifacts.name()));
         }
-        let read = artifacts.read(&missing)?;
-        for (place, bytes) in missing.iter().zip(read) {
-            fetched.insert(*place, bytes);
+        let gap = artifacts.options().coalesce_gap();
+        let requests = match artifacts.are_near() {
+            // Reading a part again costs no more than putting parts together.
+            true => coalesce(missing.clone(), gap, MAX_REQUEST, &later)?,
+            false => fetched.requests(&missing, gap, &later)?,
+        };
+        let read = artifacts.read(&requests)?;
+        for (place, bytes) in requests.into_iter().zip(read) {
+            fetched.insert(place, bytes);
+        }
+        for place in &missing {
+            fetched.join(*place)?;
         }
         asked = missing;
     }
@@ -221,8 +289,14 @@ pub(super) fn drive<T>(
 /// Bytes after which a request is not made longer.
 const MAX_REQUEST: u64 = 16 << 20;
 
-/// Joins places into as few ranges as there are gaps of more than `gap` bytes between them.
-pub(super) fn coalesce(mut places: Vec<Place>, gap: u64, most: u64) -> Result<Vec<Place>> {
+/// Joins places into as few ranges as there are gaps between them of more than `gap` bytes, or with
+/// bytes of the sorted places `later`.
+fn coalesce(mut places: Vec<Place>, gap: u64, most: u64, later: &[Place]) -> Result<Vec<Place>> {
+    let spares = |artifact: u32, gap: Range<u64>| {
+        let behind = |p: &Place| (p.artifact, p.range.end()) <= (artifact, gap.start);
+        let next = later.get(later.partition_point(behind));
+        gap.is_empty() || next.is_none_or(|p| (p.artifact, p.range.start()) >= (artifact, gap.end))
+    };
     places.sort_unstable_by_key(|p| (p.artifact, p.range));
     let mut joined: Vec<Place> = Vec::new();
     for place in places {
@@ -230,9 +304,10 @@ pub(super) fn coalesce(mut places: Vec<Place>, gap: u64, most: u64) -> Result<Ve
             && last.artifact == place.artifact
             && place.range.start() <= last.range.end().saturating_add(gap)
             && (place.range.start() < last.range.end() || last.range.len() < most)
+            && spares(last.artifact, last.range.end()..place.range.start())
         {
             let end = last.range.end().max(place.range.end());
-            last.range = crate::io::ByteRange::try_new(last.range.start(), end)?;
+            last.range = ByteRange::try_new(last.range.start(), end)?;
             to_usize(last.range.len())?;
             continue;
         }
@@ -244,7 +319,6 @@ pub(super) fn coalesce(mut places: Vec<Place>, gap: u64, most: u64) -> Result<Ve
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::io::ByteRange;
 
     fn place(artifact: u32, start: u64, end: u64) -> Place {
         Place {
@@ -261,27 +335,27 @@ mod tests {
             place(0, 50, 60),
             place(1, 60, 70),
         ];
-        let joined = coalesce(places, 10, 1000).unwrap();
+        let joined = coalesce(places.clone(), 10, 1000, &[]).unwrap();
         assert_eq!(
             joined,
             [place(0, 0, 60), place(0, 100, 200), place(1, 60, 70)]
         );
-    }
-
-    #[test]
-    fn what_two_steps_need_is_kept_and_other_bytes_of_the_first_are_not() {
-        let mut fetched = Fetched::default();
-        fetched.insert(place(1, 10, 20), Bytes::from_static(b"0123456789"));
-        fetched.insert(place(1, 40, 42), Bytes::from_static(b"ab"));
-        fetched.advance();
-        assert_eq!(fetched.get(place(1, 18, 20)), None);
-        assert_eq!(fetched.get_again(place(1, 18, 22)), None);
-        let again = fetched.get_again(place(1, 18, 20)).unwrap();
-        fetched.insert(place(1, 18, 20), again);
-        fetched.forget_others();
-        assert_eq!(fetched.get(place(1, 18, 20)).unwrap(), "89");
-        assert_eq!(fetched.get(place(1, 12, 14)), None);
-        assert_eq!(fetched.get(place(1, 40, 42)), None);
+        // What is read later is not fetched with them, but may touch them.
+        let touching = [place(0, 30, 40), place(0, 50, 60), place(1, 40, 50)];
+        assert_eq!(
+            coalesce(places.clone(), 10, 1000, &touching).unwrap(),
+            joined
+        );
+        let between = [place(0, 20, 41)];
+        assert_eq!(
+            coalesce(places, 10, 1000, &between).unwrap(),
+            [
+                place(0, 0, 40),
+                place(0, 50, 60),
+                place(0, 100, 200),
+                place(1, 60, 70)
+            ]
+        );
     }
 
     #[test]
@@ -289,7 +363,6 @@ mod tests {
         let mut fetched = Fetched::default();
         fetched.insert(place(1, 12, 14), Bytes::from_static(b"23"));
         fetched.insert(place(1, 10, 20), Bytes::from_static(b"0123456789"));
-        fetched.insert(place(1, 12, 14), Bytes::from_static(b"23"));
         fetched.insert(place(1, 18, 23), Bytes::from_static(b"89abc"));
         assert_eq!(fetched.get(place(1, 13, 18)).unwrap(), "34567");
         assert_eq!(fetched.get(place(1, 18, 22)).unwrap(), "89ab");
@@ -304,5 +377,46 @@ mod tests {
         assert_eq!(fetched.get(place(1, 12, 21)), None);
         assert_eq!(fetched.get(place(2, 12, 15)), None);
         assert_eq!(fetched.get(place(1, 9, 15)), None);
+    }
+
+    #[test]
+    fn what_lies_in_several_pieces_is_joined_and_only_the_rest_is_lacking() {
+        let mut fetched = Fetched::default();
+        fetched.insert(place(1, 10, 20), Bytes::from_static(b"0123456789"));
+        fetched.insert(place(1, 20, 22), Bytes::from_static(b"ab"));
+        fetched.insert(place(1, 25, 27), Bytes::from_static(b"xy"));
+        let lacking =
+            |fetched: &Fetched, start, end| fetched.lacking(place(1, start, end)).unwrap();
+        assert_eq!(lacking(&fetched, 12, 22), []);
+        assert_eq!(fetched.get(place(2, 5, 6)), None);
+        assert_eq!(
+            lacking(&fetched, 5, 30),
+            [place(1, 5, 10), place(1, 22, 25), place(1, 27, 30)]
+        );
+        assert_eq!(
+            fetched.lacking(place(2, 12, 15)).unwrap(),
+            [place(2, 12, 15)]
+        );
+        assert!(fetched.join(place(1, 18, 26)).is_err());
+        fetched.insert(place(1, 22, 25), Bytes::from_static(b"..."));
+        fetched.join(place(1, 18, 26)).unwrap();
+        assert_eq!(fetched.get(place(1, 18, 26)).unwrap(), "89ab...x");
+        assert_eq!(lacking(&fetched, 10, 27), []);
+    }
+
+    #[test]
+    fn what_nobody_asks_for_again_is_dropped() {
+        let mut fetched = Fetched::default();
+        for start in [0, 10, 20] {
+            fetched.insert(
+                place(0, start, start + 10),
+                Bytes::from_static(b"0123456789"),
+            );
+        }
+        fetched.retire();
+        fetched.get(place(0, 12, 13)).unwrap();
+        fetched.drop_unused();
+        let held: Vec<u64> = fetched.pieces.keys().map(|(_, start)| *start).collect();
+        assert_eq!(held, [10]);
     }
 }

@@ -137,7 +137,7 @@ fn copy(
 }
 
 fn overflow(e: ArrowError) -> Error {
-    too_many(format_args!("{e}")).caused_by(e)
+    too_many(format_args!("{e}"))
 }
 
 fn too_many(what: std::fmt::Arguments<'_>) -> Error {

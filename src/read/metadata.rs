@@ -17,7 +17,7 @@ use crate::format::{
     ValueKind, Wire, find_property,
 };
 use crate::io::ByteRange;
-use crate::limits::Limits;
+use crate::limits::{Limits, exceeded};
 use bytes::Bytes;
 use std::sync::{Arc, OnceLock};
 
@@ -450,6 +450,7 @@ impl Metadata {
         let verify = self.artifacts.options().verify_checksums();
         let mut complete = true;
         for buffer in buffers.streams() {
+            bench.note_later(buffer.place);
             if let Body::Blocks(blocks) = &buffer.body
                 && blocks.map().is_none()
             {
@@ -511,17 +512,7 @@ impl Metadata {
     }
 
     fn check_message(&self, range: ByteRange) -> Result<()> {
-        let limit = self.artifacts.limits().max_message_bytes();
-        if range.len() > limit {
-            return Err(Error::new(
-                ErrorKind::LimitExceeded,
-                format!(
-                    "{} bytes exceed Limits::max_message_bytes ({limit})",
-                    range.len()
-                ),
-            ));
-        }
-        Ok(())
+        self.artifacts.limits().check_message_bytes(range.len())
     }
 }
 
@@ -536,12 +527,10 @@ fn stored_index(layout: &FieldLayout) -> Option<&StoredIndex> {
 pub(super) fn check_dictionary(range: ByteRange, limits: &Limits) -> Result<()> {
     let limit = limits.max_dictionary_bytes();
     if range.len() > limit {
-        return Err(Error::new(
-            ErrorKind::LimitExceeded,
-            format!(
-                "a value dictionary of {} bytes exceeds Limits::max_dictionary_bytes ({limit})",
-                range.len()
-            ),
+        return Err(exceeded(
+            "max_dictionary_bytes",
+            limit,
+            format_args!("the value dictionary has {} bytes", range.len()),
         ));
     }
     Ok(())

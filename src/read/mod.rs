@@ -58,4 +58,4 @@ pub use row_selection::RowSelection;
 pub use scan::{ScanBuilder, ShardReader};
 pub use shard::Shard;
 pub use stripe::Stripe;
-pub use verify::{Problem, VerifyProgress, VerifyReport};
+pub use verify::{Problem, VerifyOptions, VerifyProgress, VerifyReport};

@@ -318,15 +318,8 @@ fn with_ends(rows: &Selection) -> Selection {
 
 /// Bytes of the fields' values.
 fn stored_bytes(fields: &StripeFields) -> u64 {
-    let mut bytes = 0u64;
-    for layout in fields.layouts() {
-        if let Storage::Buffers(buffers) = &layout.storage {
-            for buffer in buffers.streams() {
-                bytes = bytes.saturating_add(buffer.place.range.len());
-            }
-        }
-    }
-    bytes
+    let bytes = fields.places().map(|place| place.range.len());
+    bytes.fold(0, u64::saturating_add)
 }
 
 /// Rows whose bytes come to about `fetch_bytes`, a multiple of the window that blocks end at.
@@ -387,6 +380,5 @@ pub(super) fn record_batch(
             ErrorKind::SchemaMismatch,
             format!("the columns do not fit the schema: {e}"),
         )
-        .caused_by(e)
     })
 }

@@ -1,7 +1,7 @@
 //! Rows of a shard in order, as RecordBatches.
 
 use super::columns::Column;
-use super::fetch::{Bench, Fetched, drive};
+use super::fetch::{Bench, Fetched, Span, drive};
 use super::fit::Fit;
 use super::metadata::{WINDOW, ready};
 use super::plan::{StripeReader, open_fields, record_batch, scanned_rows, stripe_of};
@@ -24,6 +24,8 @@ pub(super) struct RowFormat {
     pub(super) row_number: bool,
     /// Most rows of a batch.
     pub(super) batch_size: u64,
+    /// The rows of the whole scan.
+    pub(super) rows: Range<u64>,
 }
 
 impl RowFormat {
@@ -74,12 +76,18 @@ struct OpenStripe {
 
 impl RowReader {
     pub(super) fn new(format: RowFormat, rows: Range<u64>) -> Self {
+        // What is fetched too early is kept by a reader of all rows, and lost to other readers.
+        let span = match rows == format.rows {
+            _ if format.shard.inner.artifacts.are_near() => Span::Any,
+            true => Span::Few,
+            false => Span::NotOthers,
+        };
         Self {
             format,
             rows,
             stripe: None,
             state: ReadState::default(),
-            fetched: Fetched::default(),
+            fetched: Fetched::new(span),
         }
     }
 
@@ -108,12 +116,18 @@ impl RowReader {
         let (inner, state) = (&self.format.shard.inner, &mut self.state);
         let artifacts = &inner.artifacts;
         if rows.end > stripe.window.end || rows.start < stripe.window.start {
-            self.fetched.advance();
+            self.fetched.retire();
             let unit = stripe.window_rows.clamp(1, WINDOW);
             let border = rows.start.saturating_add(stripe.window_rows) / unit * unit;
             let window = rows.start..border.max(rows.end).min(most);
             let selection = Selection::range(window.clone());
+            let scanned = self.format.rows.start.max(stripe.rows.start)
+                ..self.format.rows.end.min(stripe.rows.end);
+            let is_part = window.end - window.start < scanned.end - scanned.start;
             drive(artifacts, &mut self.fetched, |bench| {
+                if is_part {
+                    stripe.fields.places().for_each(|p| bench.note_later(p));
+                }
                 let mut reader = StripeReader {
                     metadata: inner,
                     bench,
@@ -125,7 +139,7 @@ impl RowReader {
                     .fetch(&self.format.columns, &selection)?
                     .then_some(()))
             })?;
-            self.fetched.forget_others();
+            self.fetched.drop_unused();
             stripe.window = window;
         }
         let (first, len) = (stripe.rows.start, to_usize(rows.end - rows.start)?);
@@ -172,7 +186,6 @@ impl RowReader {
             let first = directory.record_offset;
             Ok(Some((fields, first..first + count)))
         })?;
-        self.fetched.clear();
         let (fields, rows) = opened;
         let window_rows = scanned_rows(&fields, rows.end - rows.start, &inner.artifacts);
         self.stripe = Some(OpenStripe {

@@ -218,6 +218,7 @@ impl ScanBuilder {
             schema: schema.clone(),
             row_number: self.row_number.is_some(),
             batch_size: self.batch_size as u64,
+            rows: wanted.rows.clone(),
         };
         let plan = RowPlan {
             format,

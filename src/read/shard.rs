@@ -8,12 +8,12 @@ use super::projection::Projection;
 use super::scan::ScanBuilder;
 use super::stripe::Stripe;
 use super::take::take;
-use crate::error::{Error, ErrorKind, Result, Within};
+use crate::error::{Error, Result, Within};
 use crate::format::{
     AnyValue, DirectoryTail, FormatVersion, HEADER_LEN, Message, Schema, ShardDirectory,
     ShardProperties, ValueKind, Wire, find_property, open,
 };
-use crate::io::{ByteRange, Container, NoContainer, ReadAt};
+use crate::io::{ByteRange, Container, NoContainer, ReadAt, read_one};
 #[cfg(not(target_family = "wasm"))]
 use crate::io::{LocalFile, LocalFolder};
 use crate::sorting::{SORTING_COLUMNS_PROPERTY, SortingColumn};
@@ -261,7 +261,7 @@ fn read_tail(reader: &dyn ReadAt, size: u64, options: &ShardOptions) -> Result<B
     let range = ByteRange::with_len(size - len, len)?;
     match reader.resident() {
         Some(bytes) if bytes.len() as u64 == size => Ok(bytes.slice(range.to_usize()?)),
-        _ => reader.read_at(range),
+        _ => read_one(reader, range),
     }
 }
 
@@ -282,22 +282,12 @@ fn read_directory(
         let inside = ByteRange::try_new(range.start() - tail_start, range.end() - tail_start)?;
         tail.slice(inside.within_size(tail.len() as u64)?.to_usize()?)
     } else {
-        reader.read_at(range)?
+        read_one(reader, range)?
     };
     let name = || "shard directory".to_owned();
     let payload = open(&frame).within(name)?;
     let wire = ShardDirectory::detect_wire(payload).within(name)?;
     let directory = ShardDirectory::decode(payload, wire, options.limits()).within(name)?;
-    if directory.stripe_count > options.limits().max_stripes() {
-        return Err(Error::new(
-            ErrorKind::LimitExceeded,
-            format!(
-                "{} stripes exceed Limits::max_stripes ({})",
-                directory.stripe_count,
-                options.limits().max_stripes()
-            ),
-        ));
-    }
     Ok((wire, directory))
 }
 

@@ -1,10 +1,12 @@
 //! Checking all of a shard: every checksum, every block, every column.
 
+mod columns;
 mod data;
 mod report;
 mod statistics;
 #[cfg(test)]
 mod tests;
+mod values;
 
 pub use report::{Problem, VerifyProgress, VerifyReport};
 
@@ -23,23 +25,44 @@ use crate::format::{
     Schema, UrlList,
 };
 use crate::io::ByteRange;
-use arrow_array::Array;
-use arrow_schema::ArrowError;
+use crate::settings::settings;
 use report::At;
 use statistics::Counts;
+use std::ops::ControlFlow;
+use values::Claims;
 
 /// Rows that are assembled at a time.
 const BATCH_ROWS: u32 = 8192;
 /// Batches of a column of a stripe that may fail before the others are left alone.
 const MAX_FAILED_BATCHES: u32 = 64;
 
+/// How a shard is verified.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct VerifyOptions {
+    threads: usize,
+}
+
+impl Default for VerifyOptions {
+    fn default() -> Self {
+        Self { threads: 1 }
+    }
+}
+
+settings! {
+    VerifyOptions {
+        /// Threads that check columns at the same time; 1 by default, the one that calls. The report
+        /// is the same however many there are. Without the feature `threads`, there is but one.
+        threads, with_threads: usize;
+    }
+}
+
 impl Shard {
     /// Checks all of the shard: headers and footers, every message of the metadata, every checksum
-    /// of data, every block, that every column can be read, and what is cheap to check of what
-    /// descriptors say: that constants and bounds are values of the field, that statistics do not
-    /// contradict each other, and numbers of nulls. Goes on after problems, so that the report has
-    /// them all; holds a few megabytes at a time. `progress` is called for every column of every
-    /// stripe.
+    /// of data, every block, and that every column can be read. Holds the values of columns, and of
+    /// members of structs, against what is said of them: null counts, constants, bounds, membership
+    /// filters and range indexes; and what is said against itself. Goes on after problems, so that
+    /// the report has them all; holds a few megabytes at a time. `progress` is called for every
+    /// column of every stripe.
     ///
     /// Checksums are compared whatever [`ShardOptions`](super::ShardOptions) say, and also those
     /// that matched before. Of several encodings of a field, the one that is read is checked. Sound
@@ -47,70 +70,109 @@ impl Shard {
     ///
     /// # Errors
     /// None that is about the shard: those are in the report.
-    pub fn verify(&self, progress: impl FnMut(VerifyProgress<'_>)) -> Result<VerifyReport> {
-        let mut verifier = Verifier {
-            shard: self,
-            report: VerifyReport::default(),
-            scratch: Scratch::default(),
-            counts: Counts::default(),
-            progress,
-        };
-        verifier.run();
+    pub fn verify(&self, mut progress: impl FnMut(VerifyProgress<'_>)) -> Result<VerifyReport> {
+        self.verify_with(&VerifyOptions::default(), |done| {
+            progress(done);
+            ControlFlow::Continue(())
+        })
+    }
+
+    /// As [`verify`](Self::verify), with options, and until `progress` breaks off: the report then
+    /// has what was found so far, and [`is_complete`](VerifyReport::is_complete) is false.
+    ///
+    /// ```
+    /// # use arrow_shard::{Shard, write::ShardWriter};
+    /// # use arrow_array::{ArrayRef, Int32Array, RecordBatch};
+    /// # use std::sync::Arc;
+    /// use arrow_shard::read::VerifyOptions;
+    /// use std::ops::ControlFlow;
+    /// use std::time::{Duration, Instant};
+    /// # let ids = Arc::new(Int32Array::from(vec![1, 2])) as ArrayRef;
+    /// # let batch = RecordBatch::try_from_iter([("id", ids)])?;
+    /// # let mut file = Vec::new();
+    /// # let mut writer = ShardWriter::try_new(&mut file, batch.schema(), Default::default())?;
+    /// # writer.write(&batch)?;
+    /// # writer.finish()?;
+    /// # let shard = Shard::from_bytes(file.into())?;
+    /// let end = Instant::now() + Duration::from_secs(60);
+    /// let report = shard.verify_with(&VerifyOptions::default().with_threads(4), |_| {
+    ///     match Instant::now() < end {
+    ///         true => ControlFlow::Continue(()),
+    ///         false => ControlFlow::Break(()),
+    ///     }
+    /// })?;
+    /// assert!(report.is_complete && report.is_sound());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Those of [`verify`](Self::verify).
+    pub fn verify_with(
+        &self,
+        options: &VerifyOptions,
+        progress: impl FnMut(VerifyProgress<'_>) -> ControlFlow<()>,
+    ) -> Result<VerifyReport> {
+        let mut verifier = Verifier::new(self);
+        verifier.report.is_complete = verifier.run(options, progress).is_continue();
         Ok(verifier.report)
     }
 }
 
-struct Verifier<'a, F> {
+/// Checks parts of a shard, and collects what it finds.
+struct Verifier<'a> {
     shard: &'a Shard,
     report: VerifyReport,
     scratch: Scratch,
     counts: Counts,
-    progress: F,
 }
 
-impl<F: FnMut(VerifyProgress<'_>)> Verifier<'_, F> {
-    fn run(&mut self) {
+impl<'a> Verifier<'a> {
+    fn new(shard: &'a Shard) -> Self {
+        Self {
+            shard,
+            report: VerifyReport::default(),
+            scratch: Scratch::default(),
+            counts: Counts::default(),
+        }
+    }
+
+    /// Adds what another has found.
+    fn absorb(&mut self, other: Self) {
+        self.report.absorb(other.report);
+        self.counts.absorb(other.counts);
+    }
+
+    fn run(
+        &mut self,
+        options: &VerifyOptions,
+        progress: impl FnMut(VerifyProgress<'_>) -> ControlFlow<()>,
+    ) -> ControlFlow<()> {
         self.report.rows = self.shard.num_rows();
         let schema = self.directory();
         let stripes = self.note(self.root(), self.shard.stripes());
         if let Some(schema) = schema {
             match stripes {
-                Some(stripes) => self.stripes(&schema, &stripes),
+                Some(stripes) => self.stripes(&schema, &stripes, options, progress)?,
                 None => self.counts.miss(),
             }
             self.shard_fields(&schema);
         }
         self.files();
-    }
-
-    /// Checks the columns of stripes.
-    fn stripes(&mut self, schema: &Schema, stripes: &[Stripe]) {
-        let columns = self.columns();
-        let fields = schema.fields.len() as u64;
-        let total = fields.saturating_mul(stripes.len() as u64);
-        let mut done = 0;
-        for stripe in stripes {
-            self.report.stripes += 1;
-            if !self.stripe_messages(stripe) {
-                self.counts.miss();
-                done += fields;
-                continue;
-            }
-            for field in &schema.fields {
-                (self.progress)(VerifyProgress {
-                    field: &field.data_type.name,
-                    done,
-                    total,
-                });
-                self.column(stripe, field, &columns);
-                done += 1;
-            }
-        }
+        ControlFlow::Continue(())
     }
 
     /// The directory file as a place.
     fn root(&self) -> At {
         At::file(self.shard.inner.artifacts.name().to_owned())
+    }
+
+    /// A field of a stripe as a place.
+    fn at(&self, stripe: &Stripe, path: &str) -> At {
+        At {
+            stripe: Some(stripe.ordinal()),
+            field: Some(path.to_owned()),
+            ..self.root()
+        }
     }
 
     /// The value, unless there is an error: that is noted.
@@ -190,26 +252,25 @@ impl<F: FnMut(VerifyProgress<'_>)> Verifier<'_, F> {
 
     /// Checks a column of a stripe: its buffers, and then what they give together.
     fn column(&mut self, stripe: &Stripe, field: &Field, columns: &[Column]) {
-        let before = self.report.problems.len();
         let node = &field.data_type;
         let sound = self.fields(stripe, node, node.name.clone());
         let id = node.schema_id;
         if sound.readable
             && let Ok(ordinal) = columns.binary_search_by_key(&id, |column| column.node.schema_id)
         {
-            let nulls = self.assemble(stripe, node, ordinal, sound.stored, before);
+            let mut claims = self.claims(stripe, &columns[ordinal]);
+            let nulls = self.assemble(stripe, node, ordinal, sound.stored, &mut claims);
             self.nulls(stripe, node, nulls);
+            if nulls.is_some() {
+                self.member_nulls(stripe, &claims);
+            }
         }
     }
 
     /// Checks the buffers of a field and of everything below it.
     fn fields(&mut self, stripe: &Stripe, node: &DataType, path: String) -> Checked {
         self.report.fields += 1;
-        let at = At {
-            stripe: Some(stripe.ordinal()),
-            field: Some(path.clone()),
-            ..self.root()
-        };
+        let at = self.at(stripe, &path);
         let mut checked = self.field_data(stripe.ordinal(), node, &at);
         for (ordinal, child) in node.children.iter().enumerate() {
             let below = format!("{path}.{}", child_name(node, ordinal, child));
@@ -220,22 +281,19 @@ impl<F: FnMut(VerifyProgress<'_>)> Verifier<'_, F> {
         checked
     }
 
-    /// Reads a column of a stripe, batch by batch; gives the number of its nulls if all rows were
-    /// read. What was found before, from problem `before` on, is not said again.
+    /// Reads a column of a stripe, batch by batch, and holds it against what is said of it; gives
+    /// the number of its nulls if all rows were read. What its buffers told is not said again.
     fn assemble(
         &mut self,
         stripe: &Stripe,
         node: &DataType,
         ordinal: usize,
         stored: bool,
-        before: usize,
+        claims: &mut [Claims],
     ) -> Option<u64> {
-        let at = At {
-            stripe: Some(stripe.ordinal()),
-            field: Some(node.name.clone()),
-            ..self.root()
-        };
+        let at = self.at(stripe, &node.name);
         let mut rows = stripe.row_range();
+        let first = rows.start;
         if !stored {
             // Rows that are all alike cost the file nothing, so there may be any number of them.
             rows.end = rows.end.min(rows.start + u64::from(BATCH_ROWS));
@@ -260,13 +318,12 @@ impl<F: FnMut(VerifyProgress<'_>)> Verifier<'_, F> {
                 match reader.next() {
                     None => return nulls,
                     Some(Ok(batch)) => {
-                        let found = batch
-                            .columns()
-                            .iter()
-                            .map(|c| c.logical_null_count() as u64);
-                        nulls = nulls.map(|nulls| nulls + found.sum::<u64>());
+                        for column in batch.columns() {
+                            nulls = nulls.map(|nulls| nulls + column.logical_null_count() as u64);
+                            self.values(stripe, claims, column, rows.end - left - first);
+                        }
                     }
-                    Some(Err(error)) => break (rows.end - left, arrow_cause(error)),
+                    Some(Err(error)) => break (rows.end - left, Error::from(error)),
                 }
             };
             let (row, error) = failed;
@@ -276,7 +333,7 @@ impl<F: FnMut(VerifyProgress<'_>)> Verifier<'_, F> {
                 continue;
             }
             failures += 1;
-            let known = self.report.problems.get(before..).unwrap_or_default();
+            let known = &self.report.problems;
             if !known
                 .iter()
                 .any(|problem| problem.message.contains(error.message()))
@@ -330,15 +387,4 @@ struct Checked {
     readable: bool,
     /// Whether there are any.
     stored: bool,
-}
-
-/// The error of this crate that an Arrow error carries.
-fn arrow_cause(error: ArrowError) -> Error {
-    match error {
-        ArrowError::ExternalError(inner) => match inner.downcast::<Error>() {
-            Ok(error) => *error,
-            Err(other) => ArrowError::ExternalError(other).into(),
-        },
-        other => other.into(),
-    }
 }

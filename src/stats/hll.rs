@@ -238,6 +238,25 @@ mod tests {
         }
     }
 
+    /// The figures that `Shard::statistics` and docs/format.md state.
+    #[test]
+    fn two_of_three_estimates_are_off_by_less_than_a_tenth() {
+        for (n, sets) in [(10, 1000), (100, 1000), (1_000, 1000), (10_000, 200)] {
+            let mut errors: Vec<f64> = (0..sets)
+                .map(|set| {
+                    let values = set << 40..(set << 40) + n;
+                    (sketch_of(values).estimate() as f64 / n as f64 - 1.0).abs()
+                })
+                .collect();
+            errors.sort_unstable_by(f64::total_cmp);
+            let below = |error: f64| errors.iter().filter(|e| **e <= error).count() as f64;
+            let share = |error: f64| below(error) / errors.len() as f64;
+            assert!(share(0.1) > 0.67, "{n}: {}", share(0.1));
+            assert!(share(0.2) > 0.95, "{n}: {}", share(0.2));
+            assert!(share(0.4) == 1.0, "{n}: {:?}", errors.last());
+        }
+    }
+
     #[test]
     fn many_hashes_at_once_come_to_the_same() {
         let hashes: Vec<u64> = (0..100_000u64)

@@ -53,15 +53,17 @@ fn check_node(node: &DataType, capabilities: &Capabilities) -> Result<()> {
         BasicType::Union => capabilities.unions,
         BasicType::FixedSizeList => capabilities.fixed_size_lists,
         BasicType::FixedSizeBinary => node.fixed_size > 0 || capabilities.zero_fixed_sizes,
+        BasicType::Struct => !node.children.is_empty() || capabilities.empty_structs,
         _ => true,
     };
     if !storable {
-        let size = match node.basic_type {
+        let kind = match node.basic_type {
             BasicType::FixedSizeBinary => " of 0 bytes",
+            BasicType::Struct => " without members",
             _ => "",
         };
         return Err(Error::unsupported(format!(
-            "readers of this wire have no {:?}{size}; convert the column, or write Wire::Spec",
+            "readers of this wire have no {:?}{kind}; convert the column, or write Wire::Spec",
             node.basic_type
         )));
     }

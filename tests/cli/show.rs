@@ -114,6 +114,8 @@ fn verify_says_what_is_broken_where() {
     bytes[at] ^= 1;
     std::fs::write(folder.path("bad.shard"), &bytes).unwrap();
     let done = folder.run(&["verify", "t.shard", "bad.shard"]);
+    let threads = folder.run(&["verify", "--threads", "3", "t.shard", "bad.shard"]);
+    assert_eq!((&threads.out, threads.code), (&done.out, done.code));
     let text = done.text();
     assert_eq!(done.code, 1);
     let place = "bad.shard, stripe 0, field `size`, Data buffer, block 0: checksum mismatch";

@@ -392,6 +392,7 @@ impl<'a> Region<'a> {
                 let start = self.payload(7)?;
                 let (symbols, size) = (usize::from(u8_at(bytes, 2)?), size_at(bytes, 3)?);
                 offset_width_is_that_of_the_type(u8_at(bytes, 8)?, fixed)?;
+                rule(symbols > 0, "FSST has symbols", || "none".to_owned())?;
                 let lengths = self.bytes.get(start + 8 * symbols..start + 9 * symbols);
                 let lengths = lengths.ok_or("symbols are cut off")?;
                 let sound = lengths.iter().all(|len| (1..=8).contains(len));
@@ -414,19 +415,17 @@ impl<'a> Region<'a> {
         }
     }
 
-    /// Offsets behind `end` and its padding, to the end of the region; none of fixed sizes.
+    /// Offsets behind `end` and its padding, to the end of the region; of fixed sizes the padding
+    /// alone.
     fn offsets(&self, end: usize, nested: u8, fixed: Option<usize>) -> Check {
-        if fixed.is_some() {
-            let tail = self.rest(end)?;
-            return rule(
-                tail.len() < 8 && is_zero(tail),
-                "fixed sizes have no offsets",
-                || format!("{} bytes", tail.len()),
-            );
-        }
         let start = self.padded(end)?;
         let rest = self.rest(start)?.len();
-        self.part(start, rest, nested, U64, self.n + 1)
+        match fixed {
+            Some(_) => rule(rest == 0, "fixed sizes have no offsets", || {
+                format!("{rest} bytes")
+            }),
+            None => self.part(start, rest, nested, U64, self.n + 1),
+        }
     }
 
     fn block_dictionary(&self, null: &[bool]) -> Check {

@@ -47,6 +47,16 @@ fn types_and_names_that_it_cannot_read_are_named() {
             "`c`",
             "FixedSizeBinary of 0 bytes",
         ),
+        (member(vec![]), "`c`", "Struct without members"),
+        (
+            member(vec![Field::new(
+                "m",
+                DataType::Struct(Fields::empty()),
+                true,
+            )]),
+            "`m`",
+            "Struct without members",
+        ),
         (vec![named("x"), named("y"), named("x")], "field 2", "`x`"),
         (vec![named("x"), named("")], "field 1", "no name"),
         (member(vec![named("m"), named("m")]), "`c`", "`m`"),

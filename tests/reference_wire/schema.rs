@@ -322,6 +322,10 @@ pub(crate) fn types_are_ones_that_it_reads(node: &Node) -> Check {
     rule(readable, "no Unit, FixedSizeList or Union", || {
         format!("type {} of `{}`", node.basic_type, node.name)
     })?;
+    let is_empty = node.basic_type == STRUCT && node.children.is_empty();
+    rule(!is_empty, "structs have members", || {
+        format!("`{}`", node.name)
+    })?;
     node.children
         .iter()
         .try_for_each(types_are_ones_that_it_reads)

@@ -3,18 +3,21 @@
 use crate::failure::Failure;
 use crate::output::Destination;
 use crate::text;
+use arrow_shard::read::VerifyOptions;
 use arrow_shard::{ErrorKind, Shard};
 use indicatif::{ProgressBar, ProgressStyle};
 use std::io::Write;
+use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
 const EXAMPLES: &str = "\
 Examples:
   arrow-shard verify flights.amudai.shard
-  arrow-shard verify --quiet *.amudai.shard && echo sound
+  arrow-shard verify --quiet --threads 4 *.amudai.shard && echo sound
 
-Every checksum is compared, every block decoded, every column read. Each problem is a line that
-says where it is; the exit code is 1 if there is any.";
+Every checksum is compared, every block decoded, every column read and held against its statistics,
+filters and range indexes. Each problem is a line that says where it is; the exit code is 1 if there
+is any.";
 
 /// Check everything in shards: checksums, blocks, columns
 #[derive(Debug, clap::Args)]
@@ -26,6 +29,9 @@ pub(crate) struct Args {
     /// Print problems only
     #[arg(long, short)]
     quiet: bool,
+    /// Threads that check columns at the same time
+    #[arg(long, default_value_t = 1)]
+    threads: usize,
 }
 
 /// Runs the command.
@@ -33,7 +39,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     let mut out = Destination::standard();
     let mut sound = true;
     for file in &args.files {
-        sound &= verify(file, args.quiet, &mut out)?;
+        sound &= verify(file, args, &mut out)?;
         out.flush()?;
     }
     match sound {
@@ -43,7 +49,8 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
 }
 
 /// Whether the shard is sound; what is not is printed.
-fn verify(file: &Path, quiet: bool, out: &mut Destination) -> Result<bool, Failure> {
+fn verify(file: &Path, args: &Args, out: &mut Destination) -> Result<bool, Failure> {
+    let quiet = args.quiet;
     let place = file.display();
     let bar = match quiet {
         true => ProgressBar::hidden(),
@@ -53,10 +60,12 @@ fn verify(file: &Path, quiet: bool, out: &mut Destination) -> Result<bool, Failu
         bar.set_style(style);
     }
     let verified = Shard::open(file).and_then(|shard| {
-        shard.verify(|progress| {
+        let options = VerifyOptions::default().with_threads(args.threads);
+        shard.verify_with(&options, |progress| {
             bar.set_length(progress.total);
             bar.set_position(progress.done);
             bar.set_message(progress.field.to_owned());
+            ControlFlow::Continue(())
         })
     });
     bar.finish_and_clear();
@@ -67,7 +76,7 @@ fn verify(file: &Path, quiet: bool, out: &mut Destination) -> Result<bool, Failu
         }
         Err(error) => {
             // The error names the file itself.
-            writeln!(out, "{error}")?;
+            writeln!(out, "{error:#}")?;
             return Ok(false);
         }
     };

@@ -127,8 +127,11 @@ fn not_text(error: Error, node: &DataType) -> Error {
     if node.basic_type == BasicType::String {
         return error;
     }
-    let message = format!("a binary value cannot become a string: {}", error.message());
-    Error::new(ErrorKind::ValueOutOfRange, message).caused_by(error)
+    Error::new(
+        ErrorKind::ValueOutOfRange,
+        "a binary value cannot become a string",
+    )
+    .caused_by(error)
 }
 
 /// Bytes of all values that an array of strings or binaries holds; those of views may be counted

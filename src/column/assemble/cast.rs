@@ -40,6 +40,6 @@ pub(super) fn checked(array: &dyn Array, wanted: &ArrowType) -> Result<ArrayRef>
     };
     cast_with_options(array, wanted, &options).map_err(|e| {
         let message = format!("a {} cannot become a {wanted}: {e}", array.data_type());
-        Error::new(ErrorKind::ValueOutOfRange, message).caused_by(e)
+        Error::new(ErrorKind::ValueOutOfRange, message)
     })
 }

@@ -29,7 +29,7 @@ pub(super) fn decimals(
         return Err(mismatch(wanted, node));
     }
     check_supported()?;
-    check_decimal(wanted).map_err(|e| Error::invalid(e.to_string()).caused_by(e))?;
+    check_decimal(wanted).map_err(|e| Error::invalid(e.to_string()))?;
     let values = chunk.values.as_chunks::<16>().0.iter().copied();
     let nulls = chunk.nulls.as_ref();
     let complaint = |bytes: [u8; 16]| {

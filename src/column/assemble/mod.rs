@@ -154,7 +154,7 @@ fn members_of<'a>(members: &Fields, node: &'a DataType) -> Result<Vec<&'a DataTy
 
 /// An Arrow constructor's complaint about decoded values.
 fn invalid(error: ArrowError) -> Error {
-    Error::corrupt(error.to_string()).caused_by(error)
+    Error::corrupt(error.to_string())
 }
 
 fn check_len(expected: usize, found: usize) -> Result<()> {

@@ -15,8 +15,8 @@ pub(super) use label::{check_decimal, natural_leaf};
 pub(super) use native::NativeType;
 pub(super) use to_arrow::check_children;
 
-use crate::error::{Error, ErrorKind, Result};
-use crate::limits::Limits;
+use crate::error::Result;
+use crate::limits::{Limits, exceeded};
 
 /// Goes one level deeper into a nested type.
 ///
@@ -25,9 +25,10 @@ use crate::limits::Limits;
 pub(super) fn deeper(depth: u32) -> Result<u32> {
     let limit = Limits::default().max_schema_depth();
     if depth >= limit {
-        return Err(Error::new(
-            ErrorKind::LimitExceeded,
-            format!("types are nested more than {limit} levels deep"),
+        return Err(exceeded(
+            "max_schema_depth",
+            limit.into(),
+            "types are nested more levels deep",
         ));
     }
     Ok(depth + 1)

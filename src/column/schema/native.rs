@@ -79,7 +79,7 @@ impl NativeType {
             ArrowType::Duration(_) => Some(Self::TimeSpan),
             ArrowType::Int64 if extension == label::KUSTO_TIME_SPAN => Some(Self::TimeSpan),
             decimal if decimal.is_decimal() => {
-                check_decimal(arrow).map_err(|e| Error::invalid(e.to_string()).caused_by(e))?;
+                check_decimal(arrow).map_err(|e| Error::invalid(e.to_string()))?;
                 decimal128::check_supported()?;
                 Some(Self::Decimal)
             }
@@ -129,8 +129,7 @@ impl NativeType {
                     _ => ArrowType::Decimal256(precision, scale),
                 };
                 check_decimal(&decimal).map_err(|e| {
-                    let message = format!("the type to read KustoDecimal as: {e}");
-                    Error::invalid(message).caused_by(e)
+                    Error::invalid(format!("the type to read KustoDecimal as: {e}"))
                 })?;
                 decimal
             }

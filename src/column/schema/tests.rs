@@ -1,4 +1,5 @@
 use super::*;
+use crate::error::ErrorKind;
 use crate::format::{self, BasicType, DataType, ExtendedType, PropertyValue};
 use arrow_schema::extension::EXTENSION_TYPE_NAME_KEY;
 use arrow_schema::{

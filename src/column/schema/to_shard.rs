@@ -282,7 +282,7 @@ fn decimal(
     bits: u16,
     options: &SchemaOptions,
 ) -> Result<DataType> {
-    label::check_decimal(arrow).map_err(|e| Error::invalid(e.to_string()).caused_by(e))?;
+    label::check_decimal(arrow).map_err(|e| Error::invalid(e.to_string()))?;
     // The widest precision of each width is that of Arrow's type of the width.
     let stored_bits = match precision {
         _ if options.arrow_width_decimals => bits,

@@ -4,6 +4,8 @@
 //! u16 code = 16 or 17 | u32 values_size | u8 offset_width | u8 offsets_nested
 //!                     | compressed values | pad to 8 | n + 1 offsets, u64, encoded or raw
 //! ```
+//! Values of a fixed size have no offsets. Their padding is written all the same, because the
+//! reference slices it; readers take blocks without it.
 
 use super::super::compress::{Method, compress, decompress_append};
 use super::super::fields::{Fields, pad, set_size, split_padded};
@@ -113,11 +115,8 @@ pub(super) fn encode(
     compress(method, &input.values, out)?;
     let size = out.len() - at;
     set_size(out, start + 2, size)?;
-    if input.fixed.is_some() {
-        return Ok(());
-    }
     pad(out, start);
-    write_offsets(&input.offsets, offsets, out)
+    write_offsets(input, offsets, out)
 }
 
 /// Compresses the sample.

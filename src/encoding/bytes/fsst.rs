@@ -5,7 +5,8 @@
 //!               | Y symbols, u64 | Y lengths, u8 | compressed values | pad to 8 | offsets
 //! ```
 //! A byte below Y stands for a symbol of 1 to 8 bytes, 255 for the byte that follows it. All values
-//! of the block are compressed as one string.
+//! of the block are compressed as one string. The padding stands also where values of a fixed size
+//! have no offsets, because the reference slices it; readers take blocks without it.
 
 use super::super::fields::{Fields, pad, set_size, split_at, split_padded};
 use super::input::Clean;
@@ -206,14 +207,11 @@ pub(super) fn encode(
     pad(out, start);
     write_symbols(encoder, out);
     let codes = out.len();
-    encoder.compress(&input.values, &quarters(input.values.len()), out);
+    encoder.compress(&input.values, &quarters(input.values.len()), out)?;
     let size = out.len() - codes;
     set_size(out, start + 3, size)?;
-    if input.fixed.is_some() {
-        return Ok(());
-    }
     pad(out, start);
-    write_offsets(&input.offsets, offsets, out)
+    write_offsets(input, offsets, out)
 }
 
 /// Nanoseconds to decompress a code or an escaped byte.
@@ -274,7 +272,9 @@ mod tests {
         let (mut table, mut codes) = (Vec::new(), Vec::new());
         write_symbols(&encoder, &mut table);
         assert_eq!(table.len(), table_len(&encoder));
-        encoder.compress(values, &quarters(values.len()), &mut codes);
+        encoder
+            .compress(values, &quarters(values.len()), &mut codes)
+            .unwrap();
         let count = encoder.symbols().len();
         table.extend_from_slice(&codes);
         let (symbols, compressed, _) = split_compressed(&table, count, codes.len()).unwrap();

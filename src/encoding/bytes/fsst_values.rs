@@ -290,7 +290,7 @@ pub(super) fn encode(
         .step_by(1 << group)
         .map(|first| input.end_of(input.len.min(first + (1 << group)) - 1))
         .collect();
-    let ends = encoder.compress(&input.values, &pieces, out);
+    let ends = encoder.compress(&input.values, &pieces, out)?;
     let ends = ends.into_iter().map(size32).collect::<Result<Vec<u32>>>()?;
     let size = out.len() - codes;
     set_size(out, start + 4, size)?;

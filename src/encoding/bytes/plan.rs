@@ -201,6 +201,12 @@ pub(super) fn encode(input: &Input<'_>, plan: &Plan, out: &mut Vec<u8>) -> Resul
 fn try_encode(input: &Clean<'_>, plan: &Plan, out: &mut Vec<u8>) -> Result<bool> {
     match plan {
         Plan::Plain => return Ok(false),
+        // A block of nulls or of one value needs neither symbols nor a compressor.
+        Plan::Fsst { .. } | Plan::FsstValues { .. } | Plan::Zstd { .. } | Plan::Lz4 { .. }
+            if let Some(value) = input.single_value() =>
+        {
+            single_value::encode(value, out);
+        }
         Plan::SingleValue => match input.single_value() {
             Some(value) => single_value::encode(value, out),
             None => block_dictionary::encode(input, &number::Plan::FlBitPack, None, out)?,
@@ -209,7 +215,12 @@ fn try_encode(input: &Clean<'_>, plan: &Plan, out: &mut Vec<u8>) -> Result<bool>
             block_dictionary::encode(input, codes, lengths.as_ref(), out)?;
         }
         Plan::Fsst { symbols, offsets } => symbols.with(&input.values, |encoder| {
-            fsst::encode(input, encoder, offsets.as_ref(), out)
+            let offsets = offsets.as_ref();
+            match encoder.symbols().is_empty() {
+                // The reference panics on blocks without symbols, which only escape anyway.
+                true => compressed::encode(input, Method::Lz4, offsets, out),
+                false => fsst::encode(input, encoder, offsets, out),
+            }
         })?,
         Plan::FsstValues { symbols, lengths } => symbols.with(&input.values, |encoder| {
             fsst_values::encode(input, encoder, lengths, out)

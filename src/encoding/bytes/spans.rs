@@ -2,6 +2,7 @@
 
 use super::super::fields::write_words;
 use super::super::{Context, Estimate, NumberKind, number};
+use super::input::Clean;
 use super::stats::Stats;
 use super::{EncodingTree, Request};
 use crate::error::{Error, Result, to_usize};
@@ -102,16 +103,17 @@ fn check(offsets: &[u64]) -> Result<usize> {
     }
 }
 
-/// Appends offsets, encoded if there is a plan.
+/// Appends the offsets of values of variable size, encoded if there is a plan.
 pub(super) fn write_offsets(
-    offsets: &[u64],
+    input: &Clean<'_>,
     plan: Option<&number::Plan>,
     out: &mut Vec<u8>,
 ) -> Result<()> {
     match plan {
-        Some(plan) => number::encode(offsets, NumberKind::Unsigned, plan, out),
+        _ if input.fixed.is_some() => Ok(()),
+        Some(plan) => number::encode(&input.offsets, NumberKind::Unsigned, plan, out),
         None => {
-            write_words(offsets, out);
+            write_words(&input.offsets, out);
             Ok(())
         }
     }

@@ -320,6 +320,101 @@ fn string_regions_of_the_format_decode() {
     assert_eq!(values, [b"abab".as_slice(), b"the x"]);
 }
 
+/// 200 values of 5 bytes each, told apart by `seed`, that every compressor makes smaller.
+fn five_bytes_each(seed: u64) -> Vec<u8> {
+    let mut rng = rng(seed);
+    let words = [b"north", b"south", b"-west", b"-east"];
+    let value = |_| *words[rng.random_range(0..words.len())];
+    (0..200).flat_map(value).collect()
+}
+
+#[test]
+fn compressed_values_of_one_size_are_padded_and_read_with_padding_or_without() {
+    let mut cut = [0; 3];
+    for seed in 0..20 {
+        let values = five_bytes_each(seed);
+        let plans = [
+            Plan::Zstd {
+                level: 1,
+                offsets: None,
+            },
+            Plan::Lz4 { offsets: None },
+            Plan::fsst(None),
+        ];
+        for (plan, cut) in plans.into_iter().zip(&mut cut) {
+            let mut region = Vec::new();
+            encode(&Input::fixed(5, 200, &values, None), &plan, &mut region).unwrap();
+            let size = |at: usize| u32::from_le_bytes(*region[at..].first_chunk().unwrap());
+            let end = match region[0] {
+                15 => 16 + 9 * usize::from(region[2]) + size(3) as usize,
+                16 | 17 => 8 + size(2) as usize,
+                code => panic!("{plan} was written as {code}"),
+            };
+            assert_eq!(region.len(), end.next_multiple_of(8), "{plan}");
+            *cut += region.len() - end;
+            for region in [&region[..], &region[..end]] {
+                let n = 200;
+                let block = Block {
+                    values: vec![Vec::new(); n],
+                    present: vec![true; n],
+                    fixed: Some(5),
+                    region: Vec::new(),
+                    plan: Plan::Plain,
+                };
+                let (whole, layout) = (0..n, BytesLayout::Fixed(5));
+                let whole = std::slice::from_ref(&whole);
+                let read = with_context(|cx| read(&block, region, layout, whole, true, cx));
+                assert_eq!(read.unwrap().0.concat(), values, "{plan}");
+            }
+        }
+    }
+    assert!(cut.iter().all(|bytes| *bytes > 0), "{cut:?}");
+}
+
+#[test]
+fn blocks_of_nulls_or_of_one_value_have_no_symbols_and_are_not_compressed() {
+    let text = b"the quick brown fox jumps over the lazy dog".repeat(100);
+    let ends: Vec<u64> = (0..=100).map(|i| 43 * i).collect();
+    let taught = Input::variable(&ends, &text, None);
+    let hidden = NullBuffer::new_null(100);
+    let same = b"over".repeat(100);
+    let ends_of_same: Vec<u64> = (0..=100).map(|i| 4 * i).collect();
+    let offsets = Some(number::Plan::Ffor);
+    let plans = [
+        Plan::fsst(offsets.clone()),
+        Plan::fsst_values(number::Plan::Ffor),
+        Plan::Zstd {
+            level: 1,
+            offsets: offsets.clone(),
+        },
+        Plan::Lz4 { offsets },
+    ];
+    for plan in plans {
+        let plan = plan.learned_from(&taught).unwrap();
+        for (input, value) in [
+            (Input::variable(&ends, &text, Some(&hidden)), &b""[..]),
+            (Input::variable(&[0; 101], b"", None), b""),
+            (Input::variable(&ends_of_same, &same, None), b"over"),
+            (Input::fixed(4, 100, &same, None), b"over"),
+        ] {
+            let mut region = Vec::new();
+            encode(&input, &plan, &mut region).unwrap();
+            assert_eq!(region, [&[7, 0], value].concat(), "{plan}");
+        }
+    }
+}
+
+#[test]
+fn fsst_that_learned_nothing_is_not_written() {
+    let nothing = Input::variable(&[0], b"", None);
+    let plan = Plan::fsst(None).learned_from(&nothing).unwrap();
+    let text = b"the quick brown fox jumps over the lazy dog".repeat(100);
+    let ends: Vec<u64> = (0..=100).map(|i| 41 * i).collect();
+    let mut region = Vec::new();
+    encode(&Input::variable(&ends, &text, None), &plan, &mut region).unwrap();
+    assert_eq!(region[..2], [17, 0]);
+}
+
 #[test]
 fn an_overflow_of_32_bit_offsets_leaves_the_builder_as_it_was() {
     let region = [vec![7, 0], vec![b'x'; 1 << 20]].concat();

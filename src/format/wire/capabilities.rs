@@ -34,6 +34,8 @@ pub struct Capabilities {
     pub fixed_size_lists: bool,
     /// Fixed-size binaries of no bytes.
     pub zero_fixed_sizes: bool,
+    /// Structs without members.
+    pub empty_structs: bool,
     /// Columns, or members of a struct, with the same name.
     pub duplicate_names: bool,
     /// Columns and members of structs without a name.
@@ -81,6 +83,7 @@ const SPEC: Capabilities = Capabilities {
     unions: true,
     fixed_size_lists: true,
     zero_fixed_sizes: true,
+    empty_structs: true,
     duplicate_names: true,
     empty_names: true,
     extended_type_properties: true,
@@ -109,6 +112,8 @@ const REFERENCE: Capabilities = Capabilities {
     fixed_size_lists: false,
     // Its reader takes the size 0 for any size.
     zero_fixed_sizes: false,
+    // Its Arrow reader fails on them.
+    empty_structs: false,
     duplicate_names: false,
     empty_names: false,
     extended_type_properties: false,

@@ -8,9 +8,9 @@ use super::super::{
     ValueKind,
 };
 use super::{Wire, artifact, reference, spec};
-use crate::error::{Error, ErrorKind, Result, Within};
+use crate::error::{Error, Result, Within};
 use crate::io::ByteRange;
-use crate::limits::Limits;
+use crate::limits::{Limits, exceeded};
 
 /// Annotation of a decimal128 where `AnyValue` has no kind for it.
 const DECIMAL_ANNOTATION: &str = "KustoDecimal";
@@ -34,12 +34,10 @@ impl<'a> Cx<'a> {
     fn deeper(self) -> Result<Self> {
         match self.depth.checked_sub(1) {
             Some(depth) => Ok(Self { depth, ..self }),
-            None => Err(Error::new(
-                ErrorKind::LimitExceeded,
-                format!(
-                    "a value is nested deeper than {} levels",
-                    self.limits.max_value_depth()
-                ),
+            None => Err(exceeded(
+                "max_value_depth",
+                self.limits.max_value_depth().into(),
+                "a value is nested more levels deep",
             )),
         }
     }
@@ -89,16 +87,6 @@ pub(super) fn from_list<T: FromWire<P>, P>(
     converted
         .map(|(i, m)| T::from_wire(m, cx).within(|| format!("{name} {i}")))
         .collect()
-}
-
-fn stripes_within_limit(count: u64, limits: &Limits) -> Result<()> {
-    if count > limits.max_stripes() {
-        return Err(Error::new(
-            ErrorKind::LimitExceeded,
-            format!("{count} stripes, and the limit is {}", limits.max_stripes()),
-        ));
-    }
-    Ok(())
 }
 
 /// A count of some positions or records that must not exceed the count of all.
@@ -279,7 +267,7 @@ macro_rules! conversions {
         impl ToWire<$p::ShardDirectory> for ShardDirectory {
             fn to_wire(&self, cx: Cx<'_>) -> Result<$p::ShardDirectory> {
                 part_of("deleted_record_count", Some(self.deleted_record_count), self.total_record_count)?;
-                stripes_within_limit(self.stripe_count, cx.limits)?;
+                cx.limits.check_stripes(self.stripe_count)?;
                 Ok($p::ShardDirectory {
                     schema_ref: to_option(&self.schema_ref, cx, "schema_ref")?,
                     properties_ref: to_option(&self.properties_ref, cx, "properties_ref")?,
@@ -298,7 +286,7 @@ macro_rules! conversions {
         impl FromWire<$p::ShardDirectory> for ShardDirectory {
             fn from_wire(m: $p::ShardDirectory, cx: Cx<'_>) -> Result<Self> {
                 part_of("deleted_record_count", Some(m.deleted_record_count), m.total_record_count)?;
-                stripes_within_limit(m.stripe_count, cx.limits)?;
+                cx.limits.check_stripes(m.stripe_count)?;
                 Ok(Self {
                     schema_ref: from_option(m.schema_ref, cx, "schema_ref")?,
                     properties_ref: from_option(m.properties_ref, cx, "properties_ref")?,
@@ -356,7 +344,7 @@ macro_rules! conversions {
 
         impl FromWire<$p::StripeList> for StripeList {
             fn from_wire(m: $p::StripeList, cx: Cx<'_>) -> Result<Self> {
-                stripes_within_limit(u64::try_from(m.stripes.len()).unwrap_or(u64::MAX), cx.limits)?;
+                cx.limits.check_stripes(u64::try_from(m.stripes.len()).unwrap_or(u64::MAX))?;
                 Ok(Self(from_list(m.stripes, cx, "stripe")?))
             }
         }

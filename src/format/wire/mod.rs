@@ -106,25 +106,13 @@ messages!(
 /// What would be corrupt in a file is a mistake of the caller who writes it.
 fn as_argument(error: Error) -> Error {
     match error.kind() {
-        ErrorKind::Corrupt => Error::invalid(error.message())
-            .within(error.element())
-            .caused_by(error),
+        ErrorKind::Corrupt => Error::invalid(error.message()).within(error.element()),
         _ => error,
     }
 }
 
 fn check_size(bytes: &[u8], limits: &Limits) -> Result<()> {
-    let len = u64::try_from(bytes.len()).unwrap_or(u64::MAX);
-    if len > limits.max_message_bytes() {
-        return Err(Error::new(
-            ErrorKind::LimitExceeded,
-            format!(
-                "the message has {len} bytes, and the limit is {}",
-                limits.max_message_bytes()
-            ),
-        ));
-    }
-    Ok(())
+    limits.check_message_bytes(u64::try_from(bytes.len()).unwrap_or(u64::MAX))
 }
 
 /// Decodes protobuf; prost bounds its recursion to 100 messages.
@@ -137,7 +125,7 @@ fn parse<P: prost::Message + Default>(bytes: impl Buf) -> Result<P> {
         } else {
             ErrorKind::Corrupt
         };
-        Error::new(kind, message).caused_by(e)
+        Error::new(kind, message)
     })
 }
 

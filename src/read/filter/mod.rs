@@ -19,4 +19,6 @@ pub use metrics::{ScanMetrics, Skipped};
 
 pub(super) use metrics::Counters;
 pub(super) use plan::Filter;
+pub(super) use range_index::Bounds;
 pub(super) use reader::FilteredReader;
+pub(super) use statistics::{absent, facts};

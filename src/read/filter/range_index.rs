@@ -93,18 +93,22 @@ fn in_all(truth: Truth, blocks: usize) -> Truths {
 }
 
 /// What the range index of a column says of each block.
-struct Bounds {
-    low: ArrayRef,
-    high: ArrayRef,
+pub(in crate::read) struct Bounds {
+    pub(in crate::read) low: ArrayRef,
+    pub(in crate::read) high: ArrayRef,
     /// Blocks that may hold nulls, values, and NaN among them.
-    nulls: BooleanBuffer,
-    present: BooleanBuffer,
-    nan: BooleanBuffer,
+    pub(in crate::read) nulls: BooleanBuffer,
+    pub(in crate::read) present: BooleanBuffer,
+    pub(in crate::read) nan: BooleanBuffer,
 }
 
 impl Bounds {
     /// `None` if the index holds what Arrow cannot, which then says nothing.
-    fn new(index: &RangeIndex, column: &FilterColumn, facts: &Facts) -> Option<Self> {
+    pub(in crate::read) fn new(
+        index: &RangeIndex,
+        column: &FilterColumn,
+        facts: &Facts,
+    ) -> Option<Self> {
         let blocks = index.len();
         let rows = |i: usize| {
             let start = (i as u64).saturating_mul(INDEX_BLOCK);

@@ -19,7 +19,7 @@ use std::sync::Arc;
 ///
 /// Descriptors of a shard leave out stripes that do not have the field, and merge what is equal,
 /// so that a constant of theirs is not used.
-pub(super) fn facts(
+pub(in crate::read) fn facts(
     column: &FilterColumn,
     descriptors: &[Option<&FieldDescriptor>],
     rows: u64,
@@ -111,7 +111,7 @@ fn truth_bounds(field: &FieldDescriptor) -> Option<(bool, bool)> {
 
 /// Which of the values that a test of a column asks for no row of a stripe holds, by its
 /// membership filter: a bit for each of them. `None` if that is not known of any.
-pub(super) fn absent(
+pub(in crate::read) fn absent(
     column: &FilterColumn,
     descriptor: &FieldDescriptor,
     test: &Test,

@@ -78,7 +78,7 @@ impl Inspector<'_> {
             problem: None,
         };
         if let Err(error) = self.describe(node, &mut info) {
-            info.problem = Some(error.to_string());
+            info.problem = Some(format!("{error:#}"));
         }
         let sizes = info.buffers.iter().map(|buffer| buffer.range.len());
         info.encoded_bytes = sizes.fold(0, u64::saturating_add);
@@ -164,7 +164,7 @@ impl Inspector<'_> {
                 ..BlocksInfo::default()
             };
             let described = self.blocks(place, map.range, elements, &mut blocks);
-            info.problem = described.err().map(|error| error.to_string());
+            info.problem = described.err().map(|error| format!("{error:#}"));
             info.blocks = Some(blocks);
         }
         Ok(Some(info))
@@ -182,7 +182,7 @@ impl Inspector<'_> {
                     block_positions: INDEX_BLOCK,
                 });
             }
-            Err(error) => info.problem = Some(error.to_string()),
+            Err(error) => info.problem = Some(format!("{error:#}")),
         }
     }
 

@@ -299,7 +299,7 @@ impl Shard {
                     &properties.custom_properties,
                 );
             }
-            Err(error) => info.problem = Some(error.to_string()),
+            Err(error) => info.problem = Some(format!("{error:#}")),
         }
         for stripe in self.stripes()? {
             let mut properties = Vec::new();
@@ -308,7 +308,7 @@ impl Shard {
                 Ok(found) => {
                     properties = names(&found.standard_properties, &found.custom_properties);
                 }
-                Err(error) => problem = Some(error.to_string()),
+                Err(error) => problem = Some(format!("{error:#}")),
             }
             let fields = schema.fields.iter().map(|field| {
                 let mut info = field::inspect(self, stripe.ordinal(), &field.data_type, options);

@@ -55,6 +55,33 @@ impl FilterColumn {
         std::iter::successors(first, |node| node.children.first()).take(self.depth + 1)
     }
 
+    /// The column and each member of structs in it, and by which ordinals a member is found in the
+    /// column.
+    pub(in crate::read) fn all_of(column: &Column) -> Vec<(Self, Vec<usize>)> {
+        let mut all = Vec::new();
+        add_members(&column.field, &column.node, &mut all);
+        let members = all.into_iter().map(|(field, node, ordinals)| {
+            let mut member = Self {
+                path: node_path(&node, ordinals.len()),
+                value_type: DataType::Null,
+                depth: ordinals.len(),
+                is_tested: true,
+                column: Column { field, node },
+            };
+            if let Ok(value_type) = member_type(&member.column.field, member.depth) {
+                member.value_type = plain(value_type).clone();
+            }
+            member.column = member.with_value_type(&member.value_type);
+            (member, ordinals)
+        });
+        members.collect()
+    }
+
+    /// The path of the member.
+    pub(in crate::read) fn path(&self) -> &str {
+        &self.path
+    }
+
     /// Whether only the presence of the member is looked at, which is read without its children:
     /// there is no other test of nested values. Unions have no presence of their own.
     pub(in crate::read) fn is_presence(&self) -> bool {
@@ -69,6 +96,37 @@ impl FilterColumn {
             node: self.column.node.clone(),
         }
     }
+}
+
+/// Adds a field and the members of structs in it, each with structs of one member around it.
+fn add_members(field: &Field, node: &Stored, all: &mut Vec<(Field, Stored, Vec<usize>)>) {
+    all.push((field.clone(), node.clone(), Vec::new()));
+    let (DataType::Struct(members), BasicType::Struct) = (field.data_type(), node.basic_type)
+    else {
+        return;
+    };
+    let around = Stored {
+        children: Vec::new(),
+        ..node.clone()
+    };
+    for (ordinal, (member, below)) in members.iter().zip(&node.children).enumerate() {
+        let mut inner = Vec::new();
+        add_members(member, below, &mut inner);
+        for (member, below, ordinals) in inner {
+            let data_type = DataType::Struct(vec![member].into());
+            let mut node = around.clone();
+            node.children.push(below);
+            let ordinals = [vec![ordinal], ordinals].concat();
+            all.push((field.clone().with_data_type(data_type), node, ordinals));
+        }
+    }
+}
+
+/// The names of a node and of those below it, down to `depth`.
+fn node_path(node: &Stored, depth: usize) -> String {
+    let nodes = std::iter::successors(Some(node), |node| node.children.first());
+    let names: Vec<&str> = nodes.take(depth + 1).map(|n| n.name.as_str()).collect();
+    names.join(".")
 }
 
 /// The node below `depth` structs of one member each.

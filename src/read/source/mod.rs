@@ -10,7 +10,7 @@ use super::metadata::{Metadata, OpenField};
 #[cfg(feature = "threads")]
 use crate::buffer::Body;
 use crate::buffer::{
-    BlockCache, FieldBuffers, FieldLayout, Numbers, ReadContext, Runs, Selection, Storage,
+    BlockCache, FieldBuffers, FieldLayout, Numbers, Place, ReadContext, Runs, Selection, Storage,
     StoredBuffer, StringCache, read_bits, read_numbers, read_offsets, string_bytes,
 };
 use crate::column::{
@@ -71,6 +71,17 @@ impl StripeFields {
     /// The layouts of all fields.
     pub(super) fn layouts(&self) -> impl Iterator<Item = &FieldLayout> {
         self.fields.iter().map(|field| field.layout.as_ref())
+    }
+
+    /// Where the streams of all fields are.
+    pub(super) fn places(&self) -> impl Iterator<Item = Place> {
+        self.layouts()
+            .filter_map(|layout| match &layout.storage {
+                Storage::Buffers(buffers) => Some(buffers.streams()),
+                Storage::Null | Storage::Constant(_) => None,
+            })
+            .flatten()
+            .map(|buffer| buffer.place)
     }
 
     /// How many of the stripe's `rows` the longest of the fields' blocks hold on average.

@@ -1,6 +1,6 @@
 //! The buffers of one stripe field: checksums, block maps, blocks, dictionaries, range indexes.
 
-use super::report::{At, VerifyProgress};
+use super::report::At;
 use super::{Checked, Verifier};
 use crate::buffer::{
     BlockCache, BlockRange, Blocks, Body, ByteSource, CHUNK_BYTES, Chunks, FieldBuffers,
@@ -21,7 +21,7 @@ use crate::stats::BloomFilter;
 use bytes::Bytes;
 use std::cmp::Ordering;
 
-impl<F: FnMut(VerifyProgress<'_>)> Verifier<'_, F> {
+impl Verifier<'_> {
     /// Checks what is known of a field of a stripe, and its buffers, not those below it.
     pub(super) fn field_data(&mut self, stripe: u64, node: &DataType, at: &At) -> Checked {
         let unreadable = Checked {

@@ -27,6 +27,8 @@ pub struct VerifyReport {
     pub blocks: u64,
     /// Bytes of encoded buffers that were read.
     pub data_bytes: u64,
+    /// Whether all was checked: false if the verification was broken off.
+    pub is_complete: bool,
 }
 
 /// Something that is wrong, and where.
@@ -72,9 +74,9 @@ impl fmt::Display for Problem {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct VerifyProgress<'a> {
-    /// The column that is looked at now.
+    /// The column that was just checked.
     pub field: &'a str,
-    /// Columns of stripes that are done.
+    /// Columns of stripes that are done, this one included; `total` in the end.
     pub done: u64,
     /// Columns of all stripes.
     pub total: u64,
@@ -118,9 +120,9 @@ impl At {
 }
 
 impl VerifyReport {
-    /// Whether nothing is wrong.
+    /// Whether nothing is wrong, and all was checked.
     pub fn is_sound(&self) -> bool {
-        self.problems.is_empty() && self.omitted == 0
+        self.num_problems() == 0 && self.is_complete
     }
 
     /// Number of problems, those that were not kept included.
@@ -130,12 +132,24 @@ impl VerifyReport {
 
     /// Notes a problem.
     pub(super) fn add(&mut self, at: At, error: &Error) {
-        let problem = at.problem(error);
+        self.push(at.problem(error));
+    }
+
+    fn push(&mut self, problem: Problem) {
         if self.problems.len() < MAX_PROBLEMS {
             self.problems.push(problem);
         } else {
             self.omitted += 1;
         }
+    }
+
+    /// Adds what was found in columns of stripes.
+    pub(super) fn absorb(&mut self, part: Self) {
+        part.problems.into_iter().for_each(|p| self.push(p));
+        self.omitted += part.omitted;
+        self.fields += part.fields;
+        self.blocks += part.blocks;
+        self.data_bytes += part.data_bytes;
     }
 }
 
@@ -155,8 +169,8 @@ impl At {
             .filter(|p| !p.is_empty() && !known(p))
             .collect();
         let message = match places.is_empty() {
-            true => error.message().to_owned(),
-            false => format!("{}: {}", places.join(", "), error.message()),
+            true => error.whole_message(),
+            false => format!("{}: {}", places.join(", "), error.whole_message()),
         };
         Problem {
             file: self.file,

@@ -1,7 +1,7 @@
 //! Spec: Chapter 6, "(Shard) Field Descriptor": what descriptors say of fields, as far as it is cheap
 //! to see that it is false.
 
-use super::report::{At, VerifyProgress};
+use super::report::At;
 use super::{Stripe, Verifier};
 use crate::error::{Error, Within};
 use crate::format::{AnyValue, BasicType, DataType, FieldDescriptor, Schema};
@@ -26,6 +26,23 @@ struct Count {
     nulls: Option<u64>,
 }
 
+impl Default for Count {
+    fn default() -> Self {
+        Self {
+            positions: 0,
+            nulls: Some(0),
+        }
+    }
+}
+
+impl Count {
+    fn add(&mut self, more: Self) {
+        self.positions = self.positions.saturating_add(more.positions);
+        let nulls = self.nulls.zip(more.nulls);
+        self.nulls = nulls.map(|(some, more)| some.saturating_add(more));
+    }
+}
+
 impl Counts {
     /// Takes note of a descriptor that could not be read.
     pub(super) fn miss(&mut self) {
@@ -33,13 +50,20 @@ impl Counts {
     }
 
     fn add(&mut self, id: u32, known: &FieldDescriptor) {
-        let count = self.fields.entry(id).or_insert(Count {
-            positions: 0,
-            nulls: Some(0),
+        let count = self.fields.entry(id).or_default();
+        count.add(Count {
+            positions: known.position_count,
+            nulls: known.null_count,
         });
-        count.positions = count.positions.saturating_add(known.position_count);
-        let nulls = count.nulls.zip(known.null_count);
-        count.nulls = nulls.map(|(some, more)| some.saturating_add(more));
+    }
+
+    /// Adds the counts of other stripes and fields.
+    pub(super) fn absorb(&mut self, other: Self) {
+        for (id, more) in other.fields {
+            self.fields.entry(id).or_default().add(more);
+        }
+        self.absent.extend(other.absent);
+        self.is_incomplete |= other.is_incomplete;
     }
 
     /// Takes note of a field that a stripe does not have.
@@ -54,7 +78,7 @@ impl Counts {
     }
 }
 
-impl<F: FnMut(VerifyProgress<'_>)> Verifier<'_, F> {
+impl Verifier<'_> {
     /// Checks what the descriptor of a field of a stripe says.
     pub(super) fn stripe_statistics(&mut self, known: &FieldDescriptor, node: &DataType, at: &At) {
         self.counts.add(node.schema_id, known);
@@ -107,11 +131,7 @@ impl<F: FnMut(VerifyProgress<'_>)> Verifier<'_, F> {
         let missing = stripe.num_rows().saturating_sub(known.position_count);
         let nulls = known.null_count.map(|nulls| nulls.saturating_add(missing));
         if let Some(nulls) = nulls.filter(|nulls| *nulls != read) {
-            let at = At {
-                stripe: Some(stripe.ordinal()),
-                field: Some(node.name.clone()),
-                ..self.root()
-            };
+            let at = self.at(stripe, &node.name);
             let text = format!("{nulls} rows are said to be null, and {read} are");
             self.report.add(at, &Error::corrupt(text));
         }

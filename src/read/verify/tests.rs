@@ -1,6 +1,8 @@
 //! What verification finds in shards that are sound, and in damaged ones.
 
-use super::VerifyReport;
+mod values;
+
+use super::{VerifyOptions, VerifyReport};
 use crate::error::{Error, ErrorKind};
 use crate::format::{
     BufferKind, DataRef, DataRefArray, DataType, FieldDescriptor, Message, StripeFieldDescriptor,
@@ -15,6 +17,7 @@ use arrow_array::types::Int32Type;
 use arrow_array::{
     Array, ArrayRef, BooleanArray, DictionaryArray, Int64Array, RecordBatch, StringArray,
 };
+use std::ops::ControlFlow;
 use std::sync::Arc;
 
 fn batch(rows: usize) -> RecordBatch {
@@ -86,7 +89,7 @@ fn sound_shards_are_sound_and_everything_is_counted() {
             (20_000, 1, 6 * report.stripes)
         );
         let total = 5 * report.stripes;
-        let expected: Vec<_> = (0..total).map(|done| (done, total)).collect();
+        let expected: Vec<_> = (1..=total).map(|done| (done, total)).collect();
         assert_eq!(calls, expected);
     }
 }
@@ -394,4 +397,58 @@ fn a_range_index_of_another_version_is_no_fault() {
     let error = shard.range_index(0, node).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Unsupported);
     assert_eq!(shard.verify(|_| {}).unwrap().problems, []);
+}
+
+#[test]
+fn reports_are_the_same_however_many_threads_there_are() {
+    let sound = written(
+        &batch(3000),
+        WriterOptions::default().with_stripe_rows(1000),
+    );
+    let mut damaged = sound.clone();
+    for at in (500..damaged.len() - 5000).step_by(997) {
+        damaged[at] ^= 1;
+    }
+    for (file, is_sound) in [(sound, true), (damaged, false)] {
+        let report = |threads: usize| {
+            let shard = Shard::from_bytes(file.clone().into()).unwrap();
+            let options = VerifyOptions::default().with_threads(threads);
+            let mut calls = Vec::new();
+            let report = shard.verify_with(&options, |progress| {
+                calls.push((progress.field.to_owned(), progress.done, progress.total));
+                ControlFlow::Continue(())
+            });
+            (report.unwrap(), calls)
+        };
+        let expected = report(1);
+        assert_eq!(expected.0.is_sound(), is_sound);
+        assert_eq!(expected.1.last(), Some(&("list".to_owned(), 15, 15)));
+        for threads in [0, 2, 3, 40] {
+            assert_eq!(report(threads), expected, "{threads} threads");
+        }
+    }
+}
+
+#[test]
+fn a_verification_that_is_broken_off_is_not_complete() {
+    let file = written(
+        &batch(3000),
+        WriterOptions::default().with_stripe_rows(1000),
+    );
+    let shard = Shard::from_bytes(file.into()).unwrap();
+    for threads in [1, 3] {
+        let options = VerifyOptions::default().with_threads(threads);
+        let mut calls = 0;
+        let report = shard.verify_with(&options, |progress| {
+            calls += 1;
+            match progress.done < 4 {
+                true => ControlFlow::Continue(()),
+                false => ControlFlow::Break(()),
+            }
+        });
+        let report = report.unwrap();
+        assert_eq!(calls, 4);
+        assert!(!report.is_complete && !report.is_sound());
+        assert_eq!((report.problems.as_slice(), report.fields), (&[][..], 4));
+    }
 }

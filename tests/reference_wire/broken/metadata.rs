@@ -4,7 +4,7 @@ use super::{breaks, node};
 use crate::bytes::{DataRef, Message, checksum, frame};
 use crate::field::{Descriptor, StripeField};
 use crate::files_of;
-use crate::schema::{self, FIXED, GUID, LIST, Node, STRING};
+use crate::schema::{self, FIXED, GUID, LIST, Node, STRING, STRUCT};
 use crate::shard::{self, Exceptions, Files};
 use crate::support::written;
 use arrow_array::{ArrayRef, Int32Array, RecordBatch, StringArray};
@@ -320,4 +320,17 @@ fn rules_of_schemas() {
     for rule in expected {
         assert!(rules.contains(rule), "nothing breaks [{rule}]: {rules:#?}");
     }
+}
+
+#[test]
+fn rules_of_types() {
+    let check = |node: &Node| schema::types_are_ones_that_it_reads(node);
+    let with = |children| Node {
+        children,
+        ..node(STRUCT)
+    };
+    check(&with(vec![node(STRING)])).unwrap();
+    breaks(check(&with(Vec::new())), "structs have members");
+    breaks(check(&with(vec![with(Vec::new())])), "structs have members");
+    breaks(check(&with(vec![node(0)])), "no Unit");
 }

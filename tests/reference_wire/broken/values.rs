@@ -160,6 +160,34 @@ fn rules_of_byte_strings() {
         check(&symbols, TEXT, 1, &[false]),
         "symbols have 1 to 8 bytes",
     );
+    let no_symbols = [
+        &[15, 0, 0, 0, 0, 0, 0, 0, 8][..],
+        &[0; 7],
+        &offsets(&[0, 0]),
+    ]
+    .concat();
+    breaks(check(&no_symbols, TEXT, 1, &[false]), "FSST has symbols");
+    // "abcde" of one size, as LZ4, and as one symbol.
+    let lz4 = [&[17, 0, 10, 0, 0, 0, 0, 0, 5, 0, 0, 0, 0x50][..], b"abcde"].concat();
+    let fsst = [
+        &[15, 0, 1, 1, 0, 0, 0, 0, 0][..],
+        &[0; 7],
+        b"abcde\0\0\0",
+        &[5, 0],
+    ]
+    .concat();
+    for (bytes, padding) in [(lz4, 6), (fsst, 6)] {
+        let padded = |zeros| [&bytes[..], &vec![0; zeros]].concat();
+        check(&padded(padding), fixed(5), 1, &[false]).unwrap();
+        breaks(
+            check(&padded(0), fixed(5), 1, &[false]),
+            "parts are padded with zeros",
+        );
+        breaks(
+            check(&padded(padding + 8), fixed(5), 1, &[false]),
+            "fixed sizes have no offsets",
+        );
+    }
 }
 
 /// A buffer of one block: 1, 2, 3, -4 as plain i32.
