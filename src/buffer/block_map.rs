@@ -59,7 +59,7 @@ impl BlockMap {
         self.value_ends.len()
     }
 
-    #[cfg(any(test, feature = "experimental"))]
+    #[cfg(feature = "experimental")]
     /// Whether there is no block.
     pub fn is_empty(&self) -> bool {
         self.value_ends.is_empty()

@@ -38,7 +38,7 @@ impl DataRefArray {
         self.ranges.len()
     }
 
-    #[cfg(any(test, feature = "experimental"))]
+    #[cfg(feature = "experimental")]
     /// Whether there are no elements.
     pub fn is_empty(&self) -> bool {
         self.ranges.is_empty()

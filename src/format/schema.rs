@@ -150,13 +150,13 @@ pub struct Schema {
     pub fields: Vec<Field>,
 }
 
-#[cfg(any(test, feature = "experimental"))]
+#[cfg(feature = "experimental")]
 /// Internal field that marks deleted records.
 pub const DELETED_RECORD: &str = "Kusto.Amudai.DeletedRecord";
-#[cfg(any(test, feature = "experimental"))]
+#[cfg(feature = "experimental")]
 /// Internal field that holds the time of ingestion.
 pub const INGESTION_TIMESTAMP: &str = "Kusto.Amudai.IngestionTimestamp";
-#[cfg(any(test, feature = "experimental"))]
+#[cfg(feature = "experimental")]
 /// Internal field that identifies a record.
 pub const RECORD_IDENTITY: &str = "Kusto.Amudai.RecordIdentity";
 

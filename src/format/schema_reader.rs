@@ -99,7 +99,7 @@ impl SchemaReader {
         self.len
     }
 
-    #[cfg(any(test, feature = "experimental"))]
+    #[cfg(feature = "experimental")]
     /// Whether there are no fields.
     pub fn is_empty(&self) -> bool {
         self.len == 0

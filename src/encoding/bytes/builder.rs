@@ -88,7 +88,7 @@ impl BytesBuilder {
         self.len
     }
 
-    #[cfg(any(test, feature = "experimental"))]
+    #[cfg(feature = "experimental")]
     /// Whether there is no value.
     pub fn is_empty(&self) -> bool {
         self.len == 0

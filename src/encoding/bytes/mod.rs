@@ -65,11 +65,13 @@ pub struct Entries {
 
 #[cfg(any(test, feature = "experimental"))]
 impl Entries {
+    #[cfg(feature = "experimental")]
     /// Number of entries.
     pub fn len(&self) -> usize {
         self.offsets.len().saturating_sub(1)
     }
 
+    #[cfg(feature = "experimental")]
     /// Whether there is no entry.
     pub fn is_empty(&self) -> bool {
         self.len() == 0

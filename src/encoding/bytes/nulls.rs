@@ -25,7 +25,7 @@ impl<'a> NullsOut<'a> {
         self.bits.len().saturating_sub(self.start)
     }
 
-    #[cfg(any(test, feature = "experimental"))]
+    #[cfg(feature = "experimental")]
     /// Whether there is no position.
     pub fn is_empty(&self) -> bool {
         self.len() == 0

@@ -84,7 +84,7 @@ impl DataRefs {
         self.starts.len()
     }
 
-    #[cfg(any(test, feature = "experimental"))]
+    #[cfg(feature = "experimental")]
     /// Whether there are none.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
