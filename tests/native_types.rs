@@ -210,12 +210,18 @@ fn a_requested_schema_converts_native_types() {
     let narrow = Field::new("price", DataType::Decimal128(20, 1), true);
     let scan = shard
         .scan()
-        .with_schema(Arc::new(Schema::new(vec![narrow])));
-    let error = collect(scan.build().unwrap()).unwrap_err();
+        .with_schema(Arc::new(Schema::new(vec![narrow.clone()])));
+    let rounded = collect(scan.clone().build().unwrap()).unwrap();
+    let expected = arrow_cast::cast(&batch["price"], narrow.data_type()).unwrap();
+    assert_eq!(rounded.column(0), &expected);
+    let error = collect(scan.with_strict_casts(true).build().unwrap()).unwrap_err();
     let error = support::inner(&error);
     assert_eq!(error.kind(), ErrorKind::ValueOutOfRange);
     let text = error.to_string();
-    assert!(text.contains("`price`") && text.contains("row 2"), "{text}");
+    assert!(
+        text.contains("`price`") && text.contains("rows 2..3"),
+        "{text}"
+    );
 }
 
 #[test]

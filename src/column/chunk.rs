@@ -99,6 +99,30 @@ impl Chunk<Values> {
     }
 }
 
+impl Chunk<ByteValues> {
+    /// Some of the values; `None` if there are not so many.
+    pub(super) fn slice(&self, start: usize, len: usize) -> Option<Self> {
+        let end = start.checked_add(len)?;
+        let present = self.nulls.as_ref().map_or(end, NullBuffer::len);
+        if end > self.values.len().min(present) {
+            return None;
+        }
+        let values = match &self.values {
+            ByteValues::Offsets32(offsets, values) => {
+                ByteValues::Offsets32(offsets.slice(start, len), values.clone())
+            }
+            ByteValues::Offsets64(offsets, values) => {
+                ByteValues::Offsets64(offsets.slice(start, len), values.clone())
+            }
+            ByteValues::Views(views, buffers) => {
+                ByteValues::Views(views.slice(start, len), buffers.clone())
+            }
+        };
+        let nulls = self.nulls.as_ref().map(|nulls| nulls.slice(start, len));
+        Some(Self { len, nulls, values })
+    }
+}
+
 fn is_same(a: &Buffer, b: &Buffer) -> bool {
     a.as_ptr() == b.as_ptr() && a.len() == b.len()
 }
@@ -151,6 +175,15 @@ impl ByteValues {
             Self::Offsets32(offsets, _) => spanned(offsets),
             Self::Offsets64(offsets, _) => spanned(offsets),
             Self::Views(views, _) => usize::try_from(viewed(views)).unwrap_or(usize::MAX),
+        }
+    }
+
+    /// Number of values.
+    fn len(&self) -> usize {
+        match self {
+            Self::Offsets32(offsets, _) => offsets.len() - 1,
+            Self::Offsets64(offsets, _) => offsets.len() - 1,
+            Self::Views(views, _) => views.len(),
         }
     }
 
@@ -287,8 +320,19 @@ pub struct DictionaryEntries {
     pub chunk: Chunk<Values>,
     /// The code of the null entry, if there is one.
     pub null_id: Option<u32>,
-    /// The Arrow arrays made of them, by Arrow type, shared by all batches of the stripe.
-    pub arrays: ArraySlot,
+    /// The Arrow arrays made of them, shared by all batches of the stripe.
+    pub arrays: Mutex<Vec<EntryArray>>,
+}
+
+/// The entries of a dictionary in an Arrow type.
+#[derive(Debug)]
+pub struct EntryArray {
+    /// The type.
+    pub(super) wanted: ArrowType,
+    /// Whether no cast may have changed a value.
+    pub(super) is_strict: bool,
+    /// `None` if one of the entries has no value of the type.
+    pub(super) array: Option<ArrayRef>,
 }
 
 /// Decoded lists or maps.

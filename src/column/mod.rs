@@ -13,10 +13,11 @@ mod tests;
 mod ticks;
 
 pub(crate) use arrow_schema_hint::{ArrowSchemaHint, encode as encode_arrow_schema};
-pub use assemble::assemble;
+pub use assemble::{Casts, assemble, assemble_as, check_cast};
 pub use chunk::{
     ArraySlot, ByteLayout, ByteValues, Chunk, DecodedBytes, DecodedDictionary, DecodedLists,
-    DecodedUnions, DictionaryEntries, ListOffsets, NodeSource, OffsetWidth, Values, Window,
+    DecodedUnions, DictionaryEntries, EntryArray, ListOffsets, NodeSource, OffsetWidth, Values,
+    Window,
 };
 pub(crate) use range::{codes_within, integer_key, integers_within};
 pub use schema::{NativeTypes, SchemaOptions, TypeMapping, complete_labels, to_arrow, to_shard};

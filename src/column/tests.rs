@@ -5,6 +5,7 @@
     reason = "test data is small"
 )]
 
+mod casts;
 mod conversions;
 mod generate;
 mod hostile;

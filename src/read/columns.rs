@@ -3,7 +3,7 @@
 use super::fetch::Bench;
 use super::metadata::{Metadata, ready};
 use super::projection::{Parts, Projection, prune, unknown_column};
-use crate::column::{ArrowSchemaHint, NativeTypes, complete_labels, to_arrow};
+use crate::column::{ArrowSchemaHint, Casts, NativeTypes, check_cast, complete_labels, to_arrow};
 use crate::error::{Error, ErrorKind, Result, Within};
 use crate::format::{DataType, NamedFields, SchemaReader};
 use arrow_schema::{Field, Schema, SchemaRef};
@@ -15,6 +15,8 @@ use std::sync::Arc;
 pub(super) struct Column {
     pub(super) field: Field,
     pub(super) node: DataType,
+    /// How values become those of the field's type, if it is not the column's own.
+    pub(super) casts: Casts,
 }
 
 /// Columns and their Arrow schema.
@@ -79,15 +81,35 @@ impl<'a> Columns<'a> {
             )
         })?;
         let mut node = self.schema.field(ordinal).within(place)?.data_type;
-        // What cannot be read of a hint is no hint.
-        let hint = self.hint.filter(|hint| hint.len() == self.len());
-        let hint = hint.and_then(|hint| hint.field(i).ok());
-        let hint = hint.filter(|field| field.name() == &node.name);
+        let hint = self.hint(i, &node);
         if let Some(hint) = &hint {
             complete_labels(&mut node, hint);
         }
         let field = to_arrow(&node, hint.as_ref(), self.native_types).within(place)?;
-        Ok(Column { field, node })
+        let casts = Casts::default();
+        Ok(Column { field, node, casts })
+    }
+
+    /// The field that was written as column `i`, as far as that is known.
+    fn hint(&self, i: usize, node: &DataType) -> Option<Field> {
+        // What cannot be read of a hint is no hint.
+        let hint = self.hint.filter(|hint| hint.len() == self.len());
+        let hint = hint.and_then(|hint| hint.field(i).ok());
+        hint.filter(|field| field.name() == &node.name)
+    }
+
+    /// Column `i` as a field of another type.
+    fn requested(&self, i: usize, field: &Field, is_strict: bool) -> Result<Column> {
+        let Column {
+            field: own, node, ..
+        } = self.column(i)?;
+        let hint = self.hint(i, &node).filter(|hint| *hint == own);
+        let casts = Casts::new(is_strict, hint.as_ref(), &node);
+        if own.data_type() != field.data_type() {
+            check_cast(field, &node, &casts)?;
+        }
+        let field = field.clone();
+        Ok(Column { field, node, casts })
     }
 
     fn name(&self, i: usize) -> Result<&str> {
@@ -217,7 +239,8 @@ impl Metadata {
         let read = |(i, parts): (usize, Parts)| {
             let column = columns.column(i)?;
             let (field, node) = prune(&column.field, &column.node, &parts)?;
-            Ok(Column { field, node })
+            let casts = column.casts;
+            Ok(Column { field, node, casts })
         };
         wanted
             .into_iter()
@@ -227,19 +250,29 @@ impl Metadata {
     }
 
     /// The columns of a requested schema: those of its names, in its types.
+    ///
+    /// # Errors
+    /// [`SchemaMismatch`](ErrorKind::SchemaMismatch) for a type that no value could become.
     pub(super) fn requested_columns(
         &self,
         bench: &Bench<'_>,
         requested: &Schema,
+        is_strict: bool,
     ) -> Result<Option<Vec<Column>>> {
         let columns = ready!(Columns::load(self, bench));
         let fields = requested.fields();
         let names: Vec<&str> = fields.iter().map(|field| field.name().as_str()).collect();
-        let read = |(field, (column, _)): (&Arc<Field>, (usize, Vec<&str>))| {
-            Ok(Column {
-                field: field.as_ref().clone(),
-                node: columns.column(column)?.node,
-            })
+        let read = |(field, (column, below)): (&Arc<Field>, (usize, Vec<&str>))| {
+            if !below.is_empty() {
+                return Err(Error::new(
+                    ErrorKind::UnknownColumn,
+                    format!(
+                        "there is no column `{}`; a part of a column is asked for by its type",
+                        field.name()
+                    ),
+                ));
+            }
+            columns.requested(column, field, is_strict)
         };
         let places = columns.resolve(&names)?;
         fields

@@ -1,6 +1,7 @@
-//! How many rows fit arrays whose offsets, keys or run ends are narrow.
+//! How many rows fit arrays whose offsets, keys or run ends are narrow, or whose type does not have
+//! every value.
 
-use crate::error::{ErrorKind, Result};
+use crate::error::{Error, ErrorKind, Result};
 
 /// Reads fewer rows at once where the type that is asked for cannot address all of them.
 #[derive(Debug)]
@@ -22,7 +23,7 @@ impl Fit {
     }
 
     /// Reads the first of `len` rows, as many as fit, and gives their number with what was read. A
-    /// single row that does not fit is an error.
+    /// single row that does not fit is an error, which comes after all rows before it.
     pub(super) fn read<T>(
         &mut self,
         len: usize,
@@ -36,7 +37,7 @@ impl Fit {
         };
         loop {
             match read(now) {
-                Err(e) if e.kind() == ErrorKind::OffsetOverflow && now > 1 => {
+                Err(e) if fewer_may_fit(&e) && now > 1 => {
                     now /= 2;
                     most = now;
                 }
@@ -49,10 +50,17 @@ impl Fit {
     }
 }
 
+/// Whether fewer rows may be read where so many are not.
+pub(super) fn fewer_may_fit(e: &Error) -> bool {
+    matches!(
+        e.kind(),
+        ErrorKind::OffsetOverflow | ErrorKind::ValueOutOfRange
+    )
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::error::Error;
 
     /// Reads rows of so many bytes each, of which an array takes 100; gives the rows of each
     /// piece that was read, and how often it was tried.

@@ -22,6 +22,7 @@ mod plan;
 mod predicate;
 mod projection;
 mod prune;
+mod repeat;
 mod row_selection;
 mod rows;
 mod scan;

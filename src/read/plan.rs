@@ -10,7 +10,7 @@ use super::metadata::{Metadata, WINDOW};
 use super::options::ShardOptions;
 use super::source::{ReadState, Source, StripeFields};
 use crate::buffer::{FieldLayout, Physical, Place, Runs, Selection, Storage, offset_width};
-use crate::column::{NodeSource, OffsetWidth, assemble, declared_nulls};
+use crate::column::{NodeSource, OffsetWidth, assemble_as, declared_nulls};
 use crate::error::{Error, ErrorKind, Result, Within, to_usize};
 use crate::format::{BasicType, DataType, StripeDirectory, Wire};
 use arrow_array::{ArrayRef, RecordBatch, RecordBatchOptions, StructArray};
@@ -247,7 +247,8 @@ impl StripeReader<'_> {
         columns
             .iter()
             .map(|column| {
-                assemble(&column.field, &column.node, rows, &mut self.source())
+                let Column { field, node, casts } = column;
+                assemble_as(field, node, casts, rows, &mut self.source())
                     .within(|| format!("stripe {}", self.fields.stripe))
             })
             .collect()

@@ -15,6 +15,7 @@ use std::sync::Arc;
 /// ```
 /// use arrow_shard::read::Projection;
 /// assert_eq!(Projection::from(["a", "b.c"]), Projection::Paths(vec!["a".into(), "b.c".into()]));
+/// assert_eq!(Projection::from("a"), Projection::from(&["a".to_owned()]));
 /// assert_eq!(Projection::from([0usize, 2]), Projection::Indices(vec![0, 2]));
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -28,38 +29,58 @@ pub enum Projection {
     Indices(Vec<usize>),
 }
 
-macro_rules! from {
+macro_rules! from_paths {
     ($($ty:ty),*) => {
-        $(impl<const N: usize> From<[$ty; N]> for Projection {
-            fn from(paths: [$ty; N]) -> Self {
-                Self::Paths(paths.into_iter().map(Into::into).collect())
+        $(impl From<$ty> for Projection {
+            fn from(path: $ty) -> Self {
+                Self::Paths(vec![path.into()])
             }
         }
+
+        impl From<&[$ty]> for Projection {
+            fn from(paths: &[$ty]) -> Self {
+                Self::Paths(paths.iter().cloned().map(Into::into).collect())
+            }
+        })*
+        from_lists!($($ty),*);
+    };
+}
+
+/// What slices become, whatever holds them.
+macro_rules! from_lists {
+    ($($ty:ty),*) => {
+        $(impl<const N: usize> From<[$ty; N]> for Projection {
+            fn from(list: [$ty; N]) -> Self {
+                list.as_slice().into()
+            }
+        }
+
+        impl<const N: usize> From<&[$ty; N]> for Projection {
+            fn from(list: &[$ty; N]) -> Self {
+                list.as_slice().into()
+            }
+        }
+
         impl From<Vec<$ty>> for Projection {
-            fn from(paths: Vec<$ty>) -> Self {
-                Self::Paths(paths.into_iter().map(Into::into).collect())
+            fn from(list: Vec<$ty>) -> Self {
+                list.as_slice().into()
+            }
+        }
+
+        impl From<&Vec<$ty>> for Projection {
+            fn from(list: &Vec<$ty>) -> Self {
+                list.as_slice().into()
             }
         })*
     };
 }
 
-from!(&str, String);
+from_paths!(&str, String, &String);
+from_lists!(usize);
 
-impl From<&[&str]> for Projection {
-    fn from(paths: &[&str]) -> Self {
-        paths.to_vec().into()
-    }
-}
-
-impl<const N: usize> From<[usize; N]> for Projection {
-    fn from(indices: [usize; N]) -> Self {
+impl From<&[usize]> for Projection {
+    fn from(indices: &[usize]) -> Self {
         Self::Indices(indices.to_vec())
-    }
-}
-
-impl From<Vec<usize>> for Projection {
-    fn from(indices: Vec<usize>) -> Self {
-        Self::Indices(indices)
     }
 }
 
@@ -100,14 +121,14 @@ impl Parts {
 /// Cuts an Arrow field and its schema node down to the parts that are wanted.
 ///
 /// # Errors
-/// [`UnknownColumn`](ErrorKind::UnknownColumn) if a path names nothing, with the nearest name.
+/// [`UnknownColumn`](ErrorKind::UnknownColumn) if a path names nothing, with the nearest names.
 pub(super) fn prune(field: &Field, node: &DataType, parts: &Parts) -> Result<(Field, DataType)> {
     if parts.is_all() {
         return Ok((field.clone(), node.clone()));
     }
     let pruned = match field.data_type() {
         ArrowType::Struct(members) => {
-            let (members, node) = prune_members(members, node, parts)?;
+            let (members, node) = prune_members(field.name(), members, node, parts)?;
             Ok((ArrowType::Struct(members), node))
         }
         ArrowType::List(item) => prune_item(item, node, parts, ArrowType::List),
@@ -117,20 +138,30 @@ pub(super) fn prune(field: &Field, node: &DataType, parts: &Parts) -> Result<(Fi
         ArrowType::FixedSizeList(item, size) => prune_item(item, node, parts, |item| {
             ArrowType::FixedSizeList(item, *size)
         }),
-        other => Err(unknown(parts, std::iter::empty()).within(format!("type {other}"))),
+        other => {
+            let place = format!("a column of type {other}");
+            Err(unknown(parts, &place, std::iter::empty()))
+        }
     };
     let (data_type, node) = pruned.within(|| format!("field `{}`", field.name()))?;
     Ok((field.clone().with_data_type(data_type), node))
 }
 
-fn prune_members(members: &Fields, node: &DataType, parts: &Parts) -> Result<(Fields, DataType)> {
+fn prune_members(
+    name: &str,
+    members: &Fields,
+    node: &DataType,
+    parts: &Parts,
+) -> Result<(Fields, DataType)> {
     if let Some(missing) = parts
         .names()
         .find(|name| members.iter().all(|m| m.name() != name))
     {
         let mut only = Parts::default();
         only.add(&[missing]);
-        return Err(unknown(&only, members.iter().map(|m| m.name().as_str())));
+        let place = format!("the struct `{name}`");
+        let names = members.iter().map(|m| m.name().as_str());
+        return Err(unknown(&only, &place, names));
     }
     let mut fields = Vec::new();
     let mut pruned = node.clone();
@@ -152,7 +183,8 @@ fn prune_item(
     list: impl Fn(FieldRef) -> ArrowType,
 ) -> Result<(ArrowType, DataType)> {
     let (Some(below), [child]) = (parts.child(item.name()), node.children.as_slice()) else {
-        return Err(unknown(parts, std::iter::once(item.name().as_str())));
+        let items = std::iter::once(item.name().as_str());
+        return Err(unknown(parts, "a list", items));
     };
     let (item, child) = prune(item, child, &below)?;
     let mut pruned = node.clone();
@@ -160,32 +192,43 @@ fn prune_item(
     Ok((list(Arc::new(item)), pruned))
 }
 
-fn unknown<'a>(parts: &Parts, known: impl Iterator<Item = &'a str>) -> Error {
+fn unknown<'a>(parts: &Parts, place: &str, known: impl Iterator<Item = &'a str>) -> Error {
     let name = parts.names().next().unwrap_or_default();
-    unknown_column(name, known)
+    unknown_name(name, place, known)
 }
 
-/// The error for a name that no column has, with the nearest one that there is.
+/// The error for a name that no column has, with the nearest ones that there are.
 pub(super) fn unknown_column<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> Error {
-    let mut count = 0usize;
-    let mut nearest: Option<(usize, &str)> = None;
-    for candidate in known {
-        count += 1;
-        let distance = edit_distance(name, candidate);
-        if nearest.is_none_or(|(least, _)| distance < least) {
-            nearest = Some((distance, candidate));
+    unknown_name(name, "the shard", known)
+}
+
+/// Names that an error lists, at most.
+const LISTED: usize = 5;
+
+fn unknown_name<'a>(name: &str, place: &str, known: impl Iterator<Item = &'a str>) -> Error {
+    let mut known: Vec<(usize, &str)> = known
+        .map(|candidate| (edit_distance(name, candidate), candidate))
+        .collect();
+    known.sort_by_key(|(distance, _)| *distance);
+    let listed = known
+        .iter()
+        .take(LISTED)
+        .map(|(_, name)| format!("`{name}`"));
+    let listed = listed.collect::<Vec<_>>().join(", ");
+    let there_is = match known.len() {
+        0 => "there are no fields here".to_owned(),
+        count if count <= LISTED => format!("it has {listed}"),
+        count => format!("it has {listed} and {} more", count - LISTED),
+    };
+    let advice = match known.first() {
+        Some((distance, nearest)) if *distance <= 1 + name.chars().count() / 2 => {
+            format!("did you mean `{nearest}`? {there_is}")
         }
-    }
-    let advice = match nearest {
-        None => "there are no fields here".to_owned(),
-        Some((distance, nearest)) if distance <= 1 + name.chars().count() / 2 => {
-            format!("did you mean `{nearest}`?")
-        }
-        Some(_) => format!("there are {count} others"),
+        _ => there_is,
     };
     Error::new(
         ErrorKind::UnknownColumn,
-        format!("there is no field `{name}`; {advice}"),
+        format!("there is no field `{name}` in {place}; {advice}"),
     )
 }
 
@@ -269,7 +312,10 @@ mod tests {
         parts.add(&["l", "item", "yy"]);
         let error = prune(&field, &node, &parts).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::UnknownColumn);
-        assert!(error.message().contains("did you mean `y`"), "{error}");
+        let message = error.message();
+        assert!(message.contains("did you mean `y`"), "{error}");
+        assert!(message.contains("in the struct `item`; "), "{error}");
+        assert!(message.ends_with("it has `y`, `x`"), "{error}");
         assert_eq!(edit_distance("kitten", "sitting"), 3);
     }
 }

@@ -10,6 +10,7 @@ use super::projection::Projection;
 use super::row_selection::RowSelection;
 use super::rows::RowFormat;
 use super::shard::Shard;
+use super::take::take;
 #[cfg(feature = "threads")]
 use super::threads::ThreadedReader;
 use super::windows::split;
@@ -36,7 +37,7 @@ pub struct ScanBuilder {
     limit: Option<u64>,
     batch_size: usize,
     row_number: Option<String>,
-    #[cfg(feature = "threads")]
+    strict_casts: bool,
     threads: usize,
 }
 
@@ -53,7 +54,7 @@ impl ScanBuilder {
             limit: None,
             batch_size: DEFAULT_BATCH_SIZE,
             row_number: None,
-            #[cfg(feature = "threads")]
+            strict_casts: false,
             threads: 1,
         }
     }
@@ -65,12 +66,33 @@ impl ScanBuilder {
         self
     }
 
-    /// Reads the columns that the schema names, in its types: other widths of offsets, views, time
-    /// units, dictionaries or plain values, and whatever a checked cast can make of the stored
-    /// type. Replaces a projection.
+    /// Reads the columns that the schema names, in its types. Replaces a projection.
+    ///
+    /// * Text and bytes in every layout, and as each other where bytes are UTF-8.
+    /// * Lists in every layout; some of the members of a struct; dictionaries and runs, or their values.
+    /// * Leaves of any other type that `arrow_cast` casts them to: between numbers, times, decimals
+    ///   and text, such as Int64 to Utf8 and back.
+    ///
+    /// A value becomes what `arrow_cast` makes of it: fractions of numbers and of coarser times are cut
+    /// off, decimals are rounded, 1e300 is infinite as Float32, and a local time keeps its clock in a
+    /// time zone. Where `arrow_cast` would have null, and where its arithmetic would wrap around, the
+    /// scan ends with an error, after all rows before that one. Values that the scan does not give
+    /// are not cast. [`with_strict_casts`](Self::with_strict_casts) refuses whatever a cast changes.
+    ///
+    /// DateTime, `KustoTimeSpan` and `KustoDecimal` of a shard that does not say which Arrow types it
+    /// was written from become the times, durations and decimals that are asked for, or integers of
+    /// ticks; a decimal must then fit exactly.
     #[must_use]
     pub fn with_schema(mut self, schema: SchemaRef) -> Self {
         self.schema = Some(schema);
+        self
+    }
+
+    /// Refuses casts that would change a value; by default they do what `arrow_cast` does. A cast
+    /// changes a value unless a cast back gives it again, and needs such a cast back to exist.
+    #[must_use]
+    pub fn with_strict_casts(mut self, strict: bool) -> Self {
+        self.strict_casts = strict;
         self
     }
 
@@ -151,11 +173,11 @@ impl ScanBuilder {
     /// it on threads of rayon's pool, at most as many as that has and one. Up to twice as many pieces
     /// of the rows are being read, or have been and wait to be asked for. The rows and their order are
     /// the same as with one thread; where rows are left out, or offsets or keys of an Arrow type would
-    /// overflow, batches may begin at others.
+    /// overflow, batches may begin at others. Without the feature `threads`, the one that asks does
+    /// all the work.
     ///
     /// A thread of a pool that asks for a batch may work on other tasks of the pool until it is
     /// there. It must not hold a lock meanwhile that such a task may want.
-    #[cfg(feature = "threads")]
     #[must_use]
     pub fn with_threads(mut self, threads: usize) -> Self {
         self.threads = threads;
@@ -195,14 +217,16 @@ impl ScanBuilder {
     /// # Errors
     /// [`UnknownColumn`](ErrorKind::UnknownColumn), [`AmbiguousColumn`](ErrorKind::AmbiguousColumn),
     /// [`RowOutOfRange`](ErrorKind::RowOutOfRange), [`SchemaMismatch`](ErrorKind::SchemaMismatch)
-    /// for a filter that compares what cannot be compared, or what is wrong with the schema or, with
-    /// several threads, the stripe list.
+    /// for a schema whose types no value could become, or a filter that compares what cannot be
+    /// compared, [`InvalidArgument`](ErrorKind::InvalidArgument) for row numbers of a name that a column
+    /// has, or what is wrong with the schema or, with several threads, the stripe list.
     pub fn build(self) -> Result<ShardReader> {
         if self.batch_size == 0 {
             return Err(Error::invalid("a batch must have at least one row"));
         }
         let wanted = self.wanted()?;
-        let (columns, schema) = self.shard.drive(|bench| self.columns(bench))?;
+        let format = self.format(wanted.rows.clone())?;
+        let schema = format.schema.clone();
         let bound = match &self.filter {
             Some(predicate) => {
                 let inner = &self.shard.inner;
@@ -212,14 +236,6 @@ impl ScanBuilder {
             None => Bound::default(),
         };
         let is_filtered = self.filter.is_some() || wanted.selection.is_some();
-        let format = RowFormat {
-            shard: self.shard,
-            columns,
-            schema: schema.clone(),
-            row_number: self.row_number.is_some(),
-            batch_size: self.batch_size as u64,
-            rows: wanted.rows.clone(),
-        };
         let plan = RowPlan {
             format,
             filter: is_filtered.then(|| Arc::new(Filter::new(bound))),
@@ -231,13 +247,54 @@ impl ScanBuilder {
             filter,
             skip: wanted.skip,
             left: wanted.left,
-            #[cfg(feature = "threads")]
             batches: match self.threads {
-                0 | 1 => Batches::Inline(plan.read(wanted.rows)),
-                n => Batches::Threads(ThreadedReader::try_new(plan, wanted.rows, n)?),
+                #[cfg(feature = "threads")]
+                2.. => Batches::Threads(ThreadedReader::try_new(plan, wanted.rows, self.threads)?),
+                _ => Batches::Inline(plan.read(wanted.rows)),
             },
-            #[cfg(not(feature = "threads"))]
-            batches: Batches::Inline(plan.read(wanted.rows)),
+        })
+    }
+
+    /// The rows with the given numbers, in the given order, which may name a row more than once: in the
+    /// columns and types of the scan, with the row numbers that it adds.
+    ///
+    /// ```no_run
+    /// # let shard = arrow_shard::Shard::open("flights.amudai.shard")?;
+    /// # let schema = shard.schema()?;
+    /// let rows = shard.scan().with_schema(schema).with_row_number("row").take(&[7, 3, 7])?;
+    /// assert_eq!(rows.num_rows(), 3);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Those of [`build`](Self::build), [`RowOutOfRange`](ErrorKind::RowOutOfRange), what is wrong with
+    /// the data, [`LimitExceeded`](ErrorKind::LimitExceeded) for more bytes than
+    /// [`Limits::max_batch_bytes`](crate::Limits::max_batch_bytes), or
+    /// [`InvalidArgument`](ErrorKind::InvalidArgument) for a scan that selects rows in other ways.
+    pub fn take(self, rows: &[u64]) -> Result<RecordBatch> {
+        let is_narrowed = self.rows.is_some()
+            || self.selection.is_some()
+            || self.filter.is_some()
+            || self.offset > 0
+            || self.limit.is_some();
+        if is_narrowed {
+            return Err(Error::invalid(
+                "rows are taken by number, without a range, selection, filter, offset or limit",
+            ));
+        }
+        take(&self.format(0..self.shard.num_rows())?, rows)
+    }
+
+    /// What is read of each of the rows, and how.
+    fn format(&self, rows: Range<u64>) -> Result<RowFormat> {
+        let (columns, schema) = self.shard.drive(|bench| self.columns(bench))?;
+        Ok(RowFormat {
+            shard: self.shard.clone(),
+            columns,
+            schema,
+            row_number: self.row_number.is_some(),
+            batch_size: self.batch_size as u64,
+            rows,
         })
     }
 
@@ -295,12 +352,18 @@ impl ScanBuilder {
         let metadata = &self.shard.inner;
         let (columns, mut schema) = match &self.schema {
             Some(schema) => {
-                let columns = ready!(metadata.requested_columns(bench, schema));
+                let strict = self.strict_casts;
+                let columns = ready!(metadata.requested_columns(bench, schema, strict));
                 (columns.into(), schema.clone())
             }
             None => ready!(metadata.projected(bench, &self.projection)),
         };
         if let Some(name) = &self.row_number {
+            if schema.fields().find(name).is_some() {
+                return Err(Error::invalid(format!(
+                    "row numbers cannot be the column `{name}`, because there is one of that name"
+                )));
+            }
             let mut fields = schema.fields().to_vec();
             fields.push(Arc::new(Field::new(name, DataType::UInt64, false)));
             schema = Arc::new(Schema::new_with_metadata(fields, schema.metadata().clone()));

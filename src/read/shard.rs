@@ -4,10 +4,10 @@ use super::artifacts::Artifacts;
 use super::fetch::{Bench, Fetched, drive};
 use super::metadata::{Metadata, ready};
 use super::options::ShardOptions;
+use super::predicate::{Bound, Predicate, parse};
 use super::projection::Projection;
 use super::scan::ScanBuilder;
 use super::stripe::Stripe;
-use super::take::take;
 use crate::error::{Error, Result, Within};
 use crate::format::{
     AnyValue, DirectoryTail, FormatVersion, HEADER_LEN, Message, Schema, ShardDirectory,
@@ -47,8 +47,8 @@ impl Shard {
     /// its folder.
     ///
     /// # Errors
-    /// [`NotFound`](ErrorKind::NotFound), [`NotAShard`](ErrorKind::NotAShard),
-    /// [`UnsupportedVersion`](ErrorKind::UnsupportedVersion), or what is wrong with the file.
+    /// [`NotFound`](crate::ErrorKind::NotFound), [`NotAShard`](crate::ErrorKind::NotAShard),
+    /// [`UnsupportedVersion`](crate::ErrorKind::UnsupportedVersion), or what is wrong with the file.
     #[cfg(not(target_family = "wasm"))]
     pub fn open(path: impl AsRef<Path>) -> Result<Self> {
         Self::open_with(path, ShardOptions::default())
@@ -243,13 +243,28 @@ impl Shard {
         ScanBuilder::new(self.clone())
     }
 
-    /// The rows with the given numbers, in the given order, which may name a row more than once.
+    /// Reads a condition, as [`Predicate`]'s `FromStr` does, for the rows of this shard.
     ///
     /// # Errors
-    /// [`RowOutOfRange`](ErrorKind::RowOutOfRange), an unknown column, or what is wrong with the
-    /// data.
+    /// [`InvalidArgument`](crate::ErrorKind::InvalidArgument) where the text makes no sense,
+    /// [`UnknownColumn`](crate::ErrorKind::UnknownColumn), [`SchemaMismatch`](crate::ErrorKind::SchemaMismatch) for a
+    /// literal that a column is not compared with, each with the character, or what is wrong with the
+    /// schema.
+    pub fn parse_predicate(&self, text: &str) -> Result<Predicate> {
+        parse(text, &|part| {
+            self.drive(|bench| Bound::load(&self.inner, bench, part))?;
+            Ok(())
+        })
+    }
+
+    /// The rows with the given numbers, in the given order, which may name a row more than once.
+    /// [`ScanBuilder::take`] gives them in other types, or with their numbers.
+    ///
+    /// # Errors
+    /// [`RowOutOfRange`](crate::ErrorKind::RowOutOfRange), an unknown column,
+    /// [`LimitExceeded`](crate::ErrorKind::LimitExceeded), or what is wrong with the data.
     pub fn take(&self, rows: &[u64], projection: impl Into<Projection>) -> Result<RecordBatch> {
-        take(self, rows, &projection.into())
+        self.scan().with_projection(projection).take(rows)
     }
 }
 

@@ -8,7 +8,7 @@ use super::projection::Projection;
 use super::shard::Shard;
 use super::source::{ReadState, Source, StripeFields};
 use crate::buffer::{FieldLayout, Physical, Selection, Storage};
-use crate::column::assemble;
+use crate::column::{Casts, assemble};
 use crate::error::{Error, ErrorKind, Result, Within};
 use crate::format::{AnyValue, BasicType, DataType, FieldDescriptor, TypeStats, ValueKind, Wire};
 use arrow_array::builder::{BooleanBuilder, UInt64Builder};
@@ -139,6 +139,7 @@ fn add_targets(column: &Column, prefix: Option<&str>, around: Vec<u32>, targets:
             let member = Column {
                 field: field.as_ref().clone(),
                 node: node.clone(),
+                casts: Casts::default(),
             };
             add_targets(&member, Some(&path), around.clone(), targets);
         }

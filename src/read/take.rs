@@ -5,15 +5,18 @@ use super::fetch::{Fetched, drive};
 use super::join::pick;
 use super::metadata::ready;
 use super::plan::{StripeReader, open_fields, record_batch, stripe_of};
-use super::projection::Projection;
+use super::repeat::repeated_bytes;
+use super::rows::RowFormat;
 use super::shard::Shard;
 use super::source::ReadState;
 use crate::buffer::Selection;
 use crate::error::{Error, ErrorKind, Result, Within};
-use arrow_array::{ArrayRef, RecordBatch, new_empty_array};
+use arrow_array::{Array, ArrayRef, RecordBatch, UInt64Array, new_empty_array};
+use std::sync::Arc;
 
 /// The rows with the given numbers, in the given order.
-pub(super) fn take(shard: &Shard, rows: &[u64], projection: &Projection) -> Result<RecordBatch> {
+pub(super) fn take(format: &RowFormat, rows: &[u64]) -> Result<RecordBatch> {
+    let (shard, columns) = (&format.shard, &format.columns);
     let total = shard.num_rows();
     if let Some(row) = rows.iter().find(|&&row| row >= total) {
         return Err(Error::new(
@@ -21,25 +24,44 @@ pub(super) fn take(shard: &Shard, rows: &[u64], projection: &Projection) -> Resu
             format!("row {row} of a shard of {total} rows"),
         ));
     }
-    let inner = &shard.inner;
-    let (columns, schema) = shard.drive(|bench| inner.projected(bench, projection))?;
     let mut sorted = rows.to_vec();
     sorted.sort_unstable();
     sorted.dedup();
-    let parts = read_stripes(shard, &columns, &sorted)?;
+    let parts = read_stripes(shard, columns, &sorted)?;
     let order: Vec<usize> = rows
         .iter()
         .map(|row| sorted.partition_point(|before| before < row))
         .collect();
-    let arrays = columns.iter().enumerate().map(|(i, column)| {
+    let mut times = vec![0; sorted.len()];
+    for &place in &order {
+        times[place] += 1;
+    }
+    let limits = shard.inner.artifacts.limits();
+    let mut bytes = match format.row_number {
+        true => (rows.len() as u64).saturating_mul(size_of::<u64>() as u64),
+        false => 0,
+    };
+    let mut arrays = Vec::with_capacity(format.schema.fields().len());
+    for (i, column) in columns.iter().enumerate() {
+        let place = || format!("field `{}`", column.field.name());
         let pieces: Vec<ArrayRef> = parts.iter().map(|part| part[i].clone()).collect();
-        if pieces.is_empty() {
-            return Ok(new_empty_array(column.field.data_type()));
+        let mut before = 0;
+        for piece in &pieces {
+            let of_piece = &times[before..before + piece.len()];
+            bytes = bytes.saturating_add(repeated_bytes(piece, of_piece));
+            before += piece.len();
         }
-        pick(&pieces, &order).within(|| format!("field `{}`", column.field.name()))
-    });
-    let arrays = arrays.collect::<Result<Vec<_>>>()?;
-    record_batch(&schema, arrays, rows.len()).within(|| inner.artifacts.name().to_owned())
+        limits.check_batch_bytes(bytes, 1).within(place)?;
+        arrays.push(match pieces.is_empty() {
+            true => new_empty_array(column.field.data_type()),
+            false => pick(&pieces, &order).within(place)?,
+        });
+    }
+    if format.row_number {
+        arrays.push(Arc::new(UInt64Array::from(rows.to_vec())));
+    }
+    record_batch(&format.schema, arrays, rows.len())
+        .within(|| shard.inner.artifacts.name().to_owned())
 }
 
 /// The values of the sorted rows, stripe by stripe.

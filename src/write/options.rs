@@ -255,7 +255,7 @@ settings! {
         overwrite, with_overwrite: bool;
         /// The number of threads that encode columns, the caller's included; 1 by default. With more,
         /// they encode rows while the caller goes on with the next ones. The bytes of the file do not
-        /// depend on it. More than one thread needs the feature `threads`.
+        /// depend on it. Without the feature `threads`, the caller's thread does all the work.
         threads, with_threads: usize;
     }
 }
@@ -399,11 +399,8 @@ impl WriterOptions {
                 "block_values is {values}, expected a multiple of 1,024 up to 65,536"
             )));
         }
-        if self.threads == 0 || (self.threads > 1 && cfg!(not(feature = "threads"))) {
-            return Err(Error::invalid(format!(
-                "threads is {}, expected 1, or more in a build with the feature `threads`",
-                self.threads
-            )));
+        if self.threads == 0 {
+            return Err(Error::invalid("threads is 0, expected 1 or more"));
         }
         let own = self.columns.values().filter_map(|c| c.bloom_filter_fpp);
         for fpp in own.chain([self.bloom_filter_fpp]) {

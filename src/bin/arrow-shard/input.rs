@@ -2,15 +2,14 @@
 
 use crate::failure::Failure;
 use crate::file_format::{FileFormat, is_standard};
-use crate::filter;
 use crate::infer_json;
 use arrow_array::RecordBatch;
 use arrow_csv::reader::Format as CsvFormat;
 use arrow_ipc::reader::{FileReader, StreamReader};
 use arrow_json::ReaderBuilder as JsonReaderBuilder;
 use arrow_schema::{ArrowError, DataType, Field, Schema, SchemaRef};
-use arrow_shard::Shard;
-use arrow_shard::read::Projection;
+use arrow_shard::read::{Predicate, Projection};
+use arrow_shard::{ErrorKind, Shard};
 use parquet::arrow::ProjectionMask;
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use std::cell::Cell;
@@ -138,7 +137,7 @@ impl InputArgs {
             scan = scan.with_limit(limit);
         }
         if let Some(filter) = rows.filter {
-            scan = scan.with_filter(filter::parse(filter, &shard)?);
+            scan = scan.with_filter(predicate(filter, &shard)?);
         }
         let reader = scan.build()?;
         Ok(Input {
@@ -345,4 +344,15 @@ impl Read for Counted {
         self.read.set(self.read.get() + n as u64);
         Ok(n)
     }
+}
+
+/// Reads a condition for the rows of a shard.
+fn predicate(filter: &str, shard: &Shard) -> Result<Predicate, Failure> {
+    shard.parse_predicate(filter).map_err(|e| {
+        let place = format!("--filter, {}", e.element());
+        match e.kind() {
+            ErrorKind::InvalidArgument => Failure::Usage(format!("{place}: {}", e.message())),
+            kind => Failure::new(format!("{place}: {kind}: {}", e.message())),
+        }
+    })
 }

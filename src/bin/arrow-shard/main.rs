@@ -5,7 +5,6 @@ mod convert;
 mod dictionaries;
 mod failure;
 mod file_format;
-mod filter;
 mod head;
 mod infer_json;
 mod input;

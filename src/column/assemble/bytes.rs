@@ -2,7 +2,7 @@
 
 use super::super::chunk::{spanned, viewed};
 use super::super::{ByteLayout, ByteValues, Chunk, DecodedBytes, Window, mismatch};
-use super::{Assembler, cast, check_chunk, check_len, invalid};
+use super::{Assembler, Casts, cast, check_chunk, check_len, invalid};
 use crate::buffer::Selection;
 use crate::error::{Error, ErrorKind, Result, to_usize};
 use crate::format::{BasicType, DataType};
@@ -21,12 +21,17 @@ impl Assembler<'_> {
         node: &DataType,
         rows: &Selection,
     ) -> Result<ArrayRef> {
-        let Some(layout) = ByteLayout::of(wanted) else {
+        if wanted.is_nested() {
             return Err(mismatch(wanted, node));
-        };
-        if let Some(stored) = self.source.dictionary(node, rows)? {
-            return stored.gather(wanted, node, rows, self.source);
         }
+        if let Some(stored) = self.source.dictionary(node, rows)? {
+            return self.gather(stored, wanted, node, rows);
+        }
+        let Some(layout) = ByteLayout::of(wanted) else {
+            let own = self.casts.bytes_type(node, wanted);
+            let array = self.bytes(&own, node, rows)?;
+            return self.cast(array, wanted, node);
+        };
         if layout == ByteLayout::Views {
             let offsets = match wanted.is_string() {
                 true => ArrowType::Utf8,
@@ -46,11 +51,11 @@ impl Assembler<'_> {
         match window {
             None => {
                 check_chunk(&chunk, rows)?;
-                bytes(chunk, wanted, node)
+                bytes(chunk, wanted, node, self.casts)
             }
             Some(window) => {
                 check_len(to_usize(rows.len())?, window.len)?;
-                windowed(chunk, &window, wanted, node)
+                windowed(chunk, &window, wanted, node, self.casts)
             }
         }
     }
@@ -70,8 +75,17 @@ fn windowed(
     window: &Window,
     wanted: &ArrowType,
     node: &DataType,
+    casts: &Casts,
 ) -> Result<ArrayRef> {
-    let whole = bytes(chunk, wanted, node)?;
+    let whole = match bytes(chunk.clone(), wanted, node, casts) {
+        Ok(whole) => whole,
+        // A value that is not asked for may be the one that is no text.
+        Err(e) if e.kind() == ErrorKind::ValueOutOfRange => {
+            let part = chunk.slice(window.start, window.len).ok_or(e)?;
+            return bytes(part, wanted, node, casts);
+        }
+        Err(e) => return Err(e),
+    };
     let mut kept = window.slot.lock().unwrap_or_else(PoisonError::into_inner);
     if kept.iter().all(|(data_type, _)| data_type != wanted) {
         kept.push((wanted.clone(), whole.clone()));
@@ -92,9 +106,11 @@ pub(super) fn bytes(
     chunk: Chunk<ByteValues>,
     wanted: &ArrowType,
     node: &DataType,
+    casts: &Casts,
 ) -> Result<ArrayRef> {
     let Some(wanted_layout) = ByteLayout::of(wanted) else {
-        return Err(mismatch(wanted, node));
+        let array = bytes(chunk, &casts.bytes_type(node, wanted), node, casts)?;
+        return casts.leaf(array, wanted, node);
     };
     let Chunk { len, nulls, values } = chunk;
     let text = wanted.is_string();
@@ -122,6 +138,16 @@ pub(super) fn bytes(
     cast::checked(&array, wanted)
 }
 
+/// Values as the bytes that they are, which are checked to be there.
+pub(super) fn raw(values: ByteValues) -> Result<ArrayRef> {
+    let array = match values {
+        ByteValues::Offsets32(offsets, values) => offset_array(false, offsets, values, None),
+        ByteValues::Offsets64(offsets, values) => offset_array(false, offsets, values, None),
+        ByteValues::Views(views, buffers) => view_array(false, views, buffers, None),
+    };
+    cast::checked(&array?, &ArrowType::LargeBinary)
+}
+
 /// Binaries that are asked for as strings need not be UTF-8; strings have to be.
 fn not_text(error: Error, node: &DataType) -> Error {
     if node.basic_type == BasicType::String {
@@ -136,7 +162,7 @@ fn not_text(error: Error, node: &DataType) -> Error {
 
 /// Bytes of all values that an array of strings or binaries holds; those of views may be counted
 /// though they are null.
-fn byte_len(array: &ArrayRef) -> u64 {
+pub(super) fn byte_len(array: &ArrayRef) -> u64 {
     let spanned = match array.data_type() {
         ArrowType::LargeUtf8 => spanned(array.as_string::<i64>().offsets()),
         ArrowType::LargeBinary => spanned(array.as_binary::<i64>().offsets()),

@@ -1,45 +1,203 @@
 //! From the natural type of a leaf to the one that was asked for.
 
 use super::super::mismatch;
+use super::super::schema::NativeType;
+use super::bytes;
 use crate::error::{Error, ErrorKind, Result};
-use crate::format::DataType;
-use arrow_array::{Array, ArrayRef, make_array};
+use crate::format::{BasicType, DataType};
+use arrow_array::{Array, ArrayRef};
+use arrow_cast::display::array_value_to_string;
 use arrow_cast::{CastOptions, can_cast_types, cast_with_options};
-use arrow_schema::DataType as ArrowType;
+use arrow_schema::{ArrowError, DataType as ArrowType, Field, TimeUnit};
 
-/// Gives an array of the natural type of a number or time the type that was asked for.
-///
-/// # Errors
-/// [`ErrorKind::SchemaMismatch`] if there is no such conversion, [`ErrorKind::ValueOutOfRange`] if
-/// a value is outside the range of the other type. Fractions are cut off.
-pub(super) fn number(array: ArrayRef, wanted: &ArrowType, node: &DataType) -> Result<ArrayRef> {
-    let from = array.data_type();
-    if from == wanted {
-        return Ok(array);
+/// How the values of a column become those of other types: as `arrow-cast` has it, and with an error
+/// for every value that has none.
+#[derive(Debug, Clone, Default)]
+pub struct Casts {
+    is_strict: bool,
+    /// The Arrow types that native leaves were written in, by schema id. Other native leaves become
+    /// what is asked for straight from their storage.
+    natives: Vec<(u32, ArrowType)>,
+}
+
+impl Casts {
+    /// With `is_strict`, a value that a cast back would not give again is an error. `own` is the
+    /// field that was written, where that is known.
+    pub fn new(is_strict: bool, own: Option<&Field>, node: &DataType) -> Self {
+        let mut natives = Vec::new();
+        if let Some(own) = own {
+            find_natives(own.data_type(), node, &mut natives);
+        }
+        Self { is_strict, natives }
     }
-    if let (ArrowType::Timestamp(unit, zone), ArrowType::Timestamp(_, wanted_zone)) = (from, wanted)
-        && zone != wanted_zone
-    {
-        // An instant stays what it is in another time zone; a cast would shift local times.
-        let relabelled = ArrowType::Timestamp(*unit, wanted_zone.clone());
-        let data = array.to_data().into_builder().data_type(relabelled);
-        return number(make_array(data.build()?), wanted, node);
+
+    pub(super) fn is_strict(&self) -> bool {
+        self.is_strict
     }
-    let is_number = |t: &ArrowType| t.is_primitive() || *t == ArrowType::Boolean;
-    if !is_number(from) || !is_number(wanted) || !can_cast_types(from, wanted) {
-        return Err(mismatch(wanted, node));
+
+    /// The Arrow type that a native leaf was written in, if it is another one than the wanted.
+    pub(super) fn written(&self, node: &DataType, wanted: &ArrowType) -> Option<&ArrowType> {
+        let (_, own) = self.natives.iter().find(|(id, _)| *id == node.schema_id)?;
+        (own != wanted).then_some(own)
     }
-    checked(&array, wanted)
+
+    /// The type that the values of a node of bytes are cast from, to one that is none of bytes.
+    pub(super) fn bytes_type(&self, node: &DataType, wanted: &ArrowType) -> ArrowType {
+        match (self.written(node, wanted), node.basic_type) {
+            (Some(own), _) => own.clone(),
+            (None, BasicType::String) => ArrowType::LargeUtf8,
+            (None, _) => ArrowType::LargeBinary,
+        }
+    }
+
+    /// Gives an array of a leaf the type that was asked for.
+    ///
+    /// # Errors
+    /// [`ErrorKind::SchemaMismatch`] if there is no such cast, [`ErrorKind::ValueOutOfRange`] if a
+    /// value has no counterpart in the other type, [`ErrorKind::OffsetOverflow`] if text needs wider
+    /// offsets.
+    pub(super) fn leaf(
+        &self,
+        array: ArrayRef,
+        wanted: &ArrowType,
+        node: &DataType,
+    ) -> Result<ArrayRef> {
+        let from = array.data_type();
+        if from == wanted {
+            return Ok(array);
+        }
+        if from.is_nested() || wanted.is_nested() || !can_cast_types(from, wanted) {
+            return Err(mismatch(wanted, node));
+        }
+        if !self.is_strict {
+            return checked(&array, wanted);
+        }
+        if !can_cast_types(wanted, from) {
+            return Err(Error::new(
+                ErrorKind::SchemaMismatch,
+                format!("a strict cast of {from} to {wanted} needs a cast back, and there is none"),
+            ));
+        }
+        let cast = checked(&array, wanted)?;
+        check_unchanged(&array, &cast)?;
+        Ok(cast)
+    }
+}
+
+/// Collects the Arrow types of native leaves; `own` is the type of the node.
+fn find_natives(own: &ArrowType, node: &DataType, natives: &mut Vec<(u32, ArrowType)>) {
+    let children = node.children.iter();
+    match own {
+        ArrowType::Dictionary(_, values) => find_natives(values, node, natives),
+        ArrowType::RunEndEncoded(_, values) => find_natives(values.data_type(), node, natives),
+        ArrowType::List(item)
+        | ArrowType::LargeList(item)
+        | ArrowType::ListView(item)
+        | ArrowType::LargeListView(item)
+        | ArrowType::FixedSizeList(item, _) => {
+            children.for_each(|child| find_natives(item.data_type(), child, natives));
+        }
+        // Its children are those of the entries.
+        ArrowType::Map(entries, _) => {
+            if entries.data_type().is_nested() {
+                find_natives(entries.data_type(), node, natives);
+            }
+        }
+        ArrowType::Struct(members) => {
+            for (member, child) in members.iter().zip(children) {
+                find_natives(member.data_type(), child, natives);
+            }
+        }
+        ArrowType::Union(variants, _) => {
+            for ((_, variant), child) in variants.iter().zip(children) {
+                find_natives(variant.data_type(), child, natives);
+            }
+        }
+        leaf if NativeType::of(node).is_some() => natives.push((node.schema_id, leaf.clone())),
+        _ => {}
+    }
 }
 
 /// A cast that refuses values that the other type cannot hold.
-pub(super) fn checked(array: &dyn Array, wanted: &ArrowType) -> Result<ArrayRef> {
+pub(super) fn checked(array: &ArrayRef, wanted: &ArrowType) -> Result<ArrayRef> {
+    let wide = match wanted {
+        ArrowType::Utf8 => Some(ArrowType::LargeUtf8),
+        ArrowType::Binary => Some(ArrowType::LargeBinary),
+        _ => None,
+    };
+    // Whoever writes text for numbers panics where offsets overflow.
+    if let Some(wide) = wide
+        && *array.data_type() != wide
+        && array.len() > MOST_SHORT_TEXTS
+    {
+        let array = checked(array, &wide)?;
+        bytes::check_offsets32(bytes::byte_len(&array))?;
+        return checked(&array, wanted);
+    }
+    cast(array, wanted).map_err(|e| {
+        let message = format!("a {} cannot become a {wanted}: {e}", array.data_type());
+        Error::new(ErrorKind::ValueOutOfRange, message)
+    })
+}
+
+/// Values whose texts fit 32-bit offsets, however large the values are.
+const MOST_SHORT_TEXTS: usize = 1 << 22;
+
+/// What `arrow-cast` gives. Where its arithmetic would wrap around, the way leads over types between
+/// which it does not.
+fn cast(array: &ArrayRef, wanted: &ArrowType) -> Result<ArrayRef, ArrowError> {
+    use ArrowType::{
+        Date64, Decimal32, Decimal64, Decimal128, Duration, Int32, Int64, Time32, Time64, Timestamp,
+    };
+    let way = match (array.data_type(), wanted) {
+        (Date64, Timestamp(TimeUnit::Microsecond | TimeUnit::Nanosecond, _)) => {
+            vec![Timestamp(TimeUnit::Millisecond, None)]
+        }
+        (Time64(from), Time64(to)) => vec![Int64, Duration(*from), Duration(*to), Int64],
+        (Time64(from), Time32(to)) => vec![Int64, Duration(*from), Duration(*to), Int64, Int32],
+        (from, Decimal32(_, scale) | Decimal64(_, scale))
+            if from.is_integer() || matches!(from, Timestamp(..) | Duration(_)) =>
+        {
+            vec![Decimal128(38, *scale)]
+        }
+        _ => Vec::new(),
+    };
     let options = CastOptions {
         safe: false,
         ..CastOptions::default()
     };
-    cast_with_options(array, wanted, &options).map_err(|e| {
-        let message = format!("a {} cannot become a {wanted}: {e}", array.data_type());
-        Error::new(ErrorKind::ValueOutOfRange, message)
-    })
+    let mut array = array.clone();
+    for step in way.iter().chain([wanted]) {
+        array = cast_with_options(&array, step, &options)?;
+    }
+    Ok(array)
+}
+
+/// Refuses values that a cast back does not give again.
+fn check_unchanged(array: &ArrayRef, cast_array: &ArrayRef) -> Result<()> {
+    match cast(cast_array, array.data_type()) {
+        Ok(back) if &back == array => return Ok(()),
+        Err(e) if array.is_empty() => return Err(e.into()),
+        _ => {}
+    }
+    let differs = |row: &usize| {
+        let one = |array: &ArrayRef| array.slice(*row, 1);
+        let back = cast(&one(cast_array), array.data_type());
+        !back.is_ok_and(|back| back == one(array))
+    };
+    let row = (0..array.len()).find(differs).unwrap_or_default();
+    let shown = |array: &ArrayRef| match array_value_to_string(array, row) {
+        Ok(text) => format!("`{text}`"),
+        Err(_) => "what has no text".to_owned(),
+    };
+    Err(Error::new(
+        ErrorKind::ValueOutOfRange,
+        format!(
+            "row {row}: a strict cast of {} to {} would change {} to {}",
+            array.data_type(),
+            cast_array.data_type(),
+            shown(array),
+            shown(cast_array)
+        ),
+    ))
 }

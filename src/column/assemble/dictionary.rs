@@ -1,10 +1,10 @@
 //! Spec: Chapter 6, "Dictionary Encoding".
 
 use super::super::{
-    Chunk, DecodedDictionary, DictionaryEntries, NodeSource, Values, fixed_width, has_dictionary,
-    largest_integer, mismatch,
+    ByteValues, Chunk, DecodedDictionary, DictionaryEntries, EntryArray, Values, fixed_width,
+    has_dictionary, largest_integer, mismatch,
 };
-use super::{Assembler, bytes, check_len, check_nulls, fixed, invalid, subset};
+use super::{Assembler, Casts, bytes, check_len, check_nulls, fixed, invalid, subset};
 use crate::buffer::Selection;
 use crate::error::{Error, ErrorKind, Result, to_usize};
 use crate::format::DataType;
@@ -14,8 +14,10 @@ use arrow_array::types::{
     ArrowDictionaryKeyType, BinaryType, BinaryViewType, Int8Type, Int16Type, Int32Type, Int64Type,
     LargeBinaryType, LargeUtf8Type, StringViewType, UInt8Type, UInt16Type, UInt64Type, Utf8Type,
 };
-use arrow_array::{Array, ArrayRef, DictionaryArray, PrimitiveArray, UInt32Array, make_array};
-use arrow_buffer::{BooleanBuffer, NullBuffer, ScalarBuffer};
+use arrow_array::{
+    Array, ArrayRef, DictionaryArray, FixedSizeBinaryArray, PrimitiveArray, UInt32Array, make_array,
+};
+use arrow_buffer::{BooleanBuffer, Buffer, NullBuffer, OffsetBuffer, ScalarBuffer};
 use arrow_row::Rows;
 use arrow_schema::DataType as ArrowType;
 use arrow_select::take::{TakeOptions, take};
@@ -47,7 +49,10 @@ impl Assembler<'_> {
             && has_dictionary(node.basic_type)
             && let Some(stored) = self.source.dictionary(node, rows)?
         {
-            return stored.coded(value, node, rows)?.fit(key)?.array(key);
+            return stored
+                .coded(value, node, rows, self.casts)?
+                .fit(key)?
+                .array(key);
         }
         self.check_positions(rows)?;
         let array = self.node(value, node, rows)?;
@@ -57,67 +62,150 @@ impl Assembler<'_> {
 }
 
 impl DictionaryEntries {
-    /// The entries as an array of that type, made once.
+    /// The entries as an array of the type that a column has by itself.
     ///
     /// # Errors
     /// Those of [`assemble`](super::assemble) for the type of plain values.
     pub fn array(&self, wanted: &ArrowType, node: &DataType) -> Result<ArrayRef> {
+        let casts = Casts::default();
+        match self.all(wanted, node, &casts)? {
+            Some(array) => Ok(array),
+            None => leaf_array(&self.chunk, wanted, node, &casts),
+        }
+    }
+
+    /// The entries as an array of a type, made once; `None` if one of them has no value of the type.
+    fn all(&self, wanted: &ArrowType, node: &DataType, casts: &Casts) -> Result<Option<ArrayRef>> {
         // A poisoned lock is harmless, because arrays are only ever appended whole.
         let mut arrays = self.arrays.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some((_, array)) = arrays.iter().find(|(t, _)| t == wanted) {
-            return Ok(array.clone());
+        let is_strict = casts.is_strict();
+        let known = |known: &&EntryArray| known.wanted == *wanted && known.is_strict == is_strict;
+        if let Some(known) = arrays.iter().find(known) {
+            return Ok(known.array.clone());
         }
-        let Chunk { len, nulls, values } = &self.chunk;
-        let (len, nulls) = (*len, nulls.clone());
-        let array = match values {
-            Values::Fixed { width, data } if fixed_width(node) == Some(*width) => {
-                let values = data.clone();
-                fixed::fixed(Chunk { len, nulls, values }, *width, wanted, node)?
+        let array = match leaf_array(&self.chunk, wanted, node, casts) {
+            Ok(array) => Some(array),
+            Err(e) if e.kind() == ErrorKind::ValueOutOfRange => None,
+            Err(e) => return Err(e),
+        };
+        arrays.push(EntryArray {
+            wanted: wanted.clone(),
+            is_strict,
+            array: array.clone(),
+        });
+        Ok(array)
+    }
+
+    /// Entries with these codes, which are those of values.
+    fn some(&self, codes: &[u32], node: &DataType) -> Result<Chunk<Values>> {
+        let (len, nulls) = (codes.len(), None);
+        let codes = codes.iter().map(|code| *code as usize);
+        let values = match &self.chunk.values {
+            Values::Fixed { width, data } => {
+                let entry = |code: usize| {
+                    let start = code.checked_mul(*width)?;
+                    data.get(start..start.checked_add(*width)?)
+                };
+                let entries: Option<Vec<&[u8]>> = codes.map(entry).collect();
+                let data = Buffer::from_vec(entries.ok_or_else(missing)?.concat());
+                let width = *width;
+                Values::Fixed { width, data }
             }
             Values::Bytes(values) => {
-                let values = values.clone();
-                bytes::bytes(Chunk { len, nulls, values }, wanted, node)?
+                let raw = bytes::raw(values.clone())?;
+                let raw = raw.as_binary::<i64>();
+                let entry = |code: usize| (code < raw.len()).then(|| raw.value(code));
+                let entries: Option<Vec<&[u8]>> = codes.map(entry).collect();
+                let entries = entries.ok_or_else(missing)?;
+                let offsets = OffsetBuffer::from_lengths(entries.iter().map(|entry| entry.len()));
+                let data = Buffer::from_vec(entries.concat());
+                Values::Bytes(ByteValues::Offsets64(offsets, data))
             }
-            _ => return Err(mismatch(wanted, node).within("value dictionary")),
+            _ => return Err(mismatch(&ArrowType::Null, node).within("value dictionary")),
         };
-        arrays.push((wanted.clone(), array.clone()));
-        Ok(array)
+        Ok(Chunk { len, nulls, values })
+    }
+}
+
+/// The error for a code that no entry has.
+fn missing() -> Error {
+    Error::corrupt("expected codes of entries, found one beyond them")
+}
+
+/// Entries as an array of a type.
+fn leaf_array(
+    entries: &Chunk<Values>,
+    wanted: &ArrowType,
+    node: &DataType,
+    casts: &Casts,
+) -> Result<ArrayRef> {
+    let Chunk { len, nulls, values } = entries;
+    let (len, nulls) = (*len, nulls.clone());
+    match values {
+        Values::Fixed { width, data } if fixed_width(node) == Some(*width) => {
+            let values = data.clone();
+            fixed::fixed(Chunk { len, nulls, values }, *width, wanted, node, casts)
+        }
+        Values::Bytes(values) => {
+            let values = values.clone();
+            bytes::bytes(Chunk { len, nulls, values }, wanted, node, casts)
+        }
+        _ => Err(mismatch(wanted, node).within("value dictionary")),
     }
 }
 
 impl DecodedDictionary {
-    fn coded(self, wanted: &ArrowType, node: &DataType, rows: &Selection) -> Result<Coded> {
+    fn coded(
+        self,
+        wanted: &ArrowType,
+        node: &DataType,
+        rows: &Selection,
+        casts: &Casts,
+    ) -> Result<Coded> {
         check_len(to_usize(rows.len())?, self.codes.len())?;
         check_nulls(self.codes.len(), self.nulls.as_ref())?;
-        let values = self.entries.array(wanted, node)?;
         let nulls = self.nulls.filter(|n| n.null_count() > 0);
-        let codes = match &nulls {
-            None => self.codes,
-            Some(nulls) => {
-                let code = |(code, valid): (&u32, bool)| if valid { *code } else { 0 };
-                self.codes.iter().zip(nulls.iter()).map(code).collect()
-            }
-        };
+        if let Some(values) = self.entries.all(wanted, node, casts)? {
+            let codes = match &nulls {
+                None => self.codes,
+                Some(nulls) => {
+                    let code = |(code, valid): (&u32, bool)| if valid { *code } else { 0 };
+                    self.codes.iter().zip(nulls.iter()).map(code).collect()
+                }
+            };
+            return Ok(Coded {
+                codes,
+                nulls,
+                values,
+            });
+        }
+        // The entry that has no value of the type may be one that no row uses.
+        let (used, codes) = renumbered(&self.codes, nulls.as_ref())?;
+        let values = leaf_array(&self.entries.some(&used, node)?, wanted, node, casts)?;
         Ok(Coded {
             codes,
             nulls,
             values,
         })
     }
+}
 
-    /// The values themselves, as many bytes of them as the source allows.
+impl Assembler<'_> {
+    /// The values of a dictionary themselves, as many bytes of them as the source allows.
     pub(super) fn gather(
-        self,
+        &self,
+        stored: DecodedDictionary,
         wanted: &ArrowType,
         node: &DataType,
         rows: &Selection,
-        source: &dyn NodeSource,
     ) -> Result<ArrayRef> {
-        let coded = self.coded(wanted, node, rows)?;
+        let source = &*self.source;
+        let coded = stored.coded(wanted, node, rows, self.casts)?;
         if let ArrowType::FixedSizeBinary(0) = wanted {
             let (len, nulls) = (coded.codes.len(), coded.nulls);
-            let values = arrow_buffer::Buffer::from_vec(Vec::<u8>::new());
-            return fixed::fixed(Chunk { len, nulls, values }, 0, wanted, node);
+            let values = Buffer::from_vec(Vec::<u8>::new());
+            let array = FixedSizeBinaryArray::try_new_with_len(0, values, nulls, len);
+            return Ok(Arc::new(array.map_err(invalid)?));
         }
         macro_rules! entries {
             ($ty:ty) => {{
@@ -173,27 +261,12 @@ impl Coded {
         if most == u32::MAX || self.codes.iter().max().copied().unwrap_or(0) <= most {
             return Ok(self);
         }
-        let open = |i: usize| self.nulls.as_ref().is_none_or(|n| n.is_valid(i));
-        let mut used = Vec::new();
-        let mut renumbered = HashMap::new();
-        let mut codes = Vec::with_capacity(self.codes.len());
-        for (i, code) in self.codes.iter().enumerate() {
-            if !open(i) {
-                codes.push(0);
-                continue;
-            }
-            let next = to_code(used.len())?;
-            let new = *renumbered.entry(*code).or_insert_with(|| {
-                used.push(*code);
-                next
-            });
-            codes.push(new);
-        }
+        let (used, codes) = renumbered(&self.codes, self.nulls.as_ref())?;
         let options = TakeOptions { check_bounds: true };
         let values =
             take(&self.values, &UInt32Array::from(used), Some(options)).map_err(invalid)?;
         Ok(Self {
-            codes: codes.into(),
+            codes,
             nulls: self.nulls,
             values,
         })
@@ -238,6 +311,26 @@ impl Coded {
         let array = DictionaryArray::try_new(keys, self.values).map_err(invalid)?;
         Ok(Arc::new(array))
     }
+}
+
+/// The codes that rows use, in the order of the rows, and every row's ordinal among them.
+fn renumbered(codes: &[u32], nulls: Option<&NullBuffer>) -> Result<(Vec<u32>, ScalarBuffer<u32>)> {
+    let mut used = Vec::new();
+    let mut ordinals = HashMap::new();
+    let mut renumbered = Vec::with_capacity(codes.len());
+    for (i, code) in codes.iter().enumerate() {
+        if nulls.is_some_and(|nulls| nulls.is_null(i)) {
+            renumbered.push(0);
+            continue;
+        }
+        let next = to_code(used.len())?;
+        let ordinal = *ordinals.entry(*code).or_insert_with(|| {
+            used.push(*code);
+            next
+        });
+        renumbered.push(ordinal);
+    }
+    Ok((used, renumbered.into()))
 }
 
 /// The largest code that a key type can hold.

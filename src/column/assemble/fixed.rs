@@ -3,11 +3,11 @@
 use super::super::schema::{NativeType, NativeTypes, natural_leaf};
 use super::super::{Chunk, decimal, fixed_width, has_dictionary, mismatch};
 use super::{
-    Assembler, cast, check_chunk, check_len, check_nulls, decimal128, from_values, invalid, ticks,
+    Assembler, Casts, check_chunk, check_len, check_nulls, decimal128, from_values, invalid, ticks,
 };
 use crate::buffer::Selection;
 use crate::error::Result;
-use crate::format::{BasicType, DataType};
+use crate::format::DataType;
 use arrow_array::{ArrayRef, BooleanArray, FixedSizeBinaryArray};
 use arrow_buffer::Buffer;
 use arrow_schema::DataType as ArrowType;
@@ -23,11 +23,8 @@ impl Assembler<'_> {
         let chunk = self.source.bits(node, rows)?;
         check_chunk(&chunk, rows)?;
         check_len(chunk.len, chunk.values.len())?;
-        cast::number(
-            Arc::new(BooleanArray::new(chunk.values, chunk.nulls)),
-            wanted,
-            node,
-        )
+        let array = BooleanArray::new(chunk.values, chunk.nulls);
+        self.cast(Arc::new(array), wanted, node)
     }
 
     pub(super) fn fixed(
@@ -42,11 +39,11 @@ impl Assembler<'_> {
         if has_dictionary(node.basic_type)
             && let Some(stored) = self.source.dictionary(node, rows)?
         {
-            return stored.gather(wanted, node, rows, self.source);
+            return self.gather(stored, wanted, node, rows);
         }
         let chunk = self.source.fixed(node, width, rows)?;
         check_chunk(&chunk, rows)?;
-        fixed(chunk, width, wanted, node)
+        fixed(chunk, width, wanted, node, self.casts)
     }
 }
 
@@ -56,32 +53,33 @@ pub(super) fn fixed(
     width: usize,
     wanted: &ArrowType,
     node: &DataType,
+    casts: &Casts,
 ) -> Result<ArrayRef> {
+    if let Some(own) = casts.written(node, wanted) {
+        let array = fixed(chunk, width, own, node, casts)?;
+        return casts.leaf(array, wanted, node);
+    }
     let expected = chunk.len.checked_mul(width);
     check_len(expected.unwrap_or(usize::MAX), chunk.values.len())?;
     check_nulls(chunk.len, chunk.nulls.as_ref())?;
     let native = NativeType::of(node);
     match native {
         Some(NativeType::DateTime) => return ticks::date_times(chunk, wanted, node),
-        Some(NativeType::TimeSpan) => return ticks::time_spans(chunk, wanted, node),
+        Some(NativeType::TimeSpan) => return ticks::time_spans(chunk, wanted, node, casts),
         _ => {}
     }
-    if let ArrowType::FixedSizeBinary(size) = wanted {
-        let is_binary = matches!(
-            node.basic_type,
-            BasicType::FixedSizeBinary | BasicType::Guid
-        );
-        if !is_binary || usize::try_from(*size).ok() != Some(width) {
-            return Err(mismatch(wanted, node));
-        }
-        let Chunk { len, nulls, values } = chunk;
-        let array = FixedSizeBinaryArray::try_new_with_len(*size, values, nulls, len);
-        return Ok(Arc::new(array.map_err(invalid)?));
-    }
-    if native == Some(NativeType::Decimal) {
+    if native == Some(NativeType::Decimal) && *wanted != ArrowType::FixedSizeBinary(16) {
         return decimal128::decimals(chunk, wanted, node);
     }
-    let natural = natural_leaf(node, &NativeTypes::default())?;
+    let natural = match native {
+        Some(NativeType::Decimal) => ArrowType::FixedSizeBinary(16),
+        _ => natural_leaf(node, &NativeTypes::default())?,
+    };
+    if let ArrowType::FixedSizeBinary(size) = natural {
+        let Chunk { len, nulls, values } = chunk;
+        let array = FixedSizeBinaryArray::try_new_with_len(size, values, nulls, len);
+        return casts.leaf(Arc::new(array.map_err(invalid)?), wanted, node);
+    }
     if !natural.is_primitive() {
         return Err(mismatch(wanted, node));
     }
@@ -92,12 +90,13 @@ pub(super) fn fixed(
         _ => chunk.values,
     };
     let array = from_values(natural, chunk.len, values, chunk.nulls)?;
-    cast::number(array, wanted, node)
+    casts.leaf(array, wanted, node)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::format::BasicType;
 
     #[test]
     fn values_are_copied_only_if_they_are_not_aligned() {
@@ -114,7 +113,7 @@ mod tests {
                 nulls: None,
                 values: values.clone(),
             };
-            let read = fixed(chunk, 8, &ArrowType::Int64, &node).unwrap();
+            let read = fixed(chunk, 8, &ArrowType::Int64, &node, &Casts::default()).unwrap();
             let data = read.to_data();
             assert_eq!(data.buffers()[0].as_slice(), values.as_slice());
             assert_eq!(data.buffers()[0].as_ptr() == values.as_ptr(), aligned);

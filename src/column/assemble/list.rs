@@ -2,7 +2,7 @@
 
 use super::super::{DecodedLists, ListOffsets, OffsetWidth, mismatch};
 use super::dictionary::own_nulls;
-use super::{Assembler, check_len, check_nulls, invalid};
+use super::{Assembler, check_len, check_nullable, check_nulls, invalid, undeclared};
 use crate::buffer::Selection;
 use crate::error::{Error, ErrorKind, Result, Within, to_usize};
 use crate::format::DataType;
@@ -94,6 +94,10 @@ impl Assembler<'_> {
             .within(|| "map keys".to_owned())?;
         let values = self
             .node(value_field.data_type(), value, &lists.children)
+            .and_then(|values| {
+                check_nullable(value_field, &values, None)?;
+                Ok(values)
+            })
             .within(|| "map values".to_owned())?;
         // This refuses null keys, too.
         let pairs = StructArray::try_new(fields.clone(), vec![keys, values], None);
@@ -135,10 +139,20 @@ impl Assembler<'_> {
         }
         let values = self
             .node(item.data_type(), child, &rows.scale(node.fixed_size))
+            .and_then(|values| {
+                let hidden = nulls.as_ref().map(|nulls| nulls.expand(item_count(size)));
+                check_nullable(item, &values, hidden.as_ref())?;
+                Ok(values)
+            })
             .within(|| "list elements".to_owned())?;
         let array = FixedSizeListArray::try_new_with_length(item.clone(), size, values, nulls, len);
         Ok(Arc::new(array.map_err(invalid)?))
     }
+}
+
+/// A size that a stored one agrees with.
+fn item_count(size: i32) -> usize {
+    usize::try_from(size).unwrap_or_default()
 }
 
 /// Number of lists, first and last offset.
@@ -163,9 +177,14 @@ fn list_array<O: OffsetSizeTrait>(
     let len = offsets.len().saturating_sub(1);
     // The constructors refuse a type that could hold nulls, even if no element is one: dictionaries
     // with an unused null entry, unions with a null in a slot of another variant.
-    let is_refused = !item.is_nullable()
-        && values.is_nullable()
-        && own_nulls(&values).is_none_or(|n| n.null_count() == 0);
+    let is_refused = !item.is_nullable() && values.is_nullable();
+    let nulls_of_items = match is_refused {
+        true => own_nulls(&values).map_or(0, |nulls| nulls.null_count()),
+        false => 0,
+    };
+    if nulls_of_items > 0 {
+        return Err(undeclared(nulls_of_items)).within(|| "list elements".to_owned());
+    }
     if !views && is_refused {
         let data = ArrayData::builder(GenericListArray::<O>::DATA_TYPE_CONSTRUCTOR(item.clone()))
             .len(len)

@@ -4,6 +4,7 @@ mod bytes;
 mod cast;
 mod decimal128;
 mod dictionary;
+mod empty;
 mod equality;
 mod fixed;
 mod list;
@@ -11,8 +12,11 @@ mod run;
 mod ticks;
 mod union;
 
+pub use cast::Casts;
+pub use empty::check_cast;
+
 use super::schema::{check_children, deeper};
-use super::{Chunk, NodeSource};
+use super::{Chunk, NodeSource, declared_nulls};
 use crate::buffer::Selection;
 use crate::error::{Error, ErrorKind, Result, Within, to_usize};
 use crate::format::{BasicType, DataType};
@@ -27,12 +31,26 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 /// Makes the array of a column, of exactly the field's type, out of the values of its schema nodes
+/// at the positions `rows`, as [`assemble_as`] does for a type that nobody asked for.
+///
+/// # Errors
+/// Those of [`assemble_as`].
+pub fn assemble(
+    field: &Field,
+    node: &DataType,
+    rows: &Selection,
+    source: &mut dyn NodeSource,
+) -> Result<ArrayRef> {
+    assemble_as(field, node, &Casts::default(), rows, source)
+}
+
+/// Makes the array of a column, of exactly the field's type, out of the values of its schema nodes
 /// at the positions `rows`.
 ///
 /// The type need not be the one that [`to_arrow`](super::to_arrow) gives: any layout of strings,
-/// binaries and lists, dictionaries and runs of any values, a choice of struct members, and numbers
-/// and times of other widths and units will do. Decimals of a native type become decimals of any
-/// type that holds them exactly.
+/// binaries and lists, dictionaries and runs of any values, a choice of struct members, and leaves
+/// of every type that `arrow-cast` casts them to. Decimals of a native type of which nobody knows
+/// how they were written become decimals of any type that holds them exactly.
 ///
 /// # Errors
 /// [`SchemaMismatch`](ErrorKind::SchemaMismatch) if the node cannot become the type,
@@ -40,13 +58,18 @@ use std::sync::Arc;
 /// [`OffsetOverflow`](ErrorKind::OffsetOverflow) if offsets, keys or run ends are too narrow for so
 /// many rows, [`Corrupt`](ErrorKind::Corrupt) if values contradict the schema, and whatever the
 /// source returns.
-pub fn assemble(
+pub fn assemble_as(
     field: &Field,
     node: &DataType,
+    casts: &Casts,
     rows: &Selection,
     source: &mut dyn NodeSource,
 ) -> Result<ArrayRef> {
-    let mut assembler = Assembler { source, depth: 0 };
+    let mut assembler = Assembler {
+        source,
+        casts,
+        depth: 0,
+    };
     assembler
         .node(field.data_type(), node, rows)
         .within(|| format!("field `{}`", field.name()))
@@ -54,6 +77,7 @@ pub fn assemble(
 
 struct Assembler<'a> {
     source: &'a mut dyn NodeSource,
+    casts: &'a Casts,
     depth: u32,
 }
 
@@ -67,7 +91,7 @@ impl Assembler<'_> {
             (ArrowType::RunEndEncoded(ends, values), _) => {
                 self.runs(wanted, ends.data_type(), values.data_type(), node, rows)
             }
-            (ArrowType::Null, BasicType::Unit) => self.units(node, rows),
+            (_, BasicType::Unit) => self.units(wanted, node, rows),
             (_, BasicType::Boolean) => self.bits(wanted, node, rows),
             (_, BasicType::String | BasicType::Binary) => self.bytes(wanted, node, rows),
             (
@@ -101,9 +125,24 @@ impl Assembler<'_> {
     }
 
     /// Nothing is stored, but the source may refuse so many positions.
-    fn units(&mut self, node: &DataType, rows: &Selection) -> Result<ArrayRef> {
+    fn units(&mut self, wanted: &ArrowType, node: &DataType, rows: &Selection) -> Result<ArrayRef> {
         self.source.presence(node, rows)?;
-        Ok(Arc::new(NullArray::new(to_usize(rows.len())?)))
+        let nulls = Arc::new(NullArray::new(to_usize(rows.len())?));
+        self.cast(nulls, wanted, node)
+    }
+
+    /// Gives an array of a leaf the type that was asked for, if the source allows as many bytes.
+    fn cast(&self, array: ArrayRef, wanted: &ArrowType, node: &DataType) -> Result<ArrayRef> {
+        if array.data_type() != wanted {
+            let width = match wanted {
+                ArrowType::FixedSizeBinary(size) => u64::try_from(*size).unwrap_or_default(),
+                // Text is about as long as views are.
+                other => other.primitive_width().unwrap_or(size_of::<u128>()) as u64,
+            };
+            let bytes = width.saturating_mul(array.len() as u64);
+            self.source.check_bytes(bytes)?;
+        }
+        self.casts.leaf(array, wanted, node)
     }
 
     fn members(&mut self, members: &Fields, node: &DataType, rows: &Selection) -> Result<ArrayRef> {
@@ -115,6 +154,10 @@ impl Assembler<'_> {
         for (member, child) in members.iter().zip(children) {
             let array = self.node(member.data_type(), child, rows);
             arrays.push(array.within(|| format!("member `{}`", member.name()))?);
+        }
+        for (member, array) in members.iter().zip(&arrays) {
+            check_nullable(member, array, nulls.as_ref())
+                .within(|| format!("member `{}`", member.name()))?;
         }
         let array = StructArray::try_new_with_length(members.clone(), arrays, nulls, len);
         Ok(Arc::new(array.map_err(invalid)?))
@@ -155,6 +198,29 @@ fn members_of<'a>(members: &Fields, node: &'a DataType) -> Result<Vec<&'a DataTy
 /// An Arrow constructor's complaint about decoded values.
 fn invalid(error: ArrowError) -> Error {
     Error::corrupt(error.to_string())
+}
+
+/// Refuses nulls of a child whose field declares none, but where the parent is null.
+fn check_nullable(field: &Field, child: &ArrayRef, parent: Option<&NullBuffer>) -> Result<()> {
+    if field.is_nullable() || declared_nulls(child) == 0 {
+        return Ok(());
+    }
+    let is_hidden = match (parent, child.logical_nulls()) {
+        (Some(parent), Some(nulls)) => parent.contains(&nulls),
+        _ => false,
+    };
+    if is_hidden {
+        return Ok(());
+    }
+    Err(undeclared(declared_nulls(child)))
+}
+
+/// The error for nulls of a field that declares none.
+fn undeclared(nulls: usize) -> Error {
+    Error::new(
+        ErrorKind::SchemaMismatch,
+        format!("declared without nulls, but has {nulls}; ask for a nullable type"),
+    )
 }
 
 fn check_len(expected: usize, found: usize) -> Result<()> {

@@ -2,7 +2,7 @@
 
 use super::super::convert::convert;
 use super::super::{Chunk, mismatch, ticks};
-use super::{cast, from_values};
+use super::{Casts, from_values};
 use crate::error::Result;
 use crate::format::DataType;
 use arrow_array::ArrayRef;
@@ -53,6 +53,7 @@ pub(super) fn time_spans(
     chunk: Chunk<Buffer>,
     wanted: &ArrowType,
     node: &DataType,
+    casts: &Casts,
 ) -> Result<ArrayRef> {
     let Chunk { len, nulls, values } = chunk;
     match wanted {
@@ -69,7 +70,7 @@ pub(super) fn time_spans(
         }
         integer if integer.is_integer() => {
             let ticks = from_values(ArrowType::Int64, len, values, nulls)?;
-            cast::number(ticks, wanted, node)
+            casts.leaf(ticks, wanted, node)
         }
         _ => Err(mismatch(wanted, node)),
     }

@@ -17,7 +17,7 @@ use arrow_schema::extension::EXTENSION_TYPE_NAME_KEY;
 use arrow_schema::{DataType as ArrowType, Field, Fields, TimeUnit};
 use std::sync::Arc;
 
-const AMUDAI: SchemaOptions = SchemaOptions {
+pub(super) const AMUDAI: SchemaOptions = SchemaOptions {
     mapping: TypeMapping::Amudai,
     arrow_width_decimals: false,
 };

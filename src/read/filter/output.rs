@@ -5,7 +5,7 @@ mod pending;
 pub(super) use pending::Pending;
 
 use super::super::fetch::{Bench, Fetched, drive};
-use super::super::fit::Fit;
+use super::super::fit::{Fit, fewer_may_fit};
 use super::super::join::defeats_kernels;
 use super::super::metadata::WINDOW;
 use super::super::plan::{StripeReader, fetched_rows, open_fields, window_rows};
@@ -390,8 +390,19 @@ impl Output {
         format.batch(columns, now.matches, self.first, || now.selection(0))
     }
 
-    /// The columns at the rows of a part that match, read at all of its rows.
+    /// The columns at the rows of a part that match.
     fn matching(&mut self, format: &RowFormat, part: &Part) -> Result<Vec<ArrayRef>> {
+        match self.filtered(format, part) {
+            // Nobody asked for the values of the other rows in these types.
+            Err(e) if e.kind() == ErrorKind::ValueOutOfRange => {
+                self.read(format, &part.selection(0), &[], |_| true)
+            }
+            columns => columns,
+        }
+    }
+
+    /// The columns at the rows of a part that match, read at all of its rows.
+    fn filtered(&mut self, format: &RowFormat, part: &Part) -> Result<Vec<ArrayRef>> {
         let rows = Selection::range(part.rows.clone());
         if part.matches == part.len() {
             return self.read(format, &rows, &part.values, |_| true);
@@ -427,7 +438,7 @@ impl Output {
     ) -> Result<()> {
         match self.matching(format, part) {
             // What does not fit is read row by row.
-            Err(e) if e.kind() == ErrorKind::OffsetOverflow => pending.push(part),
+            Err(e) if fewer_may_fit(&e) => pending.push(part),
             columns => {
                 count(&counters.rows_read, part.len() as u64);
                 pending.push_read(part, columns?);

@@ -3,6 +3,7 @@
 use super::evaluate::Truth;
 use super::place::{Place, place, text};
 use super::{Comparison, Expr, Function, Literal, MAX_DEPTH, Predicate};
+use crate::column::Casts;
 use crate::error::{Error, ErrorKind, Result, Within};
 use crate::format::{BasicType, DataType as Stored};
 use crate::read::columns::Column;
@@ -66,7 +67,11 @@ impl FilterColumn {
                 value_type: DataType::Null,
                 depth: ordinals.len(),
                 is_tested: true,
-                column: Column { field, node },
+                column: Column {
+                    field,
+                    node,
+                    casts: Casts::default(),
+                },
             };
             if let Ok(value_type) = member_type(&member.column.field, member.depth) {
                 member.value_type = plain(value_type).clone();
@@ -94,6 +99,7 @@ impl FilterColumn {
         Column {
             field: with_leaf(&self.column.field, self.depth, value_type),
             node: self.column.node.clone(),
+            casts: self.column.casts.clone(),
         }
     }
 }
@@ -402,7 +408,7 @@ fn place_in(literal: &Literal, column: &FilterColumn) -> Result<Place> {
             let uuid = FixedSizeBinaryArray::try_from_iter([uuid].iter())?;
             Ok(Place::At(Arc::new(uuid)))
         }
-        None => place(literal.array(), &column.value_type),
+        None => place(literal, &column.value_type),
     }
 }
 

@@ -1,27 +1,32 @@
 //! Literals: single values of any Arrow type.
 
+use super::number::number;
+use super::place::{Place, place};
 use crate::error::{Error, Result};
 use arrow_array::types::{
-    ArrowPrimitiveType, Float32Type, Float64Type, Int8Type, Int16Type, Int32Type, Int64Type,
-    UInt8Type, UInt16Type, UInt32Type, UInt64Type,
+    ArrowPrimitiveType, ByteArrayType, ByteViewType, Decimal256Type, Float32Type, Float64Type,
+    Int8Type, Int16Type, Int32Type, Int64Type, UInt8Type, UInt16Type, UInt32Type, UInt64Type,
 };
 use arrow_array::{
-    Array, ArrayRef, BinaryArray, BooleanArray, Datum, NullArray, PrimitiveArray, Scalar,
-    StringArray,
+    Array, ArrayRef, BinaryArray, BooleanArray, Datum, GenericByteArray, GenericByteViewArray,
+    NullArray, PrimitiveArray, Scalar, StringArray,
 };
-use arrow_cast::cast;
+use arrow_buffer::i256;
 use arrow_cast::display::array_value_to_string;
-use arrow_schema::DataType;
+use arrow_cast::{CastOptions, cast, cast_with_options};
+use arrow_schema::{DECIMAL256_MAX_PRECISION, DataType};
 use std::fmt;
 use std::sync::Arc;
 
-/// A value to compare a column with; made by [`lit`] and [`Literal::try_new`]. It keeps its type,
+/// A value to compare a column with; made by [`lit`], [`Literal::parse`] and [`Literal::try_new`]. It keeps its type,
 /// and is compared by what it is: `Int8 < 1000` is true, `Int32 = 1.5` false, and a text that is
 /// compared with a time, date, decimal or UUID is read as one.
 #[derive(Debug, Clone)]
 pub struct Literal {
     /// One value, not of a dictionary or of runs.
     value: ArrayRef,
+    /// Whether it is a number as it is written, which has the type of what it is compared with.
+    is_untyped: bool,
 }
 
 /// The literal of a Rust value; `None` is null.
@@ -48,7 +53,30 @@ impl Literal {
             DataType::RunEndEncoded(_, values) => cast(array, values.data_type())?,
             _ => array.slice(0, 1),
         };
-        Ok(Self { value })
+        Ok(Self::array_of(value))
+    }
+
+    /// The value of a type that a text writes: a number, TRUE or FALSE, a date or time as in
+    /// `2024-02-29T12:30:00.5`, a whole number of a duration's units, or text itself. Values of
+    /// dictionaries and runs are those of the types inside them.
+    ///
+    /// ```
+    /// use arrow_schema::DataType;
+    /// use arrow_shard::read::Literal;
+    /// let day = Literal::parse("2024-02-29", &DataType::Date32)?;
+    /// assert_eq!(day.to_string(), "2024-02-29");
+    /// assert!(Literal::parse("1.5", &DataType::Int32).is_err());
+    /// # Ok::<(), arrow_shard::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`InvalidArgument`](crate::ErrorKind::InvalidArgument) if the text is no value of the type, or
+    /// one that the type does not hold exactly; floats are rounded to the nearest.
+    pub fn parse(text: &str, data_type: &DataType) -> Result<Self> {
+        parse_as(text, data_type).map(Self::array_of).map_err(|e| {
+            let message = format!("expected a value of type {data_type}, found `{text}`");
+            Error::invalid(message).caused_by(e)
+        })
     }
 
     /// The value, as an array of one.
@@ -60,9 +88,57 @@ impl Literal {
         self.value.logical_null_count() > 0
     }
 
+    /// The number that was written so, for values of any type.
+    pub(super) fn untyped(mut self) -> Self {
+        self.is_untyped = true;
+        self
+    }
+
+    /// Whether it has the type of what it is compared with.
+    pub(super) fn is_untyped(&self) -> bool {
+        self.is_untyped
+    }
+
     fn of(value: impl Array + 'static) -> Self {
-        let value = Arc::new(value);
-        Self { value }
+        Self::array_of(Arc::new(value))
+    }
+
+    fn array_of(value: ArrayRef) -> Self {
+        Self {
+            value,
+            is_untyped: false,
+        }
+    }
+}
+
+/// The value of a type that a text writes.
+fn parse_as(text: &str, data_type: &DataType) -> Result<ArrayRef> {
+    let written = || Literal::from(text);
+    let literal = match data_type {
+        DataType::Dictionary(_, values) => return parse_as(text, values),
+        DataType::RunEndEncoded(_, values) => return parse_as(text, values.data_type()),
+        DataType::Boolean if text.eq_ignore_ascii_case("TRUE") => lit(true),
+        DataType::Boolean if text.eq_ignore_ascii_case("FALSE") => lit(false),
+        integer if integer.is_integer() => number(text)?,
+        DataType::Decimal32(..)
+        | DataType::Decimal64(..)
+        | DataType::Decimal128(..)
+        | DataType::Decimal256(..)
+        | DataType::Duration(_) => number(text)?,
+        DataType::Float16 | DataType::Float32 | DataType::Float64 | DataType::Interval(_) => {
+            let options = CastOptions {
+                safe: false,
+                ..CastOptions::default()
+            };
+            return Ok(cast_with_options(written().array(), data_type, &options)?);
+        }
+        _ => written(),
+    };
+    match place(&literal, data_type)? {
+        Place::At(value) => Ok(value),
+        Place::After(_) | Place::BelowAll | Place::AboveAll => Err(Error::invalid(format!(
+            "no value of type {data_type} is exactly `{text}`"
+        ))),
     }
 }
 
@@ -103,6 +179,9 @@ by_reference!(
     u16,
     u32,
     u64,
+    usize,
+    isize,
+    i128,
     f32,
     f64,
     bool,
@@ -123,6 +202,27 @@ macro_rules! primitives {
 
 primitives!(i8 => Int8Type, i16 => Int16Type, i32 => Int32Type, i64 => Int64Type, u8 => UInt8Type,
     u16 => UInt16Type, u32 => UInt32Type, u64 => UInt64Type, f32 => Float32Type, f64 => Float64Type);
+
+impl From<usize> for Literal {
+    fn from(value: usize) -> Self {
+        (value as u64).into()
+    }
+}
+
+impl From<isize> for Literal {
+    fn from(value: isize) -> Self {
+        (value as i64).into()
+    }
+}
+
+impl From<i128> for Literal {
+    fn from(value: i128) -> Self {
+        // The decimals of 128 bits have fewer digits.
+        let data_type = DataType::Decimal256(DECIMAL256_MAX_PRECISION, 0);
+        let value = PrimitiveArray::<Decimal256Type>::from_value(i256::from_i128(value), 1);
+        Self::of(value.with_data_type(data_type))
+    }
+}
 
 impl From<bool> for Literal {
     fn from(value: bool) -> Self {
@@ -162,6 +262,24 @@ impl From<Vec<u8>> for Literal {
 
 impl<T: ArrowPrimitiveType> From<Scalar<PrimitiveArray<T>>> for Literal {
     fn from(value: Scalar<PrimitiveArray<T>>) -> Self {
+        Self::of(value.into_inner())
+    }
+}
+
+impl<T: ByteArrayType> From<Scalar<GenericByteArray<T>>> for Literal {
+    fn from(value: Scalar<GenericByteArray<T>>) -> Self {
+        Self::of(value.into_inner())
+    }
+}
+
+impl<T: ByteViewType> From<Scalar<GenericByteViewArray<T>>> for Literal {
+    fn from(value: Scalar<GenericByteViewArray<T>>) -> Self {
+        Self::of(value.into_inner())
+    }
+}
+
+impl From<Scalar<BooleanArray>> for Literal {
+    fn from(value: Scalar<BooleanArray>) -> Self {
         Self::of(value.into_inner())
     }
 }

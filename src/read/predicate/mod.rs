@@ -3,6 +3,8 @@
 mod bind;
 mod evaluate;
 mod literal;
+mod number;
+mod parse;
 mod place;
 #[cfg(test)]
 mod tests;
@@ -11,12 +13,15 @@ pub use literal::{Literal, lit};
 
 pub(super) use bind::{Bound, FilterColumn, Leaf, Node, Test};
 pub(super) use evaluate::{Rows, Truth, member};
+pub(super) use parse::parse;
 pub(super) use place::bytes as bytes_of;
 
+use crate::error::Error;
 use arrow_array::{BooleanArray, RecordBatch};
 use arrow_schema::ArrowError;
 use std::fmt;
 use std::ops::{BitAnd, BitOr, Not};
+use std::str::FromStr;
 use std::sync::Arc;
 
 /// A column or a member of a struct, by path as in a
@@ -252,6 +257,34 @@ impl Predicate {
             Expr::Not(part) => Self::of(*part, self.depth - 1),
             expr => Self::of(Expr::Not(Box::new(expr)), self.depth + 1),
         }
+    }
+}
+
+/// Reads a condition as SQL writes it: comparisons of a column with a number, a text in single quotes,
+/// `TRUE` or `FALSE`, `BETWEEN`, `IN`, `IS NULL`, `LIKE 'prefix%'` and no other pattern, joined by
+/// `NOT`, `AND`, `OR` and parentheses. Members of structs follow a dot; other names than words stand in
+/// double quotes.
+///
+/// A number has the type of the column that it is compared with: it is exact beside integers and
+/// decimals, the nearest beside floats, and a count of units beside durations. Columns and literals
+/// are held against a shard when a scan is built;
+/// [`Shard::parse_predicate`](crate::Shard::parse_predicate) does so at once, and says where in the
+/// text it fails.
+///
+/// ```
+/// use arrow_shard::read::Predicate;
+/// let filter: Predicate = "delay > 60 AND flight.origin IN ('OSL', 'LIM')".parse()?;
+/// assert_eq!(filter.to_string(), "delay > 60 AND flight.origin IN ('OSL', 'LIM')");
+/// # Ok::<(), arrow_shard::Error>(())
+/// ```
+///
+/// # Errors
+/// [`InvalidArgument`](crate::ErrorKind::InvalidArgument) with the character where it makes no sense.
+impl FromStr for Predicate {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Self, Error> {
+        parse(text, &|_| Ok(()))
     }
 }
 

@@ -1,11 +1,14 @@
 //! Where a literal of any type lies among the values of another type.
 
+use super::Literal;
+use super::number::decimal;
 use crate::error::{Error, ErrorKind, Result};
 use arrow_array::cast::AsArray;
 use arrow_array::types::{Float16Type, Float32Type, Float64Type};
-use arrow_array::{Array, ArrayRef, BinaryArray, PrimitiveArray, make_array};
+use arrow_array::{Array, ArrayRef, BinaryArray, PrimitiveArray, StringArray, make_array};
 use arrow_array::{FixedSizeBinaryArray, Float64Array};
 use arrow_buffer::{Buffer, i256};
+use arrow_cast::display::array_value_to_string;
 use arrow_cast::{CastOptions, cast_with_options};
 use arrow_data::ArrayData;
 use arrow_schema::{DataType, TimeUnit};
@@ -111,8 +114,48 @@ impl Exact {
 /// a dictionary nor runs.
 ///
 /// # Errors
-/// [`SchemaMismatch`](ErrorKind::SchemaMismatch) if values of the types cannot be compared.
-pub(super) fn place(literal: &ArrayRef, data_type: &DataType) -> Result<Place> {
+/// [`SchemaMismatch`](ErrorKind::SchemaMismatch) if values of the types cannot be compared,
+/// [`InvalidArgument`](ErrorKind::InvalidArgument) for a number that is no whole one of a duration's
+/// units.
+pub(super) fn place(literal: &Literal, data_type: &DataType) -> Result<Place> {
+    let value = literal.array();
+    if !literal.is_untyped() {
+        return place_value(value, data_type);
+    }
+    match (value.data_type(), data_type) {
+        // What is written stands for the nearest float.
+        (DataType::Decimal256(_, 1..), float) if float.is_floating() => {
+            let text = array_value_to_string(value, 0)?;
+            let nearest = text.parse().map_err(|_| Error::invalid(text))?;
+            among_floats(nearest, |v| v.total_cmp(&nearest), data_type)
+        }
+        (_, DataType::Duration(unit)) => match Exact::of(value) {
+            Some(Exact {
+                value, scale: 0, ..
+            }) => {
+                let (family, scale) = (Family::Duration, digits(*unit));
+                let grid = Grid {
+                    family,
+                    scale,
+                    step: 1,
+                };
+                let exact = Exact {
+                    family,
+                    value,
+                    scale,
+                };
+                on_grid(exact, grid, data_type)
+            }
+            _ => Err(Error::invalid(format!(
+                "expected a whole number of units of {unit}, found {literal}"
+            ))),
+        },
+        _ => place_value(value, data_type),
+    }
+}
+
+/// The place of a value that is not null among those of a type.
+pub(super) fn place_value(literal: &ArrayRef, data_type: &DataType) -> Result<Place> {
     let incompatible = || {
         let advice = match data_type {
             decimal if decimal.is_decimal() && literal.data_type().is_floating() => {
@@ -167,9 +210,14 @@ pub(super) fn place(literal: &ArrayRef, data_type: &DataType) -> Result<Place> {
     let is_read =
         data_type.is_decimal() || !matches!(grid.family, Family::Number | Family::Duration);
     let exact = match text.filter(|_| is_read) {
-        Some(text) => parse(&text, literal, data_type, grid).ok_or_else(|| {
-            let advice = match data_type {
-                DataType::Timestamp(_, Some(_)) => {
+        Some(text) => parse(&text, data_type, grid).ok_or_else(|| {
+            let advice = match grid.family {
+                Family::Number => "",
+                _ if text.contains('.') && split_fraction(&text).is_none() => {
+                    "; seconds have at most nine digits after the point"
+                }
+                Family::Time => "; write it as `12:30:00`",
+                Family::Instant { zoned: true } => {
                     "; text with an offset, such as a `Z` at its end, needs no zone"
                 }
                 _ => "",
@@ -420,43 +468,74 @@ fn among_fixed(bytes: &[u8], size: i32) -> Result<Place> {
 }
 
 /// Reads a text as what values of the type are compared as.
-fn parse(text: &str, literal: &ArrayRef, data_type: &DataType, grid: Grid) -> Option<Exact> {
-    let via = |data_type: &DataType| {
+fn parse(text: &str, data_type: &DataType, grid: Grid) -> Option<Exact> {
+    let Grid { family, .. } = grid;
+    let via = |text: &str, data_type: &DataType| {
         let options = CastOptions {
             safe: false,
             ..CastOptions::default()
         };
-        let array = cast_with_options(literal, data_type, &options).ok()?;
+        let array: ArrayRef = Arc::new(StringArray::from_iter_values([text]));
+        let array = cast_with_options(&array, data_type, &options).ok()?;
         Exact::of(&array)
     };
-    match grid.family {
+    match family {
         Family::Number => {
-            let (whole, fraction) = text.split_once('.').unwrap_or((text, ""));
-            if fraction.contains(['-', '+']) {
-                return None;
-            }
+            let (value, scale) = decimal(text)?;
+            let scale = scale.into();
             Some(Exact {
-                family: Family::Number,
-                value: i256::from_string(&format!("{whole}{fraction}"))?,
-                scale: i32::try_from(fraction.len()).ok()?,
+                family,
+                value,
+                scale,
             })
         }
         Family::Duration => None,
-        Family::Time => via(&DataType::Time64(TimeUnit::Nanosecond)),
-        Family::Instant { .. } => {
-            let zone = match data_type {
+        Family::Time | Family::Instant { .. } => {
+            let (whole, fraction) = split_fraction(text)?;
+            let seconds = match data_type {
+                // Without a colon it is a number of some unit.
+                _ if family == Family::Time => {
+                    let nanos = DataType::Time64(TimeUnit::Nanosecond);
+                    return via(text, &nanos).filter(|_| text.contains(':'));
+                }
                 // Names of other zones take a database to read.
                 DataType::Timestamp(_, Some(zone)) if is_utc(zone) || has_offset(text) => {
-                    Some("+00:00".into())
+                    DataType::Timestamp(TimeUnit::Second, Some("+00:00".into()))
                 }
-                DataType::Timestamp(_, zone) => zone.clone(),
-                _ => None,
+                DataType::Timestamp(_, zone) => DataType::Timestamp(TimeUnit::Second, zone.clone()),
+                _ => DataType::Timestamp(TimeUnit::Second, None),
             };
-            // Nanoseconds do not reach as far as microseconds do.
-            via(&DataType::Timestamp(TimeUnit::Nanosecond, zone.clone()))
-                .or_else(|| via(&DataType::Timestamp(TimeUnit::Microsecond, zone)))
+            let seconds = via(&whole, &seconds)?;
+            let digits = u32::try_from(fraction.len()).ok()?;
+            let unit = i256::from(10i64.checked_pow(digits)?);
+            let below = match fraction {
+                "" => i256::ZERO,
+                digits => i256::from(digits.parse::<i64>().ok()?),
+            };
+            Some(Exact {
+                value: seconds.value.checked_mul(unit)?.checked_add(below)?,
+                scale: i32::try_from(digits).ok()?,
+                ..seconds
+            })
         }
     }
+}
+
+/// Digits of the fraction of a second that the text of a time may have.
+const MAX_FRACTION: usize = 9;
+
+/// The text of a time without the fraction of its seconds, and the digits of that.
+fn split_fraction(text: &str) -> Option<(String, &str)> {
+    let Some((before, after)) = text.split_once('.') else {
+        return Some((text.to_owned(), ""));
+    };
+    let len = after
+        .find(|c: char| !c.is_ascii_digit())
+        .unwrap_or(after.len());
+    let (fraction, rest) = after.split_at(len);
+    (1..=MAX_FRACTION)
+        .contains(&len)
+        .then(|| (format!("{before}{rest}"), fraction))
 }
 
 fn is_utc(zone: &str) -> bool {

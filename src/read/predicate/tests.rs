@@ -1,7 +1,7 @@
 //! Literals among the values of every type: exact, whatever type they are of.
 
 use super::member;
-use super::place::{Place, place};
+use super::place::{Place, place_value as place};
 use crate::error::ErrorKind;
 use arrow_array::types::{Float16Type, Float32Type, Float64Type, Int8Type, Int64Type, UInt8Type};
 use arrow_array::*;
@@ -280,4 +280,50 @@ fn members_are_null_where_a_struct_is_and_share_their_values() {
     assert_eq!(sliced.as_ref(), &expected.slice(1, 3) as &dyn Array);
     assert_eq!(&member(&array, 0).unwrap(), &array);
     assert!(member(&array, 2).is_err());
+}
+
+#[test]
+fn texts_of_times_keep_every_digit_of_their_seconds_or_are_refused() {
+    let text = |text: &str| scalar(StringArray::from(vec![text]));
+    let micros = DataType::Timestamp(TimeUnit::Microsecond, None);
+    let found = place(&text("1970-01-01T00:00:01.000001999"), &micros).unwrap();
+    let expected = TimestampMicrosecondArray::from_value(1_000_001, 1);
+    assert!(matches!(found, Place::After(v) if v.as_ref() == &expected as &dyn Array));
+    // Beyond the reach of nanoseconds, digits count as well.
+    let found = place(&text("0001-01-01T00:00:00.0000009Z"), &micros).unwrap();
+    let expected = TimestampMicrosecondArray::from_value(-62_135_596_800_000_000, 1);
+    assert!(matches!(found, Place::After(v) if v.as_ref() == &expected as &dyn Array));
+    let nanos = DataType::Time64(TimeUnit::Nanosecond);
+    assert!(place(&text("12:30:00.123456789"), &nanos).is_ok());
+    for (written, data_type) in [
+        ("1970-01-01T00:00:01.0000000001", &micros),
+        ("12:30:00.1234567891", &nanos),
+        ("1", &nanos),
+        ("86399", &nanos),
+        ("1970-01-01T00:00:01.", &micros),
+    ] {
+        let error = place(&text(written), data_type).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::SchemaMismatch);
+        assert!(error.message().contains(written), "{error}");
+    }
+}
+
+#[test]
+fn literals_come_from_integers_of_every_width_and_from_scalars_of_text() {
+    let shown = |literal: super::Literal| literal.to_string();
+    assert_eq!(shown(7usize.into()), "7");
+    assert_eq!(shown((&-7isize).into()), "-7");
+    assert_eq!(shown(i128::MIN.into()), i128::MIN.to_string());
+    assert_eq!(shown(StringArray::new_scalar("a").into()), "'a'");
+    assert_eq!(shown(LargeStringArray::new_scalar("b").into()), "'b'");
+    assert_eq!(shown(StringViewArray::new_scalar("c").into()), "'c'");
+    assert_eq!(shown(BooleanArray::new_scalar(true).into()), "true");
+    let integers = Int64Array::from(vec![i64::MIN, 0, i64::MAX]);
+    for literal in [i128::MIN, i128::from(i64::MAX), i128::MAX] {
+        check(
+            &integers,
+            super::Literal::from(literal).array().clone(),
+            |i| i128::from(integers.value(i)).cmp(&literal),
+        );
+    }
 }

@@ -1,4 +1,4 @@
-//! Filters of rows, as they are written on the command line.
+//! Predicates as text.
 //!
 //! ```text
 //! any     = all { OR all }
@@ -13,23 +13,25 @@
 
 mod tokens;
 
-use crate::failure::Failure;
-use arrow_array::{RecordBatchReader, Scalar};
-use arrow_cast::cast;
-use arrow_schema::DataType;
-use arrow_shard::Shard;
-use arrow_shard::read::{Literal, Predicate, Projection, col, lit};
-use std::str::FromStr;
+use super::number::number;
+use super::{Literal, Predicate, col, lit};
+use crate::error::{Error, Result};
 use tokens::{Token, error, tokens};
 
 /// Parentheses and NOTs within each other, at most: reading them takes room on the stack.
 const MAX_DEPTH: usize = 200;
 
-/// Reads a filter of the rows of a shard. Literals are compared with the values of a column by what
-/// they are: text is read as a date or a time, and no integer equals 1.5.
-pub(crate) fn parse(text: &str, shard: &Shard) -> Result<Predicate, Failure> {
+/// What says of each part of a predicate whether it can be asked for.
+type Check<'a> = &'a dyn Fn(&Predicate) -> Result<()>;
+
+/// Reads a predicate.
+///
+/// # Errors
+/// [`InvalidArgument`](crate::ErrorKind::InvalidArgument) where the text makes no sense, or those of
+/// `check`, with the place in the text.
+pub(in crate::read) fn parse(text: &str, check: Check<'_>) -> Result<Predicate> {
     let mut parser = Parser {
-        shard,
+        check,
         tokens: tokens(text)?,
         next: 0,
         depth: 0,
@@ -42,17 +44,11 @@ pub(crate) fn parse(text: &str, shard: &Shard) -> Result<Predicate, Failure> {
 }
 
 struct Parser<'a> {
-    shard: &'a Shard,
+    check: Check<'a>,
     /// The tokens with their places, the last of which is the end.
     tokens: Vec<(usize, Token<'a>)>,
     next: usize,
     depth: usize,
-}
-
-/// A column, and the type of its values.
-struct Column {
-    path: String,
-    data_type: DataType,
 }
 
 impl<'a> Parser<'a> {
@@ -69,7 +65,7 @@ impl<'a> Parser<'a> {
         self.next = (self.next + 1).min(self.tokens.len() - 1);
     }
 
-    fn expected(&self, what: &str) -> Failure {
+    fn expected(&self, what: &str) -> Error {
         error(
             self.place(),
             &format!("expected {what}, found {}", self.peek()),
@@ -85,14 +81,14 @@ impl<'a> Parser<'a> {
         found
     }
 
-    fn demand(&mut self, token: &str) -> Result<(), Failure> {
+    fn demand(&mut self, token: &str) -> Result<()> {
         match self.takes(token) {
             true => Ok(()),
             false => Err(self.expected(&format!("`{token}`"))),
         }
     }
 
-    fn any(&mut self) -> Result<Predicate, Failure> {
+    fn any(&mut self) -> Result<Predicate> {
         let mut any = self.all()?;
         while self.takes("OR") {
             any = any.or(self.all()?);
@@ -100,7 +96,7 @@ impl<'a> Parser<'a> {
         Ok(any)
     }
 
-    fn all(&mut self) -> Result<Predicate, Failure> {
+    fn all(&mut self) -> Result<Predicate> {
         let mut all = self.not()?;
         while self.takes("AND") {
             all = all.and(self.not()?);
@@ -108,7 +104,7 @@ impl<'a> Parser<'a> {
         Ok(all)
     }
 
-    fn not(&mut self) -> Result<Predicate, Failure> {
+    fn not(&mut self) -> Result<Predicate> {
         let start = self.place();
         if self.depth == MAX_DEPTH {
             let most =
@@ -129,9 +125,9 @@ impl<'a> Parser<'a> {
         Ok(predicate)
     }
 
-    fn test(&mut self) -> Result<Predicate, Failure> {
-        let column = self.column()?;
-        let tested = || col(&column.path);
+    fn test(&mut self) -> Result<Predicate> {
+        let path = self.column()?;
+        let tested = || col(&path);
         if self.takes("IS") {
             let not = self.takes("NOT");
             self.demand("NULL")?;
@@ -143,41 +139,41 @@ impl<'a> Parser<'a> {
         let not = self.takes("NOT");
         let predicate = if self.takes("IN") {
             self.demand("(")?;
-            let mut literals = vec![self.literal(&column)?];
+            let mut literals = vec![self.literal(&path)?];
             while self.takes(",") {
-                literals.push(self.literal(&column)?);
+                literals.push(self.literal(&path)?);
             }
             match self.takes(")") {
                 true => tested().is_in(literals),
                 false => return Err(self.expected("`,` or `)`")),
             }
         } else if self.takes("BETWEEN") {
-            let low = self.literal(&column)?;
+            let low = self.literal(&path)?;
             self.demand("AND")?;
-            tested().between(low, self.literal(&column)?)
+            tested().between(low, self.literal(&path)?)
         } else if self.takes("LIKE") {
-            self.pattern(&column)?
+            self.pattern(&path)?
         } else if not {
             return Err(self.expected("IN, BETWEEN or LIKE"));
         } else if self.takes("=") {
-            tested().eq(self.literal(&column)?)
+            tested().eq(self.literal(&path)?)
         } else if self.takes("!=") || self.takes("<>") {
-            tested().not_eq(self.literal(&column)?)
+            tested().not_eq(self.literal(&path)?)
         } else if self.takes("<") {
-            tested().lt(self.literal(&column)?)
+            tested().lt(self.literal(&path)?)
         } else if self.takes("<=") {
-            tested().lt_eq(self.literal(&column)?)
+            tested().lt_eq(self.literal(&path)?)
         } else if self.takes(">") {
-            tested().gt(self.literal(&column)?)
+            tested().gt(self.literal(&path)?)
         } else if self.takes(">=") {
-            tested().gt_eq(self.literal(&column)?)
+            tested().gt_eq(self.literal(&path)?)
         } else {
             return Err(self.expected("=, !=, <, <=, >, >=, IS, IN, BETWEEN or LIKE"));
         };
         Ok(if not { !predicate } else { predicate })
     }
 
-    fn column(&mut self) -> Result<Column, Failure> {
+    fn column(&mut self) -> Result<String> {
         let start = self.place();
         let mut path = match self.peek() {
             Token::Word(word) if !self.peek().is_keyword() => (*word).to_owned(),
@@ -195,39 +191,14 @@ impl<'a> Parser<'a> {
             self.advance();
         }
         self.check(start, &col(&path).is_null())?;
-        let data_type = self.data_type(&path).map_err(|e| at(start, e))?;
-        Ok(Column { path, data_type })
+        Ok(path)
     }
 
-    /// The type of the values at a path, which is one that a predicate may have.
-    fn data_type(&self, path: &str) -> Result<DataType, arrow_shard::Error> {
-        let scan = self.shard.scan().with_projection([path]).build()?;
-        let schema = scan.schema();
-        let column = schema.field(0);
-        // The names that follow that of the column in the path.
-        let below = path.get(column.name().len()..).unwrap_or_default();
-        let mut data_type = column.data_type();
-        for _ in below.matches('.') {
-            if let DataType::Struct(members) = data_type {
-                data_type = members[0].data_type();
-            }
-        }
-        loop {
-            data_type = match data_type {
-                DataType::Dictionary(_, values) => values,
-                DataType::RunEndEncoded(_, values) => values.data_type(),
-                plain => return Ok(plain.clone()),
-            };
-        }
-    }
-
-    fn literal(&mut self, column: &Column) -> Result<Literal, Failure> {
+    fn literal(&mut self, path: &str) -> Result<Literal> {
         let start = self.place();
         let literal = match self.peek() {
             Token::Text(text) => lit(text),
-            Token::Number(number) => {
-                number_of(number, &column.data_type).map_err(|what| error(start, &what))?
-            }
+            Token::Number(text) => number(text).map_err(|e| at(start, e))?,
             word if word.is("TRUE") => lit(true),
             word if word.is("FALSE") => lit(false),
             word if word.is("NULL") => {
@@ -236,13 +207,13 @@ impl<'a> Parser<'a> {
             }
             _ => return Err(self.expected("a number, 'text', TRUE or FALSE")),
         };
-        self.check(start, &col(&column.path).eq(literal.clone()))?;
+        self.check(start, &col(path).eq(literal.clone()))?;
         self.advance();
         Ok(literal)
     }
 
     /// What follows LIKE.
-    fn pattern(&mut self, column: &Column) -> Result<Predicate, Failure> {
+    fn pattern(&mut self, path: &str) -> Result<Predicate> {
         let Token::Text(pattern) = self.peek() else {
             return Err(self.expected("a 'text%'"));
         };
@@ -256,42 +227,23 @@ impl<'a> Parser<'a> {
                 ),
             ));
         };
-        let predicate = col(&column.path).starts_with(prefix);
+        let predicate = col(path).starts_with(prefix);
         self.check(self.place(), &predicate)?;
         self.advance();
         Ok(predicate)
     }
 
-    /// Says of a predicate that ends at a place if the shard has not the column, or no such values.
-    fn check(&self, place: usize, predicate: &Predicate) -> Result<(), Failure> {
-        let nothing = Projection::Indices(Vec::new());
-        let scan = self.shard.scan().with_projection(nothing);
-        let built = scan.with_filter(predicate.clone()).build();
-        built.map(drop).map_err(|e| at(place, e))
+    /// Checks a part whose last token is at a place.
+    fn check(&self, place: usize, part: &Predicate) -> Result<()> {
+        (self.check)(part).map_err(|e| at(place, e))
     }
 }
 
-/// An error of the library about what is written at a place.
-fn at(place: usize, e: arrow_shard::Error) -> Failure {
-    Failure::from(e).within(format_args!("--filter, character {place}"))
-}
-
-/// The literal of a number that is compared with values of a type.
-fn number_of(number: &str, data_type: &DataType) -> Result<Literal, String> {
-    if data_type.is_decimal() {
-        // A float is not what is written.
-        return Ok(lit(number.trim_start_matches('+')));
-    }
-    let integer = i64::from_str(number).map(lit);
-    if let DataType::Duration(unit) = data_type {
-        let what = || format!("expected a whole number of units of {unit}, found {number}");
-        let integer = integer.map_err(|_| what())?;
-        let duration = cast(integer.array(), data_type).map_err(|_| what())?;
-        return Literal::try_new(&Scalar::new(duration)).map_err(|e| e.to_string());
-    }
-    let integer = integer.or_else(|_| u64::from_str(number).map(lit));
-    let float = || f64::from_str(number).map(lit).map_err(|e| e.to_string());
-    integer.or_else(|_| float())
+/// An error about what is written at a place.
+fn at(place: usize, e: Error) -> Error {
+    Error::new(e.kind(), e.message())
+        .within(format!("character {place}"))
+        .caused_by(e)
 }
 
 #[cfg(test)]

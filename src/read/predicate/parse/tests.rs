@@ -1,10 +1,12 @@
 use super::*;
+use crate::error::ErrorKind;
+use crate::read::{Projection, Shard};
+use crate::write::{ShardWriter, WriterOptions};
 use arrow_array::{
     ArrayRef, BooleanArray, Date32Array, Decimal128Array, DurationMillisecondArray, Float64Array,
     Int8Array, RecordBatch, StringArray, StructArray, TimestampMicrosecondArray,
 };
-use arrow_schema::Field;
-use arrow_shard::write::{ShardWriter, WriterOptions};
+use arrow_schema::{DataType, Field};
 use std::sync::Arc;
 
 /// Six rows of every type that literals differ for.
@@ -49,11 +51,14 @@ fn shard() -> Shard {
         ("point", Arc::new(point)),
         ("a \"b\".c", Arc::new(Int8Array::from_iter_values(10..16))),
     ];
-    let batch = RecordBatch::try_from_iter(columns).unwrap();
+    of(&RecordBatch::try_from_iter(columns).unwrap())
+}
+
+fn of(batch: &RecordBatch) -> Shard {
     let mut file = Vec::new();
     let mut writer =
         ShardWriter::try_new(&mut file, batch.schema(), WriterOptions::default()).unwrap();
-    writer.write(&batch).unwrap();
+    writer.write(batch).unwrap();
     writer.finish().unwrap();
     Shard::from_bytes(file.into()).unwrap()
 }
@@ -62,14 +67,17 @@ fn shard() -> Shard {
 #[track_caller]
 fn rows(filter: &str) -> Vec<u64> {
     let shard = shard();
-    let filter = parse(filter, &shard).unwrap_or_else(|e| panic!("{filter}: {e:?}"));
+    let checked = shard.parse_predicate(filter).unwrap();
+    let filter: Predicate = filter.parse().unwrap();
+    assert_eq!(checked.to_string(), filter.to_string());
     let nothing = Projection::Indices(Vec::new());
     let scan = shard.scan().with_projection(nothing).with_filter(filter);
     let mut rows = Vec::new();
     for batch in scan.with_row_number("row").build().unwrap() {
         let batch = batch.unwrap();
-        let numbers = cast(&batch["row"], &DataType::UInt64).unwrap();
-        let numbers = numbers.as_any().downcast_ref::<arrow_array::UInt64Array>();
+        let numbers = batch["row"]
+            .as_any()
+            .downcast_ref::<arrow_array::UInt64Array>();
         rows.extend(numbers.unwrap().values());
     }
     rows
@@ -78,14 +86,11 @@ fn rows(filter: &str) -> Vec<u64> {
 /// What is said of a filter: whether it makes no sense at all, the place, and the rest.
 #[track_caller]
 fn refused(filter: &str) -> (bool, usize, String) {
-    let (is_usage, message) = match parse(filter, &shard()) {
-        Err(Failure::Usage(message)) => (true, message),
-        Err(Failure::Error(message)) => (false, message),
-        other => panic!("{filter}: {other:?}"),
-    };
-    let rest = message.strip_prefix("--filter, character ").unwrap();
-    let (place, rest) = rest.split_once(": ").unwrap();
-    (is_usage, place.parse().unwrap(), rest.to_owned())
+    let error = shard().parse_predicate(filter).unwrap_err();
+    let is_usage = error.kind() == ErrorKind::InvalidArgument;
+    let element = error.element();
+    let place = element.strip_prefix("character ").unwrap();
+    (is_usage, place.parse().unwrap(), error.message().to_owned())
 }
 
 #[test]
@@ -255,4 +260,81 @@ fn nesting_has_a_limit_and_length_has_none() {
     assert_eq!(refused(&"NOT ".repeat(100_000)).1, 4 * MAX_DEPTH + 1);
     let long = vec!["id = 1"; 500].join(" OR ");
     assert_eq!(rows(&long), [1]);
+}
+
+#[test]
+fn numbers_are_compared_exactly_beside_integers_and_decimals_and_nearest_beside_floats() {
+    let large = 9_007_199_254_740_992i64;
+    let columns: [(&str, ArrayRef); 3] = [
+        (
+            "i",
+            Arc::new(arrow_array::Int64Array::from(vec![large, large + 1])),
+        ),
+        ("f", Arc::new(Float64Array::from(vec![0.1, 1e300]))),
+        (
+            "d",
+            Arc::new(DurationMillisecondArray::from(vec![i64::MAX, 5])),
+        ),
+    ];
+    let shard = of(&RecordBatch::try_from_iter(columns).unwrap());
+    for (filter, expected) in [
+        ("i = 9007199254740993.0", 1),
+        ("i = 9.007199254740992e15", 1),
+        ("i = 9007199254740992.5", 0),
+        ("i < 9007199254740992.5", 1),
+        ("i < 1e300 AND i > -1e300", 2),
+        ("i > 1e-300", 2),
+        ("f = 0.1", 1),
+        ("f = 0.10", 1),
+        ("f >= 1e300", 1),
+        ("d = 5.0", 1),
+        ("d < 99999999999999999999", 2),
+    ] {
+        let filter: Predicate = filter.parse().unwrap();
+        let rows: usize = shard
+            .scan()
+            .with_filter(filter.clone())
+            .build()
+            .unwrap()
+            .map(|batch| batch.unwrap().num_rows())
+            .sum();
+        assert_eq!(rows, expected, "{filter}");
+    }
+}
+
+#[test]
+fn text_says_what_it_means_of_a_literal() {
+    use DataType::*;
+    let wait = Duration(arrow_schema::TimeUnit::Second);
+    let code = Dictionary(Box::new(Int8), Box::new(Utf8));
+    for (text, data_type, shown) in [
+        ("12", &Int8, "12"),
+        ("1.50", &Decimal64(9, 2), "1.50"),
+        ("1e2", &UInt16, "100"),
+        ("0.1", &Float32, "0.1"),
+        ("nan", &Float64, "NaN"),
+        ("true", &Boolean, "true"),
+        ("2024-02-29", &Date32, "2024-02-29"),
+        ("7", &wait, "PT7S"),
+        ("it's", &code, "'it''s'"),
+    ] {
+        let literal = Literal::parse(text, data_type).unwrap();
+        assert_eq!(literal.to_string(), shown, "{text} as {data_type}");
+    }
+    for (text, data_type) in [
+        ("128", &Int8),
+        ("1.5", &Int64),
+        ("1.505", &Decimal64(9, 2)),
+        ("yes", &Boolean),
+        ("1", &Time64(arrow_schema::TimeUnit::Nanosecond)),
+        ("2024-02-29T12:00:00", &Date32),
+        ("1.5", &wait),
+        ("x", &Struct(arrow_schema::Fields::empty())),
+    ] {
+        let error = Literal::parse(text, data_type).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::InvalidArgument);
+        let message = error.message();
+        assert!(message.contains(text), "{message}");
+        assert!(message.contains(&data_type.to_string()), "{message}");
+    }
 }

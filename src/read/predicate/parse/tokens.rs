@@ -1,8 +1,7 @@
-//! The words, names, literals and signs of a filter.
+//! The words, names, literals and signs of a predicate.
 
-use crate::failure::Failure;
+use crate::error::{Error, Result};
 use std::fmt;
-use std::str::FromStr;
 
 /// Words that are no column unless they are quoted.
 const KEYWORDS: [&str; 10] = [
@@ -12,7 +11,7 @@ const KEYWORDS: [&str; 10] = [
 /// Signs, the longer ones before those that they begin with.
 const SIGNS: [&str; 11] = ["!=", "<>", "<=", ">=", "=", "<", ">", "(", ")", ",", "."];
 
-/// The smallest part of a filter.
+/// The smallest part of a predicate.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Token<'a> {
     /// A keyword, or a name without quotes.
@@ -52,13 +51,13 @@ impl fmt::Display for Token<'_> {
     }
 }
 
-/// A filter that makes no sense at a place.
-pub(super) fn error(place: usize, what: &str) -> Failure {
-    Failure::Usage(format!("--filter, character {place}: {what}"))
+/// The error for what makes no sense at a place.
+pub(super) fn error(place: usize, what: &str) -> Error {
+    Error::invalid(what).within(format!("character {place}"))
 }
 
-/// Cuts a filter into tokens, each with its place: the number of its first character, from 1 on.
-pub(super) fn tokens(text: &str) -> Result<Vec<(usize, Token<'_>)>, Failure> {
+/// Cuts a predicate into tokens, each with its place: the number of its first character, from 1 on.
+pub(super) fn tokens(text: &str) -> Result<Vec<(usize, Token<'_>)>> {
     let mut tokens = Vec::new();
     let (mut rest, mut place) = (text, 1);
     loop {
@@ -77,7 +76,7 @@ pub(super) fn tokens(text: &str) -> Result<Vec<(usize, Token<'_>)>, Failure> {
 }
 
 /// The first token, and its bytes.
-fn token(rest: &str, place: usize) -> Result<(Token<'_>, usize), Failure> {
+fn token(rest: &str, place: usize) -> Result<(Token<'_>, usize)> {
     let Some(first) = rest.chars().next() else {
         return Ok((Token::End, 0));
     };
@@ -105,14 +104,7 @@ fn token(rest: &str, place: usize) -> Result<(Token<'_>, usize), Failure> {
         };
         let signs = rest.len() - unsigned.len();
         let len = signs + unsigned.find(ends).unwrap_or(unsigned.len());
-        let number = &rest[..len];
-        return match f64::from_str(number) {
-            Ok(value) if value.is_finite() => Ok((Token::Number(number), len)),
-            _ => Err(error(
-                place,
-                &format!("expected a number, found `{number}`"),
-            )),
-        };
+        return Ok((Token::Number(&rest[..len]), len));
     }
     if is_inside(first) {
         let len = rest.find(|c| !is_inside(c)).unwrap_or(rest.len());

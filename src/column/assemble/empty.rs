@@ -1,0 +1,88 @@
+//! What can be said of a requested type before there are rows.
+
+use super::{Casts, assemble_as};
+use crate::buffer::Selection;
+use crate::column::{
+    ByteLayout, ByteValues, Chunk, DecodedBytes, DecodedDictionary, DecodedLists, DecodedUnions,
+    ListOffsets, NodeSource, OffsetWidth,
+};
+use crate::error::{Error, ErrorKind, Result};
+use crate::format::DataType;
+use arrow_buffer::{BooleanBuffer, Buffer, NullBuffer, OffsetBuffer};
+use arrow_schema::Field;
+
+/// Refuses a field that the values of a node cannot become, whatever they are.
+///
+/// # Errors
+/// [`SchemaMismatch`](ErrorKind::SchemaMismatch), or what is wrong with the node.
+pub fn check_cast(field: &Field, node: &DataType, casts: &Casts) -> Result<()> {
+    match assemble_as(field, node, casts, &Selection::default(), &mut NoRows) {
+        Ok(_) => Ok(()),
+        // Without a value, it is the types that do not go together.
+        Err(e) if matches!(e.kind(), ErrorKind::ValueOutOfRange | ErrorKind::Arrow) => {
+            let mismatch = Error::new(ErrorKind::SchemaMismatch, e.message());
+            Err(mismatch.within(e.element()).caused_by(e))
+        }
+        Err(e) => Err(e),
+    }
+}
+
+/// A source of no rows.
+struct NoRows;
+
+fn none<V>(values: V) -> Chunk<V> {
+    Chunk {
+        len: 0,
+        nulls: None,
+        values,
+    }
+}
+
+impl NodeSource for NoRows {
+    fn check_bytes(&self, _: u64) -> Result<()> {
+        Ok(())
+    }
+
+    fn bits(&mut self, _: &DataType, _: &Selection) -> Result<Chunk<BooleanBuffer>> {
+        Ok(none(BooleanBuffer::new_unset(0)))
+    }
+
+    fn fixed(&mut self, _: &DataType, _: usize, _: &Selection) -> Result<Chunk<Buffer>> {
+        Ok(none(Buffer::from_vec(Vec::<u8>::new())))
+    }
+
+    fn bytes(&mut self, _: &DataType, _: ByteLayout, _: &Selection) -> Result<DecodedBytes> {
+        let values = Buffer::from_vec(Vec::<u8>::new());
+        Ok(DecodedBytes {
+            chunk: none(ByteValues::Offsets64(OffsetBuffer::new_empty(), values)),
+            window: None,
+        })
+    }
+
+    fn dictionary(&mut self, _: &DataType, _: &Selection) -> Result<Option<DecodedDictionary>> {
+        Ok(None)
+    }
+
+    fn presence(&mut self, _: &DataType, _: &Selection) -> Result<Option<NullBuffer>> {
+        Ok(None)
+    }
+
+    fn lists(&mut self, _: &DataType, width: OffsetWidth, _: &Selection) -> Result<DecodedLists> {
+        Ok(DecodedLists {
+            offsets: match width {
+                OffsetWidth::Bits32 => ListOffsets::Bits32(OffsetBuffer::new_empty()),
+                OffsetWidth::Bits64 => ListOffsets::Bits64(OffsetBuffer::new_empty()),
+            },
+            nulls: None,
+            children: Selection::default(),
+        })
+    }
+
+    fn unions(&mut self, node: &DataType, _: &Selection) -> Result<DecodedUnions> {
+        Ok(DecodedUnions {
+            ordinals: Vec::new(),
+            offsets: None,
+            children: vec![Selection::default(); node.children.len()],
+        })
+    }
+}
