@@ -7,11 +7,9 @@ mod tests;
 
 use super::fetch::Bench;
 use super::metadata::{Metadata, OpenField};
-#[cfg(feature = "threads")]
-use crate::buffer::Body;
 use crate::buffer::{
-    BlockCache, FieldBuffers, FieldLayout, Numbers, Place, ReadContext, Runs, Selection, Storage,
-    StoredBuffer, StringCache, read_bits, read_numbers, read_offsets, string_bytes,
+    BlockCache, Body, FieldBuffers, FieldLayout, Numbers, Place, ReadContext, Runs, Selection,
+    Storage, StoredBuffer, StringCache, read_bits, read_numbers, read_offsets, string_bytes,
 };
 use crate::column::{
     ByteLayout, Chunk, DecodedBytes, DecodedDictionary, DecodedLists, DecodedUnions,
