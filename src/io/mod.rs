@@ -23,9 +23,13 @@ pub use local_file::LocalFile;
 pub use local_folder::LocalFolder;
 #[cfg(not(target_family = "wasm"))]
 pub use local_sink::LocalSink;
+#[cfg(not(target_family = "wasm"))]
+pub(crate) use local_sink::is_temporary;
 #[cfg(all(feature = "mmap", not(target_family = "wasm")))]
-pub use mapped_file::MappedFile;
+pub use mapped_file::{MappedFile, MappedFolder};
 pub use range::ByteRange;
 pub use read_at::ReadAt;
 pub use sink::{Sink, WriteSink};
+#[cfg(not(target_family = "wasm"))]
+pub(crate) use url::STRIPE_FILE_SUFFIX;
 pub use url::{Reference, RelativeUrl, resolve, stripe_file_name};

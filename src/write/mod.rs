@@ -11,18 +11,23 @@ mod field;
 mod finish;
 mod interner;
 mod lane;
+#[cfg(not(target_family = "wasm"))]
+mod local;
 mod nesting;
 mod number;
 mod options;
 mod output;
 mod plan;
 mod raw;
+#[cfg(not(target_family = "wasm"))]
+mod replaced;
 mod room;
 mod schema;
 mod settings;
 mod shard;
 mod strings;
 mod stripe;
+mod stripe_files;
 mod trial;
 mod workers;
 

@@ -6,19 +6,20 @@ use super::explain::FieldCandidates;
 use super::options::{Layout, WriterOptions};
 use super::output::Output;
 use super::plan::FieldPlan;
+#[cfg(not(target_family = "wasm"))]
+use super::replaced::Replaced;
 use super::schema::{check_column_names, field_plans, path_below, shard_schema, stored_schema};
 use super::settings::WINDOW;
 use super::stripe::{EncodedStripe, FullStripe, NodeChunk, StripeBuilder, write_stripe};
+use super::stripe_files::StripeFiles;
 use super::workers::Workers;
 use crate::column::{UNIX_EPOCH_TICKS, encode_arrow_schema, shred};
 use crate::error::{Error, ErrorKind, Result, Within};
 use crate::format::{AnyValue, DataType, HEADER, NameValuePair, Schema};
-use crate::io::{LocalFolder, LocalSink, Sink, SinkFactory, stripe_file_name};
+use crate::io::{Sink, SinkFactory};
 use crate::sorting::{SORTING_COLUMNS_PROPERTY, SortingColumn};
 use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;
-use std::hash::{BuildHasher, Hasher};
-use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 /// Name of the property that holds the Arrow schema.
@@ -84,6 +85,9 @@ pub struct ShardWriter<S: Sink> {
     /// Bytes given to `sink`.
     position: u64,
     stripe_files: Option<StripeFiles>,
+    /// What is to go once this shard is there.
+    #[cfg(not(target_family = "wasm"))]
+    pub(super) replaced: Option<Replaced>,
     stripe: StripeBuilder,
     /// The stripe before, which threads are still at.
     full: Option<FullStripe>,
@@ -95,46 +99,6 @@ pub struct ShardWriter<S: Sink> {
 /// The name of a stripe in errors.
 fn format_stripe(ordinal: usize) -> impl FnOnce() -> String {
     move || format!("stripe {ordinal}")
-}
-
-/// The stripe files of a two-level shard, written but not yet committed.
-struct StripeFiles {
-    factory: Box<dyn SinkFactory>,
-    sinks: Vec<Box<dyn Sink>>,
-    bytes: u64,
-}
-
-impl ShardWriter<LocalSink> {
-    /// Creates the file `path` when the shard is finished, with default options.
-    ///
-    /// # Errors
-    /// [`AlreadyExists`](ErrorKind::AlreadyExists), or a schema that cannot be stored.
-    pub fn create(path: impl AsRef<Path>, schema: SchemaRef) -> Result<Self> {
-        Self::create_with(path, schema, WriterOptions::default())
-    }
-
-    /// As [`create`](Self::create), with options. Stripe files of a two-level shard go into the
-    /// folder of `path`.
-    ///
-    /// # Errors
-    /// [`AlreadyExists`](ErrorKind::AlreadyExists), or a schema or options that cannot be used.
-    pub fn create_with(
-        path: impl AsRef<Path>,
-        schema: SchemaRef,
-        options: WriterOptions,
-    ) -> Result<Self> {
-        let path = path.as_ref();
-        let factory: Option<Box<dyn SinkFactory>> = match options.layout() {
-            Layout::SingleFile => None,
-            Layout::TwoLevel => Some(Box::new(LocalFolder::of_file(path)?)),
-        };
-        let sink = if options.overwrite() {
-            LocalSink::create_or_replace(path)?
-        } else {
-            LocalSink::create(path)?
-        };
-        Self::build(sink, factory, schema, options)
-    }
 }
 
 impl ShardWriter<Box<dyn Sink>> {
@@ -171,7 +135,7 @@ impl<S: Sink> ShardWriter<S> {
         Self::build(sink, None, schema, options)
     }
 
-    fn build(
+    pub(super) fn build(
         sink: S,
         factory: Option<Box<dyn SinkFactory>>,
         schema: SchemaRef,
@@ -185,11 +149,9 @@ impl<S: Sink> ShardWriter<S> {
         Ok(Self {
             arrow_schema: encode_arrow_schema(&schema)?,
             stripe: StripeBuilder::new(&plans),
-            stripe_files: factory.map(|factory| StripeFiles {
-                factory,
-                sinks: Vec::new(),
-                bytes: 0,
-            }),
+            stripe_files: factory.map(StripeFiles::new),
+            #[cfg(not(target_family = "wasm"))]
+            replaced: None,
             schema,
             shard_schema,
             plans,
@@ -219,7 +181,7 @@ impl<S: Sink> ShardWriter<S> {
     /// Bytes written so far, to all files. With threads, a stripe is written while rows of the next
     /// one come.
     pub fn bytes_written(&self) -> u64 {
-        self.position + self.stripe_files.as_ref().map_or(0, |files| files.bytes)
+        self.position + self.stripe_files.as_ref().map_or(0, StripeFiles::bytes)
     }
 
     /// Rows that have not been written yet.
@@ -393,16 +355,7 @@ impl<S: Sink> ShardWriter<S> {
             }
             return write_stripe(stripe, String::new(), &mut out, properties, capabilities);
         };
-        let url = stripe_file_name(random_u64());
-        let mut sink = files.factory.create(&url)?;
-        let mut position = 0;
-        let mut out = Output::new(&mut *sink, &mut position);
-        out.write(&HEADER)?;
-        let record = write_stripe(stripe, url, &mut out, properties, capabilities)?;
-        out.write(&HEADER)?;
-        files.sinks.push(sink);
-        files.bytes += position;
-        Ok(record)
+        files.write(|url, out| write_stripe(stripe, url, out, properties, capabilities))
     }
 
     /// Properties of the user, by the schema id of their column.
@@ -449,14 +402,7 @@ impl<S: Sink> ShardWriter<S> {
             creation_time,
         )
         .within(|| "shard directory".to_owned())?;
-        for sink in self
-            .stripe_files
-            .iter_mut()
-            .flat_map(|files| &mut files.sinks)
-        {
-            sink.commit()?;
-        }
-        self.sink.commit()?;
+        self.commit()?;
         let summary = ShardSummary {
             rows: self.stripes.iter().map(|s| s.rows).sum(),
             stripes: self.stripes.len() as u64,
@@ -469,6 +415,29 @@ impl<S: Sink> ShardWriter<S> {
                 .collect(),
         };
         Ok((self.sink, summary))
+    }
+
+    /// Makes all files visible, the directory file last, or none.
+    fn commit(&mut self) -> Result<()> {
+        #[cfg(not(target_family = "wasm"))]
+        let abandoned = self.replaced.as_ref().map(Replaced::stripe_files);
+        let stripes = self
+            .stripe_files
+            .as_mut()
+            .map_or(Ok(()), StripeFiles::commit);
+        let done = stripes.and_then(|()| self.sink.commit());
+        if done.is_err()
+            && let Some(files) = &mut self.stripe_files
+        {
+            files.withdraw();
+        }
+        #[cfg(not(target_family = "wasm"))]
+        if done.is_ok()
+            && let Some(abandoned) = abandoned
+        {
+            abandoned.remove_unused();
+        }
+        done
     }
 
     fn properties(&self) -> Vec<NameValuePair> {
@@ -493,12 +462,6 @@ fn sorting_column(column: &SortingColumn) -> AnyValue {
         NameValuePair::new("nulls_first", column.nulls_first),
     ]
     .into()
-}
-
-fn random_u64() -> u64 {
-    std::collections::hash_map::RandomState::new()
-        .build_hasher()
-        .finish()
 }
 
 /// The time in 100 ns ticks since 0001-01-01.
