@@ -9,6 +9,7 @@ mod directory;
 mod explain;
 mod field;
 mod finish;
+mod growth;
 mod interner;
 mod lane;
 #[cfg(not(target_family = "wasm"))]
@@ -28,10 +29,12 @@ mod shard;
 mod strings;
 mod stripe;
 mod stripe_files;
+mod summary;
 mod trial;
 mod workers;
 
 pub use crate::sorting::{SORTING_COLUMNS_PROPERTY, SortingColumn};
 pub use explain::{Candidate, FieldCandidates, explain};
 pub use options::{ColumnOptions, Layout, PresenceLayout, Profile, WriterOptions};
-pub use shard::{ARROW_SCHEMA_PROPERTY, ShardSummary, ShardWriter};
+pub use shard::{ARROW_SCHEMA_PROPERTY, ShardWriter};
+pub use summary::ShardSummary;

@@ -46,7 +46,7 @@ impl StripeFiles {
         let mut sink = self.factory.create(&name)?;
         let mut position = 0;
         let mut out = Output::new(&mut *sink, &mut position);
-        out.write(&HEADER)?;
+        out.begin()?;
         let written = content(name.clone(), &mut out)?;
         out.write(&HEADER)?;
         sink.seal()?;
