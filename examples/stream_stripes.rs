@@ -5,7 +5,7 @@ use arrow_array::types::Int64Type;
 use arrow_array::{ArrayRef, Int64Array, RecordBatch};
 use arrow_shard::Shard;
 use arrow_shard::read::Stripe;
-use arrow_shard::write::{Layout, Profile, ShardWriter, WriterOptions};
+use arrow_shard::write::{Layout, ShardWriter, WriterOptions};
 use std::error::Error;
 use std::sync::Arc;
 use std::thread;
@@ -34,7 +34,6 @@ fn main() -> Result<(), Box<dyn Error>> {
 
     let options = WriterOptions::default()
         .with_layout(Layout::TwoLevel)
-        .with_profile(Profile::HighCompression)
         .with_stripe_rows(25_000);
     let mut writer = ShardWriter::create_with(&path, batch(0)?.schema(), options)?;
     for start in (0..100_000).step_by(10_000) {

@@ -38,7 +38,12 @@ fn options(profile: Profile) -> WriterOptions {
 
 #[test]
 fn moderate_decimals_take_a_third_of_their_width() {
-    for profile in [Profile::Fast, Profile::Balanced, Profile::HighCompression] {
+    for profile in [
+        Profile::Fast,
+        Profile::Balanced,
+        #[cfg(feature = "zstd")]
+        Profile::HighCompression,
+    ] {
         let bytes = written_bytes(&[batch(false)], options(profile)).len();
         // 41 bits with the sign, the least and greatest value of every 256, and presence.
         assert!(bytes < ROWS * 11 / 2, "{profile:?}: {bytes} bytes");
@@ -53,6 +58,7 @@ fn decimals_come_back_from_scans_filters_and_single_rows() {
         Profile::Plain,
         Profile::Fast,
         Profile::Balanced,
+        #[cfg(feature = "zstd")]
         Profile::MinimalSize,
     ];
     let mut all: Vec<WriterOptions> = plain.into_iter().map(options).collect();

@@ -31,7 +31,12 @@ use std::sync::Arc;
 use support::replay::{run_cases, single_seed};
 use support::{shared, written};
 
-const ALL: &[Profile] = &[Profile::Plain, Profile::Balanced, Profile::HighCompression];
+const ALL: &[Profile] = &[
+    Profile::Plain,
+    Profile::Balanced,
+    #[cfg(feature = "zstd")]
+    Profile::HighCompression,
+];
 
 /// What the cases of one test have in common.
 struct Kind {

@@ -44,7 +44,9 @@ const ALL: &[Profile] = &[
     Profile::Plain,
     Profile::Fast,
     Profile::Balanced,
+    #[cfg(feature = "zstd")]
     Profile::HighCompression,
+    #[cfg(feature = "zstd")]
     Profile::MinimalSize,
 ];
 

@@ -198,8 +198,14 @@ fn statistics_are_true_of_random_data() {
                 random_batch(rng, &schema, rows)
             })
             .collect();
-        let profiles = [Profile::Plain, Profile::Balanced, Profile::HighCompression];
-        let mut options = WriterOptions::default().with_profile(profiles[rng.random_range(0..3)]);
+        let profiles = [
+            Profile::Plain,
+            Profile::Balanced,
+            #[cfg(feature = "zstd")]
+            Profile::HighCompression,
+        ];
+        let mut options =
+            WriterOptions::default().with_profile(profiles[rng.random_range(0..profiles.len())]);
         if rng.random_bool(0.3) {
             options = options.with_bloom_filter_enabled(true);
         }

@@ -88,7 +88,12 @@ fn a_writer_with_threads_gives_the_same_bytes() {
         (options, 0),
     ] {
         let rows = batch.slice(0, rows);
-        for profile in [Profile::Plain, Profile::Balanced, Profile::HighCompression] {
+        for profile in [
+            Profile::Plain,
+            Profile::Balanced,
+            #[cfg(feature = "zstd")]
+            Profile::HighCompression,
+        ] {
             let options = cut.clone().with_profile(profile);
             let alone = written(&rows, options.clone());
             for threads in [2, 4] {

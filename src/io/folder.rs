@@ -22,7 +22,8 @@ pub trait Container: Send + Sync + Debug {
 
 /// Creates the artifacts of a shard of several files, all in one folder.
 ///
-/// A writer commits the directory file after all others, so that whoever finds it finds them too.
+/// A writer commits the directory file after all others, so that whoever finds it finds them too. If
+/// that fails, it removes the others.
 pub trait SinkFactory: Send {
     /// A sink for the new artifact `name`, a file name without folders.
     ///
@@ -31,6 +32,12 @@ pub trait SinkFactory: Send {
     /// refer to, [`AlreadyExists`](ErrorKind::AlreadyExists) if there is one of that name, else
     /// those of the store.
     fn create(&mut self, name: &str) -> Result<Box<dyn Sink>>;
+
+    /// Removes the artifact `name`, which was created here and committed.
+    ///
+    /// # Errors
+    /// Those of the store.
+    fn remove(&mut self, name: &str) -> Result<()>;
 }
 
 /// No container: for shards of which only one file is at hand.
@@ -104,10 +111,7 @@ impl Container for MemoryFolder {
     fn open(&self, url: &RelativeUrl) -> Result<Arc<dyn ReadAt>> {
         match self.get(url.path()) {
             Some(content) => Ok(Arc::new(content)),
-            None => Err(Error::new(
-                ErrorKind::NotFound,
-                format!("no file `{url}` in the folder in memory"),
-            )),
+            None => Err(no_file(url)),
         }
     }
 }
@@ -122,6 +126,20 @@ impl SinkFactory for MemoryFolder {
             state: State::Open(Vec::new()),
         }))
     }
+
+    fn remove(&mut self, name: &str) -> Result<()> {
+        match self.lock().remove(name) {
+            Some(_) => Ok(()),
+            None => Err(no_file(name)),
+        }
+    }
+}
+
+fn no_file(name: impl fmt::Display) -> Error {
+    Error::new(
+        ErrorKind::NotFound,
+        format!("no file `{name}` in the folder in memory"),
+    )
 }
 
 /// A file of a [`MemoryFolder`] that appears with its commit.

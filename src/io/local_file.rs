@@ -5,7 +5,7 @@ use super::read_at::ReadAt;
 use super::recycled::{block, freeze};
 use crate::error::{Error, ErrorKind, Result, Within, to_usize};
 use bytes::Bytes;
-use std::fs::File;
+use std::fs::{File, Metadata};
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -19,6 +19,7 @@ pub struct LocalFile {
     file: File,
     path: PathBuf,
     size: u64,
+    version: Option<String>,
 }
 
 impl LocalFile {
@@ -30,11 +31,12 @@ impl LocalFile {
     /// of the operating system.
     pub fn open(path: impl AsRef<Path>) -> Result<Self> {
         let path = path.as_ref();
-        let (file, size) = open_regular(path).within(|| describe(path))?;
+        let (file, metadata) = open_regular(path).within(|| describe(path))?;
         Ok(Self {
             file,
             path: path.to_path_buf(),
-            size,
+            size: metadata.len(),
+            version: version(&metadata),
         })
     }
 
@@ -69,6 +71,10 @@ impl ReadAt for LocalFile {
         self.read(range).within(|| describe(&self.path))
     }
 
+    fn version(&self) -> Option<String> {
+        self.version.clone()
+    }
+
     fn is_near(&self) -> bool {
         true
     }
@@ -79,10 +85,23 @@ pub(super) fn describe(path: &Path) -> String {
     format!("file `{}`", path.display())
 }
 
-/// Opens a regular file and tells its size. The kind is asked for first, because opening a pipe
+/// Which file it is, where the system has numbers for files, and when it was last changed.
+fn version(metadata: &Metadata) -> Option<String> {
+    let changed = metadata.modified().ok()?;
+    #[cfg(unix)]
+    let number = {
+        use std::os::unix::fs::MetadataExt;
+        (metadata.dev(), metadata.ino())
+    };
+    #[cfg(not(unix))]
+    let number = ();
+    Some(format!("{number:?} {changed:?}"))
+}
+
+/// Opens a regular file and tells its size, among others. The kind is asked for first, because opening a pipe
 /// may wait for ever.
-pub(super) fn open_regular(path: &Path) -> Result<(File, u64)> {
-    let regular = |metadata: &std::fs::Metadata| {
+pub(super) fn open_regular(path: &Path) -> Result<(File, Metadata)> {
+    let regular = |metadata: &Metadata| {
         if metadata.is_file() {
             return Ok(());
         }
@@ -99,7 +118,7 @@ pub(super) fn open_regular(path: &Path) -> Result<(File, u64)> {
     let file = File::open(path)?;
     let metadata = file.metadata()?;
     regular(&metadata)?;
-    Ok((file, metadata.len()))
+    Ok((file, metadata))
 }
 
 /// Fills `target` with bytes of the file from `position` on.

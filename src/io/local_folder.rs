@@ -1,12 +1,13 @@
 //! A local folder as the container of a shard's files.
 
 use super::folder::{Container, SinkFactory};
-use super::local_file::LocalFile;
-use super::local_sink::{LocalSink, folder_of};
+use super::local_file::{LocalFile, describe};
+use super::local_sink::{LocalSink, folder_of, permissions};
 use super::read_at::ReadAt;
 use super::sink::Sink;
 use super::url::RelativeUrl;
 use crate::error::{Error, ErrorKind, Result, Within};
+use std::fs::Permissions;
 use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 
@@ -15,6 +16,8 @@ use std::sync::Arc;
 pub struct LocalFolder {
     /// Absolute and free of symbolic links.
     path: PathBuf,
+    /// Of files that are created here, if not those of any new file.
+    permissions: Option<Permissions>,
 }
 
 impl LocalFolder {
@@ -33,7 +36,10 @@ impl LocalFolder {
             Ok(resolved)
         };
         let path = resolved().within(|| format!("folder `{}`", path.display()))?;
-        Ok(Self { path })
+        Ok(Self {
+            path,
+            permissions: None,
+        })
     }
 
     /// The folder that holds the directory file `path`, which need not exist yet.
@@ -47,6 +53,32 @@ impl LocalFolder {
     /// The folder, absolute and free of symbolic links.
     pub fn path(&self) -> &Path {
         &self.path
+    }
+
+    /// The same folder. Files that are created in it have the permissions of `file`, if there is one.
+    pub(crate) fn with_permissions_of(mut self, file: &Path) -> Self {
+        self.permissions = permissions(file);
+        self
+    }
+
+    /// Where the existing file at `url` is, links resolved.
+    ///
+    /// # Errors
+    /// [`NotFound`](ErrorKind::NotFound), or [`ForbiddenUrl`](ErrorKind::ForbiddenUrl) if a link
+    /// leads out of the folder.
+    pub(super) fn find(&self, url: &RelativeUrl) -> Result<PathBuf> {
+        let path = self.locate(url)?;
+        let resolved = path
+            .canonicalize()
+            .map_err(Error::from)
+            .within(|| describe(&path))?;
+        if !resolved.starts_with(&self.path) {
+            return Err(forbidden(
+                url,
+                "leads through a symbolic link out of the shard's folder",
+            ));
+        }
+        Ok(resolved)
     }
 
     /// Where `url` leads in this folder, links not yet resolved.
@@ -73,24 +105,21 @@ fn forbidden(url: &RelativeUrl, why: &str) -> Error {
 
 impl Container for LocalFolder {
     fn open(&self, url: &RelativeUrl) -> Result<Arc<dyn ReadAt>> {
-        let path = self.locate(url)?;
-        let resolved = path
-            .canonicalize()
-            .map_err(Error::from)
-            .within(|| super::local_file::describe(&path))?;
-        if !resolved.starts_with(&self.path) {
-            return Err(forbidden(
-                url,
-                "leads through a symbolic link out of the shard's folder",
-            ));
-        }
-        Ok(Arc::new(LocalFile::open(resolved)?))
+        Ok(Arc::new(LocalFile::open(self.find(url)?)?))
     }
 }
 
 impl SinkFactory for LocalFolder {
     fn create(&mut self, name: &str) -> Result<Box<dyn Sink>> {
         let path = self.locate(&RelativeUrl::from_file_name(name)?)?;
-        Ok(Box::new(LocalSink::create(path)?))
+        let sink = LocalSink::create_like(path, self.permissions.as_ref())?;
+        Ok(Box::new(sink))
+    }
+
+    fn remove(&mut self, name: &str) -> Result<()> {
+        let path = self.locate(&RelativeUrl::from_file_name(name)?)?;
+        std::fs::remove_file(&path)
+            .map_err(Error::from)
+            .within(|| describe(&path))
     }
 }

@@ -3,22 +3,51 @@
 use super::local_file::describe;
 use super::sink::{Sink, State};
 use crate::error::{Error, ErrorKind, Result, Within};
+use std::fs::Permissions;
 use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
-use tempfile::NamedTempFile;
+use tempfile::{NamedTempFile, TempPath};
 
 /// Bytes collected before a write to the file; larger pieces are written directly.
 const BUFFER_BYTES: usize = 1 << 18;
 
+/// How the name of a temporary file begins and ends.
+const TEMPORARY_PREFIX: &str = ".arrow-shard.";
+const TEMPORARY_SUFFIX: &str = ".tmp";
+
 /// A local file that appears under its name only when it is committed.
 ///
 /// Until then the bytes are in a temporary file beside it, which a drop deletes. A commit syncs the
-/// file, renames it, and syncs the folder.
+/// file, renames it, and syncs the folder where the system can: once it is renamed, the file is there.
+/// A file that replaces another has its permissions from the first byte on.
 #[derive(Debug)]
 pub struct LocalSink {
-    state: State<BufWriter<NamedTempFile>>,
+    state: State<Temporary>,
     path: PathBuf,
     overwrite: bool,
+}
+
+/// The temporary file.
+#[derive(Debug)]
+enum Temporary {
+    Open(BufWriter<NamedTempFile>),
+    /// Synced and closed.
+    Sealed(TempPath),
+}
+
+impl Temporary {
+    fn seal(self) -> Result<TempPath> {
+        match self {
+            Self::Sealed(path) => Ok(path),
+            Self::Open(file) => {
+                let file = file
+                    .into_inner()
+                    .map_err(std::io::IntoInnerError::into_error)?;
+                file.as_file().sync_all()?;
+                Ok(file.into_temp_path())
+            }
+        }
+    }
 }
 
 impl LocalSink {
@@ -29,8 +58,16 @@ impl LocalSink {
     /// [`NotFound`](ErrorKind::NotFound) if its folder does not, else those of the operating
     /// system.
     pub fn create(path: impl AsRef<Path>) -> Result<Self> {
+        Self::create_like(path, None)
+    }
+
+    /// As [`create`](Self::create), with these permissions.
+    pub(super) fn create_like(
+        path: impl AsRef<Path>,
+        permissions: Option<&Permissions>,
+    ) -> Result<Self> {
         let path = path.as_ref();
-        Self::open(path, false).within(|| describe(path))
+        Self::open(path, false, permissions).within(|| describe(path))
     }
 
     /// A new file at `path`; the commit replaces a file that is there.
@@ -40,10 +77,11 @@ impl LocalSink {
     /// [`create`](Self::create).
     pub fn create_or_replace(path: impl AsRef<Path>) -> Result<Self> {
         let path = path.as_ref();
-        Self::open(path, true).within(|| describe(path))
+        let replaced = permissions(path);
+        Self::open(path, true, replaced.as_ref()).within(|| describe(path))
     }
 
-    fn open(path: &Path, overwrite: bool) -> Result<Self> {
+    fn open(path: &Path, overwrite: bool, permissions: Option<&Permissions>) -> Result<Self> {
         if path.file_name().is_none() {
             return Err(Error::invalid("expected a path that ends in a file name"));
         }
@@ -60,17 +98,10 @@ impl LocalSink {
             Err(e) if e.kind() == std::io::ErrorKind::NotFound => {}
             Err(e) => return Err(e.into()),
         }
-        let mut builder = tempfile::Builder::new();
-        builder.prefix(".arrow-shard.").suffix(".tmp");
-        #[cfg(unix)]
-        {
-            use std::os::unix::fs::PermissionsExt;
-            // As for any new file, the umask decides; a temporary file would be its owner's only.
-            builder.permissions(std::fs::Permissions::from_mode(0o666));
-        }
-        let file = builder.tempfile_in(folder_of(path))?;
+        let file = temporary(folder_of(path), permissions)?;
+        let file = BufWriter::with_capacity(BUFFER_BYTES, file);
         Ok(Self {
-            state: State::Open(BufWriter::with_capacity(BUFFER_BYTES, file)),
+            state: State::Open(Temporary::Open(file)),
             path: path.to_path_buf(),
             overwrite,
         })
@@ -84,24 +115,66 @@ impl LocalSink {
 
 impl Sink for LocalSink {
     fn write_all(&mut self, bytes: &[u8]) -> Result<()> {
+        let write = |file: &mut Temporary| match file {
+            Temporary::Open(file) => Ok(file.write_all(bytes)?),
+            Temporary::Sealed(_) => Err(Error::invalid("the file is sealed and takes no more")),
+        };
+        self.state.write(write).within(|| describe(&self.path))
+    }
+
+    fn seal(&mut self) -> Result<()> {
         self.state
-            .write(|file| Ok(file.write_all(bytes)?))
+            .replace(|file| Ok(Temporary::Sealed(file.seal()?)))
             .within(|| describe(&self.path))
     }
 
     fn commit(&mut self) -> Result<()> {
         let (path, overwrite) = (&self.path, self.overwrite);
         self.state
-            .commit(|file| persist(file, path, overwrite))
+            .commit(|file| persist(file.seal()?, path, overwrite))
             .within(|| describe(path))
     }
 }
 
-fn persist(file: BufWriter<NamedTempFile>, path: &Path, overwrite: bool) -> Result<()> {
-    let file = file
-        .into_inner()
-        .map_err(std::io::IntoInnerError::into_error)?;
-    file.as_file().sync_all()?;
+/// The permissions of a file; `None` if there is none of that name, or something else.
+pub(super) fn permissions(path: &Path) -> Option<Permissions> {
+    let metadata = std::fs::symlink_metadata(path).ok()?;
+    metadata.is_file().then(|| metadata.permissions())
+}
+
+/// A new file in a folder, with these permissions or with those of any new file.
+#[cfg(unix)]
+fn temporary(folder: &Path, permissions: Option<&Permissions>) -> Result<NamedTempFile> {
+    use std::os::unix::fs::PermissionsExt;
+    // The umask decides; a temporary file would be its owner's only.
+    let new = Permissions::from_mode(0o666);
+    let file = builder()
+        .permissions(permissions.unwrap_or(&new).clone())
+        .tempfile_in(folder)?;
+    if let Some(permissions) = permissions {
+        // The umask has no say in what somebody has chosen.
+        file.as_file().set_permissions(permissions.clone())?;
+    }
+    Ok(file)
+}
+
+#[cfg(not(unix))]
+fn temporary(folder: &Path, _: Option<&Permissions>) -> Result<NamedTempFile> {
+    Ok(builder().tempfile_in(folder)?)
+}
+
+fn builder() -> tempfile::Builder<'static, 'static> {
+    let mut builder = tempfile::Builder::new();
+    builder.prefix(TEMPORARY_PREFIX).suffix(TEMPORARY_SUFFIX);
+    builder
+}
+
+/// Whether a file of that name is one that a sink has not committed.
+pub(crate) fn is_temporary(name: &str) -> bool {
+    name.starts_with(TEMPORARY_PREFIX) && name.ends_with(TEMPORARY_SUFFIX)
+}
+
+fn persist(file: TempPath, path: &Path, overwrite: bool) -> Result<()> {
     let renamed = if overwrite {
         file.persist(path)
     } else {
@@ -111,7 +184,8 @@ fn persist(file: BufWriter<NamedTempFile>, path: &Path, overwrite: bool) -> Resu
         std::io::ErrorKind::AlreadyExists => already_exists(),
         _ => Error::from(e.error),
     })?;
-    sync_folder(folder_of(path))
+    sync_folder(folder_of(path));
+    Ok(())
 }
 
 /// The folder that holds the file `path`.
@@ -122,22 +196,14 @@ pub(super) fn folder_of(path: &Path) -> &Path {
     }
 }
 
-/// Makes a rename durable. Other systems than Unix do not open folders.
-#[cfg(unix)]
-fn sync_folder(folder: &Path) -> Result<()> {
-    let synced = std::fs::File::open(folder).and_then(|folder| folder.sync_all());
-    synced.map_err(|e| {
-        Error::new(
-            ErrorKind::Io,
-            "the file is complete, but its folder could not be synced",
-        )
-        .caused_by(e)
-    })
-}
-
-#[cfg(not(unix))]
-fn sync_folder(_: &Path) -> Result<()> {
-    Ok(())
+/// Makes a rename durable, where folders can be opened and synced: not those that may be written to
+/// but not read, and not on every file system. The file is complete and has its name by then, so that
+/// to report a failure would be wrong.
+fn sync_folder(folder: &Path) {
+    #[cfg(unix)]
+    let _ = std::fs::File::open(folder).and_then(|folder| folder.sync_all());
+    #[cfg(not(unix))]
+    let _ = folder;
 }
 
 fn already_exists() -> Error {

@@ -1,11 +1,15 @@
 //! Local files, mapped into memory.
 
 use super::ByteRange;
+use super::folder::Container;
 use super::local_file::{describe, open_regular};
+use super::local_folder::LocalFolder;
 use super::read_at::ReadAt;
+use super::url::RelativeUrl;
 use crate::error::{Result, Within};
 use bytes::Bytes;
 use std::path::Path;
+use std::sync::Arc;
 
 /// A local file mapped into memory: reads are slices of the mapping, which lives until the last
 /// of them is dropped.
@@ -40,6 +44,36 @@ impl MappedFile {
             bytes: map().within(|| describe(path))?,
             name: describe(path),
         })
+    }
+}
+
+/// A local folder whose files are opened as [`MappedFile`]s.
+#[derive(Debug)]
+pub struct MappedFolder {
+    folder: LocalFolder,
+}
+
+impl MappedFolder {
+    /// Maps files of `folder` when they are opened.
+    ///
+    /// # Safety
+    /// What [`MappedFile::open`] asks for holds for every file that is opened in the folder.
+    #[expect(unsafe_code, reason = "the caller vouches for the files")]
+    pub unsafe fn new(folder: LocalFolder) -> Self {
+        Self { folder }
+    }
+}
+
+impl Container for MappedFolder {
+    #[expect(
+        unsafe_code,
+        reason = "whoever made the folder has vouched for its files"
+    )]
+    fn open(&self, url: &RelativeUrl) -> Result<Arc<dyn ReadAt>> {
+        let path = self.folder.find(url)?;
+        // SAFETY: the caller of `new` promised for every file of the folder what the map needs.
+        let file = unsafe { MappedFile::open(path) }?;
+        Ok(Arc::new(file))
     }
 }
 

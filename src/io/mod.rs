@@ -29,11 +29,15 @@ pub use local_file::LocalFile;
 pub use local_folder::LocalFolder;
 #[cfg(not(target_family = "wasm"))]
 pub use local_sink::LocalSink;
+#[cfg(not(target_family = "wasm"))]
+pub(crate) use local_sink::is_temporary;
 #[cfg(all(feature = "mmap", not(target_family = "wasm")))]
-pub use mapped_file::MappedFile;
+pub use mapped_file::{MappedFile, MappedFolder};
 pub use range::ByteRange;
 pub use read_at::ReadAt;
 pub(crate) use read_at::{read_all, read_one};
 pub use sink::{Sink, WriteSink};
 pub use url::RelativeUrl;
+#[cfg(not(target_family = "wasm"))]
+pub(crate) use url::STRIPE_FILE_SUFFIX;
 pub(crate) use url::{Reference, resolve, stripe_file_name};

@@ -64,6 +64,13 @@ pub trait ReadAt: Send + Sync + Debug {
         None
     }
 
+    /// What tells this content from another one under the same name, if it is known: of a file its
+    /// number and the time of its last change, of an object its tag. Whoever opens an artifact again
+    /// compares it and the size.
+    fn version(&self) -> Option<String> {
+        None
+    }
+
     /// Whether a read costs hardly more than a copy of its bytes, so that many small reads are as
     /// good as a few large ones; so it is of memory and of local files. By default, whether the bytes
     /// are [`resident`](Self::resident).
@@ -154,6 +161,10 @@ macro_rules! forward {
 
             fn resident(&self) -> Option<Bytes> {
                 (**self).resident()
+            }
+
+            fn version(&self) -> Option<String> {
+                (**self).version()
             }
 
             fn is_near(&self) -> bool {

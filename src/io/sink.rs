@@ -13,10 +13,22 @@ pub trait Sink: Send {
     /// Those of the destination; what was written is then undefined, and the artifact is lost.
     fn write_all(&mut self, bytes: &[u8]) -> Result<()>;
 
-    /// Makes everything durable and visible under its final name; nothing may be written after.
+    /// Says that no more bytes come. A sink that holds something scarce, such as an open file, makes
+    /// its bytes durable and lets go of it; nothing is visible before the [`commit`](Self::commit).
+    /// A writer of many artifacts seals each once it is written, and commits all of them at the end.
+    ///
+    /// Sinks that hold nothing scarce need not override it.
     ///
     /// # Errors
     /// Those of the destination; the artifact is then lost.
+    fn seal(&mut self) -> Result<()> {
+        Ok(())
+    }
+
+    /// Makes everything durable and visible under its final name; nothing may be written after.
+    ///
+    /// # Errors
+    /// Those of the destination; the artifact is then lost, and not visible.
     fn commit(&mut self) -> Result<()>;
 }
 
@@ -44,6 +56,10 @@ macro_rules! forward {
         impl<S: Sink + ?Sized> Sink for $pointer {
             fn write_all(&mut self, bytes: &[u8]) -> Result<()> {
                 (**self).write_all(bytes)
+            }
+
+            fn seal(&mut self) -> Result<()> {
+                (**self).seal()
             }
 
             fn commit(&mut self) -> Result<()> {
@@ -116,11 +132,23 @@ impl<W> State<W> {
 
     /// Runs `commit` as the last write.
     pub(super) fn commit(&mut self, commit: impl FnOnce(W) -> Result<()>) -> Result<()> {
-        // Tells why nothing may be committed, if so.
+        self.take(|destination| {
+            commit(destination)?;
+            Ok(Self::Committed)
+        })
+    }
+
+    /// Goes on with what `change` makes of the destination, which its failure drops.
+    #[cfg(not(target_family = "wasm"))]
+    pub(super) fn replace(&mut self, change: impl FnOnce(W) -> Result<W>) -> Result<()> {
+        self.take(|destination| Ok(Self::Open(change(destination)?)))
+    }
+
+    fn take(&mut self, next: impl FnOnce(W) -> Result<Self>) -> Result<()> {
+        // Tells why nothing may be done, if so.
         self.write(|_| Ok(()))?;
         if let Self::Open(destination) = std::mem::replace(self, Self::Poisoned) {
-            commit(destination)?;
-            *self = Self::Committed;
+            *self = next(destination)?;
         }
         Ok(())
     }

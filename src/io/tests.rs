@@ -282,20 +282,21 @@ fn cases() -> Vec<Case> {
 
 #[test]
 fn every_sink_shows_all_bytes_in_order_after_its_commit() {
-    for Case {
-        name,
-        mut sink,
-        shown,
-        ..
-    } in cases()
-    {
+    let unsealed = cases().into_iter().map(|case| (case, false));
+    let sealed = cases().into_iter().map(|case| (case, true));
+    for (case, is_sealed) in unsealed.chain(sealed) {
+        let (mut sink, shown) = (case.sink, case.shown);
         let mut expected = Vec::new();
         for piece in [0, 1, 100, 70_000, 5, 300_000, 0, 3] {
             sink.write_all(&content(piece)).unwrap();
             expected.extend(content(piece));
         }
+        if is_sealed {
+            sink.seal().unwrap();
+            assert!(!case.atomic || shown().is_none(), "{}", case.name);
+        }
         sink.commit().unwrap();
-        assert!(shown() == Some(expected), "{name}");
+        assert!(shown() == Some(expected), "{}", case.name);
     }
 }
 

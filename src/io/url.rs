@@ -142,9 +142,12 @@ pub(crate) fn resolve(reference: &str, base: Option<&str>) -> Result<Reference> 
     }
 }
 
+/// How the usual name of a stripe data file ends.
+pub(crate) const STRIPE_FILE_SUFFIX: &str = ".amudai.stripe";
+
 /// The usual name of a stripe data file; a writer draws `random` anew for each file.
 pub(crate) fn stripe_file_name(random: u64) -> String {
-    format!("{random:x}.amudai.stripe")
+    format!("{random:x}{STRIPE_FILE_SUFFIX}")
 }
 
 /// An absolute URL, taken apart: `scheme://authority/path`, its path still encoded.

@@ -6,7 +6,12 @@ use crate::error::{Error, ErrorKind, Result, Within};
 use crate::io::{Container, ReadAt, Reference, RelativeUrl, read_all, resolve};
 use crate::limits::Limits;
 use bytes::Bytes;
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use hashbrown::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+/// Artifacts beside the directory file that are kept open, of those that are not in memory: a process
+/// may often have no more than 256 files open, and a shard thousands of stripes.
+const MOST_OPEN: usize = 64;
 
 /// The artifacts of an open shard: number 0 is the directory file, the others are numbered as
 /// references to them are met.
@@ -21,13 +26,86 @@ pub(super) struct Artifacts {
     container: Arc<dyn Container>,
     base: Option<String>,
     options: ShardOptions,
-    others: Mutex<Vec<Arc<Artifact>>>,
+    others: Mutex<Others>,
+}
+
+/// The artifacts beside the directory file.
+#[derive(Debug, Default)]
+struct Others {
+    /// In the order of their numbers.
+    artifacts: Vec<Artifact>,
+    ordinals: HashMap<RelativeUrl, usize>,
+    /// Those that are open and not in memory; the one that was asked for last stands last.
+    open: Vec<(usize, Arc<dyn ReadAt>)>,
 }
 
 #[derive(Debug)]
 struct Artifact {
     url: RelativeUrl,
-    reader: OnceLock<(Arc<dyn ReadAt>, Option<Bytes>)>,
+    /// What it was when it was opened first.
+    identity: Option<Identity>,
+    /// Of one that is in memory, and stays open.
+    resident: Option<(Arc<dyn ReadAt>, Bytes)>,
+}
+
+/// What an artifact has in common with itself when it is opened again.
+#[derive(Debug, PartialEq, Eq)]
+struct Identity {
+    size: u64,
+    version: Option<String>,
+}
+
+impl Others {
+    fn get(&self, artifact: u32) -> Option<&Artifact> {
+        self.artifacts.get((artifact as usize).checked_sub(1)?)
+    }
+
+    /// The reader of an artifact, if it is open.
+    fn reader(&mut self, ordinal: usize) -> Option<Arc<dyn ReadAt>> {
+        if let Some((reader, _)) = &self.artifacts.get(ordinal)?.resident {
+            return Some(reader.clone());
+        }
+        let place = self.open.iter().rposition(|(open, _)| *open == ordinal)?;
+        if let Some(later) = self.open.get_mut(place..) {
+            later.rotate_left(1);
+        }
+        self.open.last().map(|(_, reader)| reader.clone())
+    }
+
+    /// Keeps a reader that was just opened, unless another thread was faster.
+    fn keep(&mut self, ordinal: usize, reader: Arc<dyn ReadAt>) -> Result<Arc<dyn ReadAt>> {
+        let identity = Identity {
+            size: reader.size()?,
+            version: reader.version(),
+        };
+        let open = self.reader(ordinal);
+        let Some(artifact) = self.artifacts.get_mut(ordinal) else {
+            return Err(Error::corrupt(format!("no artifact {}", ordinal + 1)));
+        };
+        match &artifact.identity {
+            Some(first) if *first != identity => {
+                return Err(Error::new(
+                    ErrorKind::Io,
+                    "the file is not the one that was opened first; open the shard again",
+                ));
+            }
+            Some(_) => {}
+            None => artifact.identity = Some(identity),
+        }
+        if let Some(open) = open {
+            return Ok(open);
+        }
+        match reader.resident() {
+            Some(bytes) => artifact.resident = Some((reader.clone(), bytes)),
+            None => {
+                if self.open.len() >= MOST_OPEN {
+                    self.open.remove(0);
+                }
+                self.open.push((ordinal, reader.clone()));
+            }
+        }
+        Ok(reader)
+    }
 }
 
 impl Artifacts {
@@ -72,22 +150,27 @@ impl Artifacts {
             Reference::This => return Ok(from),
             Reference::Relative(url) => url,
         };
-        let mut others = self.others.lock().unwrap_or_else(PoisonError::into_inner);
-        let found = others.iter().position(|other| other.url == url);
-        let ordinal = found.unwrap_or_else(|| {
-            others.push(Arc::new(Artifact {
-                url,
-                reader: OnceLock::new(),
-            }));
-            others.len() - 1
-        });
+        let mut others = self.others();
+        let ordinal = match others.ordinals.get(&url) {
+            Some(ordinal) => *ordinal,
+            None => {
+                let ordinal = others.artifacts.len();
+                others.ordinals.insert(url.clone(), ordinal);
+                others.artifacts.push(Artifact {
+                    url,
+                    identity: None,
+                    resident: None,
+                });
+                ordinal
+            }
+        };
         u32::try_from(ordinal + 1)
             .map_err(|_| Error::new(ErrorKind::LimitExceeded, "too many artifacts"))
     }
 
-    fn other(&self, artifact: u32) -> Option<Arc<Artifact>> {
-        let others = self.others.lock().unwrap_or_else(PoisonError::into_inner);
-        others.get((artifact as usize).checked_sub(1)?).cloned()
+    fn others(&self) -> MutexGuard<'_, Others> {
+        // Nothing is left half changed, so another thread's panic does no harm.
+        self.others.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Whether small reads of the directory file are as good as large ones.
@@ -100,7 +183,9 @@ impl Artifacts {
         if artifact == 0 {
             return self.root_resident.clone();
         }
-        self.other(artifact)?.reader.get()?.1.clone()
+        let others = self.others();
+        let (_, bytes) = others.get(artifact)?.resident.as_ref()?;
+        Some(bytes.clone())
     }
 
     /// The bytes of a place, if they were read when the shard was opened.
@@ -139,24 +224,26 @@ impl Artifacts {
         if artifact == 0 {
             return Ok(self.root.clone());
         }
-        let other = self
-            .other(artifact)
-            .ok_or_else(|| Error::corrupt(format!("no artifact {artifact}")))?;
-        if let Some((reader, _)) = other.reader.get() {
-            return Ok(reader.clone());
-        }
-        let reader = self
-            .container
-            .open(&other.url)
-            .within(|| self.name_of(artifact))?;
-        let resident = reader.resident();
-        Ok(other.reader.get_or_init(|| (reader, resident)).0.clone())
+        let ordinal = artifact as usize - 1;
+        let url = {
+            let mut others = self.others();
+            if let Some(reader) = others.reader(ordinal) {
+                return Ok(reader);
+            }
+            match others.get(artifact) {
+                Some(other) => other.url.clone(),
+                None => return Err(Error::corrupt(format!("no artifact {artifact}"))),
+            }
+        };
+        let reader = self.container.open(&url);
+        reader
+            .and_then(|reader| self.others().keep(ordinal, reader))
+            .within(|| self.name_of(artifact))
     }
 
     /// Number of artifacts that references have led to so far, the directory file included.
     pub(super) fn count(&self) -> u32 {
-        let others = self.others.lock().unwrap_or_else(PoisonError::into_inner);
-        u32::try_from(others.len()).map_or(u32::MAX, |n| n.saturating_add(1))
+        u32::try_from(self.others().artifacts.len()).map_or(u32::MAX, |n| n.saturating_add(1))
     }
 
     /// Bytes of an artifact.
@@ -170,9 +257,9 @@ impl Artifacts {
 
     /// Name of an artifact, for errors.
     pub(super) fn name_of(&self, artifact: u32) -> String {
-        match self.other(artifact) {
-            Some(other) if artifact > 0 => other.url.path().to_owned(),
-            _ => self.name.clone(),
+        match self.others().get(artifact) {
+            Some(other) => other.url.path().to_owned(),
+            None => self.name.clone(),
         }
     }
 }

@@ -16,12 +16,14 @@ use crate::format::{
 use crate::io::{ByteRange, Container, NoContainer, ReadAt, read_one};
 #[cfg(not(target_family = "wasm"))]
 use crate::io::{LocalFile, LocalFolder};
+#[cfg(all(feature = "mmap", not(target_family = "wasm")))]
+use crate::io::{MappedFile, MappedFolder};
 use crate::sorting::{SORTING_COLUMNS_PROPERTY, SortingColumn};
 use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;
 use bytes::Bytes;
 #[cfg(not(target_family = "wasm"))]
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// An open shard. Opening reads the tail of the directory file; everything else is read when it is
@@ -60,35 +62,37 @@ impl Shard {
     /// Those of [`open`](Self::open).
     #[cfg(not(target_family = "wasm"))]
     pub fn open_with(path: impl AsRef<Path>, options: ShardOptions) -> Result<Self> {
-        let file = LocalFile::open(&path)?;
-        Self::at_path(path.as_ref(), Arc::new(file), options)
+        let path = path.as_ref();
+        let (target, folder) = find(path)?;
+        let base = base_of(&folder);
+        let file = Arc::new(LocalFile::open(target)?);
+        let name = path.display().to_string();
+        Self::build(name, file, Arc::new(folder), base, options)
     }
 
-    /// As [`open_with`](Self::open_with), through a memory map of the directory file: buffers of
-    /// the profile `Plain` then become Arrow arrays without being copied.
+    /// As [`open_with`](Self::open_with), through memory maps of the directory file and of those that
+    /// it refers to: buffers of the profile `Plain` then become Arrow arrays without being copied.
     ///
     /// # Errors
     /// Those of [`open`](Self::open).
     ///
     /// # Safety
-    /// Nobody may truncate or change the file while the shard, or an array read from it, lives.
+    /// Nobody may truncate or change the files of the shard, all of which are mapped when they are
+    /// first read, while the shard, or an array read from it, lives.
     #[cfg(all(feature = "mmap", not(target_family = "wasm")))]
     #[expect(
         unsafe_code,
         reason = "a memory map is only as safe as the file is left alone"
     )]
     pub unsafe fn open_mmap(path: impl AsRef<Path>, options: ShardOptions) -> Result<Self> {
-        // SAFETY: the caller promises what the map needs.
-        let file = unsafe { crate::io::MappedFile::open(&path)? };
-        Self::at_path(path.as_ref(), Arc::new(file), options)
-    }
-
-    #[cfg(not(target_family = "wasm"))]
-    fn at_path(path: &Path, reader: Arc<dyn ReadAt>, options: ShardOptions) -> Result<Self> {
-        let folder = LocalFolder::of_file(path)?;
-        let base = folder.path().to_str().map(str::to_owned);
+        let path = path.as_ref();
+        let (target, folder) = find(path)?;
+        let base = base_of(&folder);
+        // SAFETY: the caller promises what maps need, for all files of the shard; no others are
+        // opened in its folder.
+        let (file, folder) = unsafe { (MappedFile::open(target)?, MappedFolder::new(folder)) };
         let name = path.display().to_string();
-        Self::build(name, reader, Arc::new(folder), base, options)
+        Self::build(name, Arc::new(file), Arc::new(folder), base, options)
     }
 
     /// Opens a single-file shard in memory.
@@ -266,6 +270,22 @@ impl Shard {
     pub fn take(&self, rows: &[u64], projection: impl Into<Projection>) -> Result<RecordBatch> {
         self.scan().with_projection(projection).take(rows)
     }
+}
+
+/// The directory file that a path leads to, and the folder that its references start from: where it
+/// is itself, and not a symbolic link to it.
+#[cfg(not(target_family = "wasm"))]
+fn find(path: &Path) -> Result<(PathBuf, LocalFolder)> {
+    let target = path.canonicalize().map_err(Error::from);
+    let target = target.within(|| format!("file `{}`", path.display()))?;
+    let folder = LocalFolder::of_file(&target)?;
+    Ok((target, folder))
+}
+
+/// The folder as absolute references name it.
+#[cfg(not(target_family = "wasm"))]
+fn base_of(folder: &LocalFolder) -> Option<String> {
+    folder.path().to_str().map(str::to_owned)
 }
 
 fn read_tail(reader: &dyn ReadAt, size: u64, options: &ShardOptions) -> Result<Bytes> {

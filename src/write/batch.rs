@@ -4,7 +4,7 @@ use crate::column::declared_nulls;
 use crate::error::{Error, ErrorKind, Result};
 use arrow_array::cast::AsArray;
 use arrow_array::types::{Int16Type, Int32Type, Int64Type, RunEndIndexType};
-use arrow_array::{Array, OffsetSizeTrait, RecordBatch, RunArray};
+use arrow_array::{Array, ArrayRef, OffsetSizeTrait, RecordBatch, RunArray};
 use arrow_schema::{DataType, Field, SchemaRef};
 
 /// Refuses a batch whose columns are not those of the schema.
@@ -107,8 +107,8 @@ fn bytes_of(array: &dyn Array) -> u64 {
             DataType::LargeUtf8 => with_bytes(array.as_string::<i64>().value_offsets()),
             DataType::Binary => with_bytes(array.as_binary::<i32>().value_offsets()),
             DataType::LargeBinary => with_bytes(array.as_binary::<i64>().value_offsets()),
-            DataType::Utf8View => views(array.as_string_view().views()),
-            DataType::BinaryView => views(array.as_binary_view().views()),
+            DataType::Utf8View => views(array.as_string_view().views(), LOOKED_AT),
+            DataType::BinaryView => views(array.as_binary_view().views(), LOOKED_AT),
             DataType::FixedSizeBinary(_) => {
                 let width = array.as_fixed_size_binary().value_length();
                 len as u64 * u64::from(width.unsigned_abs())
@@ -171,8 +171,9 @@ fn with_bytes<O: OffsetSizeTrait>(offsets: &[O]) -> u64 {
     }
 }
 
-/// Bytes of views, and of the values that do not fit into them, of which some are looked at.
-fn views(views: &[u128]) -> u64 {
+/// Bytes of views, and of the values that do not fit into them, of which at most so many are looked
+/// at.
+pub(super) fn views(views: &[u128], looked_at: usize) -> u64 {
     #[expect(
         clippy::cast_possible_truncation,
         reason = "the length is in the low bits"
@@ -181,7 +182,7 @@ fn views(views: &[u128]) -> u64 {
         0..=12 => 0,
         len => u64::from(len),
     };
-    let step = views.len().div_ceil(LOOKED_AT).max(1);
+    let step = views.len().div_ceil(looked_at).max(1);
     let sum: u64 = views.iter().step_by(step).map(outside).sum();
     let count = views.len().div_ceil(step).max(1);
     size_of_val(views) as u64 + sum * views.len() as u64 / count as u64
@@ -197,7 +198,7 @@ fn items<O: OffsetSizeTrait>(offsets: &[O], values: &dyn Array) -> u64 {
 }
 
 /// Bytes of so many values of an array.
-fn share(count: u64, values: &dyn Array) -> u64 {
+pub(super) fn share(count: u64, values: &dyn Array) -> u64 {
     if count == 0 || values.is_empty() {
         return 0;
     }
@@ -211,16 +212,19 @@ fn sum<O: OffsetSizeTrait>(sizes: &[O]) -> u64 {
 
 /// Bytes of the runs of a slice, and of their ends.
 fn runs<R: RunEndIndexType>(array: &RunArray<R>) -> u64 {
+    let values = run_values(array);
+    (values.len() * size_of::<R::Native>()) as u64 + bytes_of(&values)
+}
+
+/// The values of the runs of a slice.
+pub(super) fn run_values<R: RunEndIndexType>(array: &RunArray<R>) -> ArrayRef {
     if array.is_empty() {
-        return 0;
+        return array.values().slice(0, 0);
     }
     let ends = array.run_ends();
-    let (first, last) = (
-        ends.get_start_physical_index(),
-        ends.get_end_physical_index(),
-    );
-    let count = last + 1 - first;
-    (count * size_of::<R::Native>()) as u64 + bytes_of(&array.values().slice(first, count))
+    let first = ends.get_start_physical_index();
+    let count = ends.get_end_physical_index() + 1 - first;
+    array.values().slice(first, count)
 }
 
 #[cfg(test)]

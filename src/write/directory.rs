@@ -6,7 +6,8 @@
 //! directory | length of the directory | footer
 //! ```
 //!
-//! What every reader needs stands last, so that one read of the tail opens a usual shard.
+//! What every reader needs stands last, so that one read of the tail opens a usual shard. Where there
+//! is too much of them to be kept, those of stripes that are written stand between later stripes.
 
 use super::options::WriterOptions;
 use super::output::Output;
@@ -16,6 +17,7 @@ use crate::format::{
     ShardProperties, StripeDirectory, StripeFieldDescriptor, StripeList, StripeProperties, UrlList,
     Wire, seal,
 };
+use crate::io::ByteRange;
 use crate::stats::ShardStats;
 
 /// A stripe that has been written.
@@ -28,60 +30,173 @@ pub(super) struct StripeRecord {
     pub(super) fields: Vec<StripeFieldDescriptor>,
 }
 
-impl StripeRecord {
-    fn raw_data_size(&self) -> u64 {
-        let sizes = self.fields.iter().filter_map(|f| f.field.raw_data_size);
-        sizes.fold(0, u64::saturating_add)
+/// The metadata of all stripes so far.
+#[derive(Debug)]
+pub(super) struct StripesMetadata {
+    wire: Wire,
+    properties: Vec<NameValuePair>,
+    /// What the shard says of each field, by schema id.
+    fields: Vec<ShardStats>,
+    rows: u64,
+    urls: Vec<String>,
+    /// Stripes whose metadata are in the directory file.
+    placed: Vec<StripeDirectory>,
+    /// Stripes after those.
+    kept: Vec<KeptStripe>,
+    kept_bytes: usize,
+}
+
+/// The metadata of a stripe, encoded for lack of memory: filters make descriptors large.
+#[derive(Debug)]
+struct KeptStripe {
+    rows: u64,
+    raw_data_size: u64,
+    /// Frames of the descriptors, by schema id.
+    frames: Vec<u8>,
+    lens: Vec<u64>,
+}
+
+/// Bytes that are kept of a field over all stripes, about: most of it is the sketch.
+const FIELD_BYTES: usize = size_of::<ShardStats>() + 256;
+/// Bytes that are kept of a stripe whose metadata are written, about: it and its URL.
+const STRIPE_BYTES: usize = size_of::<StripeDirectory>() + size_of::<String>() + 32;
+
+impl StripesMetadata {
+    /// No stripe so far, of a schema with so many nodes.
+    pub(super) fn new(options: &WriterOptions, nodes: usize) -> Self {
+        let wire = options.wire();
+        let spec = wire.capabilities().spec_statistics;
+        Self {
+            wire,
+            properties: options.stripe_properties().to_vec(),
+            fields: (0..nodes).map(|_| ShardStats::new(spec)).collect(),
+            rows: 0,
+            urls: Vec::new(),
+            placed: Vec::new(),
+            kept: Vec::new(),
+            kept_bytes: 0,
+        }
+    }
+
+    /// Number of stripes.
+    pub(super) fn len(&self) -> usize {
+        self.placed.len() + self.kept.len()
+    }
+
+    /// Rows of all stripes.
+    pub(super) fn rows(&self) -> u64 {
+        self.rows
+    }
+
+    /// Bytes of metadata that are not in the directory file yet.
+    pub(super) fn kept_bytes(&self) -> usize {
+        self.kept_bytes
+    }
+
+    /// Bytes held in memory, about.
+    pub(super) fn memory_size(&self) -> usize {
+        let (fields, stripes) = (self.fields.len(), self.placed.len());
+        self.kept_bytes + fields * FIELD_BYTES + stripes * STRIPE_BYTES
+    }
+
+    /// The URLs of the stripe files.
+    pub(super) fn into_urls(self) -> Vec<String> {
+        self.urls
+    }
+
+    /// Adds a stripe.
+    pub(super) fn push(&mut self, stripe: StripeRecord) -> Result<()> {
+        let mut kept = KeptStripe {
+            rows: stripe.rows,
+            raw_data_size: 0,
+            frames: Vec::new(),
+            lens: Vec::with_capacity(stripe.fields.len()),
+        };
+        for (mut field, shard) in stripe.fields.into_iter().zip(&mut self.fields) {
+            let descriptor = &mut field.field;
+            let raw = descriptor.raw_data_size.unwrap_or(0);
+            kept.raw_data_size = kept.raw_data_size.saturating_add(raw);
+            shard.add(descriptor);
+            if !sketch_pays(descriptor, self.wire) {
+                drop_sketch(descriptor);
+            }
+            let frame = seal(&field.encode(self.wire)?)?;
+            kept.lens.push(frame.len() as u64);
+            kept.frames.extend(frame);
+        }
+        kept.frames.shrink_to_fit();
+        self.kept_bytes += kept.memory_size();
+        self.kept.push(kept);
+        self.rows += stripe.rows;
+        if !stripe.url.is_empty() {
+            self.urls.push(stripe.url);
+        }
+        Ok(())
+    }
+
+    /// Writes what is kept to the directory file.
+    pub(super) fn place(&mut self, out: &mut Output<'_>) -> Result<()> {
+        let wire = self.wire;
+        let mut writer = MetadataWriter { out, wire };
+        let last = self.placed.last();
+        let mut record_offset = last.map_or(0, |last| last.record_offset + last.total_record_count);
+        for stripe in self.kept.drain(..) {
+            let placed = writer.stripe(&stripe, record_offset, &self.properties)?;
+            record_offset += stripe.rows;
+            self.placed.push(placed);
+        }
+        self.kept_bytes = 0;
+        Ok(())
+    }
+
+    /// Writes what is left, up to the footer.
+    pub(super) fn finish(
+        &mut self,
+        out: &mut Output<'_>,
+        schema: &Schema,
+        properties: Vec<NameValuePair>,
+        creation_time: u64,
+    ) -> Result<()> {
+        self.place(out)?;
+        let wire = self.wire;
+        let mut writer = MetadataWriter { out, wire };
+        let stripes = std::mem::take(&mut self.placed);
+        let stripe_count = stripes.len() as u64;
+        let raw_data_size = stripes.iter().filter_map(|s| s.raw_data_size).sum();
+        let stripe_list_ref = writer.message(&StripeList(stripes))?;
+        let url_list_ref = writer.message(&UrlList(self.urls.clone()))?;
+        let field_list_ref = writer.shard_fields(std::mem::take(&mut self.fields))?;
+        let properties_ref = writer.message(&ShardProperties {
+            creation_min: Some(creation_time),
+            creation_max: Some(creation_time),
+            standard_properties: Vec::new(),
+            custom_properties: properties,
+        })?;
+        let schema_ref = writer.frame(&schema.encode(wire)?)?;
+        let directory = ShardDirectory {
+            schema_ref: Some(schema_ref),
+            properties_ref: Some(properties_ref),
+            field_list_ref: Some(field_list_ref),
+            stripe_list_ref: Some(stripe_list_ref),
+            url_list_ref: Some(url_list_ref),
+            indexes_ref: None,
+            total_record_count: self.rows,
+            deleted_record_count: 0,
+            stripe_count,
+            raw_data_size: Some(raw_data_size),
+        };
+        let frame = seal(&directory.encode(wire)?)?;
+        out.write(&frame)?;
+        // The length stands before the directory and, for readers that come from the end, after it.
+        out.write(&frame[..4])?;
+        out.write(&HEADER)
     }
 }
 
-/// Writes all metadata, up to the footer.
-pub(super) fn write_directory(
-    out: &mut Output<'_>,
-    schema: &Schema,
-    stripes: &[StripeRecord],
-    properties: Vec<NameValuePair>,
-    options: &WriterOptions,
-    creation_time: u64,
-) -> Result<()> {
-    let wire = options.wire();
-    let mut writer = MetadataWriter { out, wire };
-    let mut stripe_list = Vec::with_capacity(stripes.len());
-    let mut record_offset = 0;
-    for stripe in stripes {
-        stripe_list.push(writer.stripe(stripe, record_offset, options)?);
-        record_offset += stripe.rows;
+impl KeptStripe {
+    fn memory_size(&self) -> usize {
+        size_of::<Self>() + self.frames.len() + size_of_val(self.lens.as_slice())
     }
-    let raw_data_size = stripe_list.iter().filter_map(|s| s.raw_data_size).sum();
-    let stripe_list_ref = writer.message(&StripeList(stripe_list))?;
-    let mut urls: Vec<String> = stripes.iter().map(|s| s.url.clone()).collect();
-    urls.retain(|url| !url.is_empty());
-    let url_list_ref = writer.message(&UrlList(urls))?;
-    let field_list_ref = writer.shard_fields(schema, stripes)?;
-    let properties_ref = writer.message(&ShardProperties {
-        creation_min: Some(creation_time),
-        creation_max: Some(creation_time),
-        standard_properties: Vec::new(),
-        custom_properties: properties,
-    })?;
-    let schema_ref = writer.frame(&schema.encode(wire)?)?;
-    let directory = ShardDirectory {
-        schema_ref: Some(schema_ref),
-        properties_ref: Some(properties_ref),
-        field_list_ref: Some(field_list_ref),
-        stripe_list_ref: Some(stripe_list_ref),
-        url_list_ref: Some(url_list_ref),
-        indexes_ref: None,
-        total_record_count: record_offset,
-        deleted_record_count: 0,
-        stripe_count: stripes.len() as u64,
-        raw_data_size: Some(raw_data_size),
-    };
-    let frame = seal(&directory.encode(wire)?)?;
-    out.write(&frame)?;
-    // The length stands before the directory and, for readers that come from the end, after it.
-    out.write(&frame[..4])?;
-    out.write(&HEADER)
 }
 
 struct MetadataWriter<'a, 'b> {
@@ -101,28 +216,23 @@ impl MetadataWriter<'_, '_> {
 
     fn stripe(
         &mut self,
-        stripe: &StripeRecord,
+        stripe: &KeptStripe,
         record_offset: u64,
-        options: &WriterOptions,
+        properties: &[NameValuePair],
     ) -> Result<StripeDirectory> {
+        let mut start = self.out.append(&stripe.frames)?.start();
         let mut list = DataRefArray::default();
-        for field in &stripe.fields {
-            if sketch_pays(&field.field, self.wire) {
-                list.push(self.message(field)?);
-            } else {
-                let mut field = field.clone();
-                drop_sketch(&mut field.field);
-                list.push(self.message(&field)?);
-            }
+        for len in &stripe.lens {
+            list.push(DataRef::this(ByteRange::with_len(start, *len)?));
+            start += len;
         }
         let field_list_ref = self.message(&list)?;
-        let custom_properties = options.stripe_properties().to_vec();
-        let properties_ref = if custom_properties.is_empty() {
+        let properties_ref = if properties.is_empty() {
             None
         } else {
             Some(self.message(&StripeProperties {
                 standard_properties: Vec::new(),
-                custom_properties,
+                custom_properties: properties.to_vec(),
             })?)
         };
         Ok(StripeDirectory {
@@ -131,19 +241,15 @@ impl MetadataWriter<'_, '_> {
             indexes_ref: None,
             total_record_count: stripe.rows,
             deleted_record_count: 0,
-            raw_data_size: Some(stripe.raw_data_size()),
+            raw_data_size: Some(stripe.raw_data_size),
             record_offset,
         })
     }
 
-    fn shard_fields(&mut self, schema: &Schema, stripes: &[StripeRecord]) -> Result<DataRef> {
-        let mut nodes = 0;
-        for field in &schema.fields {
-            field.data_type.walk(&mut |_| nodes += 1);
-        }
+    fn shard_fields(&mut self, fields: Vec<ShardStats>) -> Result<DataRef> {
         let mut list = DataRefArray::default();
-        for id in 0..nodes {
-            match shard_field(id, stripes, self.wire) {
+        for field in fields {
+            match field.finish() {
                 Some(mut descriptor) => {
                     if !sketch_pays(&descriptor, self.wire) {
                         drop_sketch(&mut descriptor);
@@ -169,12 +275,4 @@ fn drop_sketch(descriptor: &mut FieldDescriptor) {
     if let Some(cardinality) = &mut descriptor.cardinality {
         cardinality.sketch = None;
     }
-}
-
-fn shard_field(id: usize, stripes: &[StripeRecord], wire: Wire) -> Option<FieldDescriptor> {
-    let mut stats = ShardStats::new(wire.capabilities().spec_statistics);
-    for stripe in stripes {
-        stats.add(&stripe.fields.get(id)?.field);
-    }
-    stats.finish()
 }

@@ -1,9 +1,10 @@
 //! Options of writers.
 
 use super::settings::{FilterChoice, Settings};
+use super::shard::ARROW_SCHEMA_PROPERTY;
 use crate::column::TypeMapping;
-use crate::error::{Error, Result};
-use crate::format::{NameValuePair, Wire};
+use crate::error::{Error, Result, Within};
+use crate::format::{Message, NameValuePair, StripeProperties, Wire};
 use crate::settings::settings;
 use crate::sorting::SortingColumn;
 use std::collections::HashMap;
@@ -20,13 +21,18 @@ pub enum Profile {
     /// Lightweight encodings that decode at memory speed, and LZ4.
     #[default]
     Balanced,
-    /// Zstandard and Pco where they make data smaller, in larger blocks.
+    /// Zstandard and Pco where they make data smaller, in larger blocks. Needs the feature `zstd`.
     HighCompression,
-    /// The smallest file, however long it takes to write and read.
+    /// The smallest file, however long it takes to write and read. Needs the feature `zstd`.
     MinimalSize,
 }
 
 impl Profile {
+    /// Whether this build can write it: `HighCompression` and `MinimalSize` need the feature `zstd`.
+    pub fn is_available(self) -> bool {
+        cfg!(feature = "zstd") || !matches!(self, Self::HighCompression | Self::MinimalSize)
+    }
+
     /// Values of a block, unless the caller says otherwise.
     fn block_values(self) -> usize {
         match self {
@@ -245,7 +251,10 @@ settings! {
         stripe_rows, with_stripe_rows: u64;
         /// Bytes of Arrow data after which a stripe ends; 256 MiB by default.
         stripe_bytes, with_stripe_bytes: u64;
-        /// About how many bytes the writer may hold before it ends a stripe early; 512 MiB by default.
+        /// About how many bytes of the stripe before and of the rows after it the writer may hold before it
+        /// ends a stripe early; 512 MiB by default. Beside them it holds at most an eighth of that in
+        /// metadata of written stripes with Bloom filters, as much in rows that it takes apart, a few
+        /// hundred bytes for each stripe and each field, and the batch that it is given.
         memory_limit, with_memory_limit: u64;
         /// The time of creation in 100 ns ticks since 0001-01-01, the current time by default. A fixed
         /// time makes files reproducible.
@@ -323,7 +332,8 @@ impl WriterOptions {
         &self.columns
     }
 
-    /// Declares the columns that the rows are sorted by. The writer does not sort or check.
+    /// Declares the columns that the rows are sorted by, or members of structs, which follow a dot.
+    /// The writer refuses paths that its schema does not have; it does not sort, or check the rows.
     #[must_use]
     pub fn with_sorting_columns(mut self, columns: Vec<SortingColumn>) -> Self {
         self.sorting_columns = columns;
@@ -410,6 +420,17 @@ impl WriterOptions {
                 )));
             }
         }
+        let own = self.columns.values().filter_map(|c| c.profile);
+        if let Some(profile) = own.chain([self.profile]).find(|p| !p.is_available()) {
+            return Err(Error::unsupported(format!(
+                "the profile {profile:?} needs a build with the feature `zstd`"
+            )));
+        }
+        self.validate_properties()
+    }
+
+    /// Refuses properties that are reserved, or that metadata have no place for.
+    fn validate_properties(&self) -> Result<()> {
         let fields = self.columns.values().flat_map(|c| &c.properties);
         let all = self
             .properties
@@ -417,12 +438,19 @@ impl WriterOptions {
             .chain(&self.stripe_properties)
             .chain(fields);
         for property in all {
-            if property.name.starts_with("arrow_shard.") || property.name == "ARROW:schema" {
+            let name = &property.name;
+            if name.starts_with("arrow_shard.") || name == ARROW_SCHEMA_PROPERTY {
                 return Err(Error::invalid(format!(
-                    "the property name `{}` is reserved",
-                    property.name
+                    "the property name `{name}` is reserved"
                 )));
             }
+            let alone = StripeProperties {
+                standard_properties: Vec::new(),
+                custom_properties: vec![property.clone()],
+            };
+            alone
+                .encode(self.wire)
+                .within(|| format!("property `{name}`"))?;
         }
         Ok(())
     }

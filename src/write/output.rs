@@ -2,6 +2,7 @@
 
 use crate::buffer::BUFFER_ALIGNMENT;
 use crate::error::Result;
+use crate::format::HEADER;
 use crate::io::{ByteRange, Sink};
 
 /// A sink and its position.
@@ -14,6 +15,14 @@ impl<'a> Output<'a> {
     /// `position` is the number of bytes that the sink has been given before.
     pub(super) fn new(sink: &'a mut dyn Sink, position: &'a mut u64) -> Self {
         Self { sink, position }
+    }
+
+    /// Writes the header, unless something has been written before.
+    pub(super) fn begin(&mut self) -> Result<()> {
+        match self.position() {
+            0 => self.write(&HEADER),
+            _ => Ok(()),
+        }
     }
 
     /// Appends bytes.

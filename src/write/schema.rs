@@ -6,7 +6,7 @@ use super::settings::Settings;
 use crate::column::{SchemaOptions, to_shard};
 use crate::error::{Error, ErrorKind, Result, Within};
 use crate::format::{BasicType, Capabilities, DataType, Schema};
-use arrow_schema::{DataType as ArrowType, Field, SchemaRef};
+use arrow_schema::{DataType as ArrowType, Field, Fields, SchemaRef};
 use std::collections::HashSet;
 use std::sync::Arc;
 
@@ -210,4 +210,34 @@ pub(super) fn check_column_names(options: &WriterOptions, schema: &SchemaRef) ->
         }
     }
     Ok(())
+}
+
+/// Refuses sorting columns that the schema does not have.
+pub(super) fn check_sorting_columns(options: &WriterOptions, schema: &SchemaRef) -> Result<()> {
+    for column in options.sorting_columns() {
+        if !has_path(schema.fields(), &column.path) {
+            return Err(Error::new(
+                ErrorKind::UnknownColumn,
+                format!(
+                    "the sorting column `{}` is neither a column of the schema nor a member of a struct",
+                    column.path
+                ),
+            ));
+        }
+    }
+    Ok(())
+}
+
+/// Whether a path leads to one of the fields or to a member of a struct below. Names may have dots.
+fn has_path(fields: &Fields, path: &str) -> bool {
+    fields.iter().any(|field| {
+        let rest = path.strip_prefix(field.name().as_str());
+        match (rest, field.data_type()) {
+            (Some(""), _) => true,
+            (Some(rest), ArrowType::Struct(members)) => rest
+                .strip_prefix('.')
+                .is_some_and(|below| has_path(members, below)),
+            _ => false,
+        }
+    })
 }

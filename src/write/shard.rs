@@ -1,59 +1,35 @@
 //! The writer of shards.
 
 use super::batch::{batch_bytes, check_batch};
-use super::directory::{StripeRecord, write_directory};
+use super::directory::{StripeRecord, StripesMetadata};
 use super::explain::FieldCandidates;
+use super::growth::growth;
 use super::options::{Layout, WriterOptions};
 use super::output::Output;
 use super::plan::FieldPlan;
-use super::schema::{check_column_names, field_plans, path_below, shard_schema, stored_schema};
+#[cfg(not(target_family = "wasm"))]
+use super::replaced::Replaced;
+use super::schema::{
+    check_column_names, check_sorting_columns, field_plans, path_below, shard_schema, stored_schema,
+};
 use super::settings::WINDOW;
 use super::stripe::{EncodedStripe, FullStripe, NodeChunk, StripeBuilder, write_stripe};
+use super::stripe_files::StripeFiles;
+use super::summary::ShardSummary;
 use super::workers::Workers;
 use crate::column::{UNIX_EPOCH_TICKS, encode_arrow_schema, shred};
 use crate::error::{Error, ErrorKind, Result, Within};
-use crate::format::{AnyValue, DataType, HEADER, NameValuePair, Schema};
-use crate::io::{LocalFolder, LocalSink, Sink, SinkFactory, stripe_file_name};
+use crate::format::{AnyValue, DataType, NameValuePair, Schema};
+use crate::io::{Sink, SinkFactory};
+use crate::limits::Limits;
 use crate::sorting::{SORTING_COLUMNS_PROPERTY, SortingColumn};
-use arrow_array::RecordBatch;
-use arrow_schema::SchemaRef;
-use std::hash::{BuildHasher, Hasher};
-use std::path::Path;
+use arrow_array::{RecordBatch, RecordBatchWriter};
+use arrow_schema::{ArrowError, SchemaRef};
+use std::fmt;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 /// Name of the property that holds the Arrow schema.
 pub const ARROW_SCHEMA_PROPERTY: &str = "ARROW:schema";
-
-/// What a finished shard consists of.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ShardSummary {
-    rows: u64,
-    stripes: u64,
-    bytes: u64,
-    stripe_files: Vec<String>,
-}
-
-impl ShardSummary {
-    /// Number of rows.
-    pub fn rows(&self) -> u64 {
-        self.rows
-    }
-
-    /// Number of stripes.
-    pub fn stripes(&self) -> u64 {
-        self.stripes
-    }
-
-    /// Bytes of all files.
-    pub fn bytes(&self) -> u64 {
-        self.bytes
-    }
-
-    /// Names of the stripe files beside the directory file, for [`Layout::TwoLevel`].
-    pub fn stripe_files(&self) -> &[String] {
-        &self.stripe_files
-    }
-}
 
 /// Writes RecordBatches to a shard.
 ///
@@ -84,57 +60,27 @@ pub struct ShardWriter<S: Sink> {
     /// Bytes given to `sink`.
     position: u64,
     stripe_files: Option<StripeFiles>,
+    /// What is to go once this shard is there.
+    #[cfg(not(target_family = "wasm"))]
+    pub(super) replaced: Option<Replaced>,
     stripe: StripeBuilder,
     /// The stripe before, which threads are still at.
     full: Option<FullStripe>,
-    stripes: Vec<StripeRecord>,
+    stripes: StripesMetadata,
+    /// That readers take.
+    most_stripes: usize,
     workers: Workers,
     poisoned: bool,
 }
 
+/// How many times as large as the metadata of stripes that are kept the memory limit is at least.
+const METADATA_SHARE: u64 = 8;
+/// How many times as large as what rows grow by, when they are taken apart at once.
+const GROWTH_SHARE: u64 = 8;
+
 /// The name of a stripe in errors.
 fn format_stripe(ordinal: usize) -> impl FnOnce() -> String {
     move || format!("stripe {ordinal}")
-}
-
-/// The stripe files of a two-level shard, written but not yet committed.
-struct StripeFiles {
-    factory: Box<dyn SinkFactory>,
-    sinks: Vec<Box<dyn Sink>>,
-    bytes: u64,
-}
-
-impl ShardWriter<LocalSink> {
-    /// Creates the file `path` when the shard is finished, with default options.
-    ///
-    /// # Errors
-    /// [`AlreadyExists`](ErrorKind::AlreadyExists), or a schema that cannot be stored.
-    pub fn create(path: impl AsRef<Path>, schema: SchemaRef) -> Result<Self> {
-        Self::create_with(path, schema, WriterOptions::default())
-    }
-
-    /// As [`create`](Self::create), with options. Stripe files of a two-level shard go into the
-    /// folder of `path`.
-    ///
-    /// # Errors
-    /// [`AlreadyExists`](ErrorKind::AlreadyExists), or a schema or options that cannot be used.
-    pub fn create_with(
-        path: impl AsRef<Path>,
-        schema: SchemaRef,
-        options: WriterOptions,
-    ) -> Result<Self> {
-        let path = path.as_ref();
-        let factory: Option<Box<dyn SinkFactory>> = match options.layout() {
-            Layout::SingleFile => None,
-            Layout::TwoLevel => Some(Box::new(LocalFolder::of_file(path)?)),
-        };
-        let sink = if options.overwrite() {
-            LocalSink::create_or_replace(path)?
-        } else {
-            LocalSink::create(path)?
-        };
-        Self::build(sink, factory, schema, options)
-    }
 }
 
 impl ShardWriter<Box<dyn Sink>> {
@@ -171,7 +117,7 @@ impl<S: Sink> ShardWriter<S> {
         Self::build(sink, None, schema, options)
     }
 
-    fn build(
+    pub(super) fn build(
         sink: S,
         factory: Option<Box<dyn SinkFactory>>,
         schema: SchemaRef,
@@ -179,17 +125,17 @@ impl<S: Sink> ShardWriter<S> {
     ) -> Result<Self> {
         options.validate()?;
         check_column_names(&options, &schema)?;
+        check_sorting_columns(&options, &schema)?;
         let shard_schema = shard_schema(&schema, &options)?;
         let plans = field_plans(&schema, &shard_schema, &options)?;
+        let stripes = StripesMetadata::new(&options, plans.len());
         let workers = Workers::try_new(options.threads())?;
         Ok(Self {
             arrow_schema: encode_arrow_schema(&schema)?,
             stripe: StripeBuilder::new(&plans),
-            stripe_files: factory.map(|factory| StripeFiles {
-                factory,
-                sinks: Vec::new(),
-                bytes: 0,
-            }),
+            stripe_files: factory.map(StripeFiles::new),
+            #[cfg(not(target_family = "wasm"))]
+            replaced: None,
             schema,
             shard_schema,
             plans,
@@ -197,7 +143,8 @@ impl<S: Sink> ShardWriter<S> {
             sink,
             position: 0,
             full: None,
-            stripes: Vec::new(),
+            stripes,
+            most_stripes: usize::try_from(Limits::default().max_stripes()).unwrap_or(usize::MAX),
             workers,
             poisoned: false,
         })
@@ -209,8 +156,15 @@ impl<S: Sink> ShardWriter<S> {
     }
 
     /// Bytes that the writer holds in memory, about: of the stripes that have not been written yet,
-    /// and of those before what is kept for the next one.
+    /// what is kept of those before for the next one, and metadata.
     pub fn memory_size(&self) -> usize {
+        let files = self.stripe_files.as_ref();
+        let files = files.map_or(0, StripeFiles::memory_size);
+        self.staged_size() + self.stripes.memory_size() + files
+    }
+
+    /// Bytes of stripes that have not been written yet, and what is kept for the next one.
+    fn staged_size(&self) -> usize {
         let kept = self.plans.first().map_or(0, |plan| plan.pool.memory_size());
         let full = self.full.as_ref().map_or(0, FullStripe::memory_size);
         self.stripe.memory_size() + full + kept
@@ -219,7 +173,7 @@ impl<S: Sink> ShardWriter<S> {
     /// Bytes written so far, to all files. With threads, a stripe is written while rows of the next
     /// one come.
     pub fn bytes_written(&self) -> u64 {
-        self.position + self.stripe_files.as_ref().map_or(0, |files| files.bytes)
+        self.position + self.stripe_files.as_ref().map_or(0, StripeFiles::bytes)
     }
 
     /// Rows that have not been written yet.
@@ -250,13 +204,16 @@ impl<S: Sink> ShardWriter<S> {
 
     fn write_rows(&mut self, batch: &RecordBatch) -> Result<()> {
         let rows = batch.num_rows();
-        let bytes = batch_bytes(batch);
+        let (bytes, growth) = (batch_bytes(batch), growth(batch));
         let mut at = 0;
         while at < rows {
             let in_stripe = self.stripe.rows();
             let room = (self.options.stripe_rows() - in_stripe)
                 .min(WINDOW as u64 - in_stripe % WINDOW as u64);
             let mut len = usize::try_from(room).unwrap_or(usize::MAX).min(rows - at);
+            if growth > self.most_growth() {
+                len = self.rows_at_once(batch, at, len);
+            }
             let mut chunks = self.shred(batch, at, len)?;
             while self.would_overflow(&chunks)? {
                 if self.stripe.rows() > 0 {
@@ -268,10 +225,14 @@ impl<S: Sink> ShardWriter<S> {
                     break;
                 }
             }
-            let bytes = bytes * len as u64 / rows as u64;
+            if self.stripe.rows() == 0 {
+                self.check_stripes()?;
+            }
+            let part = |whole: u64| share_of(whole, len, rows);
+            let (bytes, memory) = (part(bytes), part(bytes.saturating_add(growth)));
             let place = format_stripe(self.next_stripe());
             self.stripe
-                .push(len as u64, bytes, chunks, &self.workers)
+                .push(len as u64, bytes, memory, chunks, &self.workers)
                 .within(place)?;
             at += len;
             let limit = self.options.memory_limit();
@@ -282,12 +243,40 @@ impl<S: Sink> ShardWriter<S> {
                 self.end_stripe()?;
             }
             let is_due =
-                |full: &FullStripe| full.is_encoded() || self.memory_size() as u64 >= limit;
+                |full: &FullStripe| full.is_encoded() || self.staged_size() as u64 >= limit;
             if self.full.as_ref().is_some_and(is_due) {
                 self.place_full_stripe()?;
             }
         }
         Ok(())
+    }
+
+    /// Bytes that rows may grow by when they are taken apart at once.
+    fn most_growth(&self) -> u64 {
+        self.options.memory_limit() / GROWTH_SHARE
+    }
+
+    /// How many of `len` rows from `at` on are taken apart at once.
+    fn rows_at_once(&self, batch: &RecordBatch, at: usize, mut len: usize) -> usize {
+        while len > 1 && growth(&batch.slice(at, len)) > self.most_growth() {
+            len /= 2;
+        }
+        len
+    }
+
+    /// Refuses to begin a stripe that readers would not take.
+    fn check_stripes(&self) -> Result<()> {
+        if self.next_stripe() < self.most_stripes {
+            return Ok(());
+        }
+        Err(Error::new(
+            ErrorKind::LimitExceeded,
+            format!(
+                "the shard has {} stripes, and readers take no more; raise stripe_rows, stripe_bytes \
+                 or memory_limit, or write another shard",
+                self.most_stripes
+            ),
+        ))
     }
 
     /// Whether these rows must not go into the current stripe together with its own.
@@ -357,8 +346,18 @@ impl<S: Sink> ShardWriter<S> {
             return Ok(());
         };
         let place = format_stripe(self.stripes.len());
-        let record = full.encoded().and_then(|stripe| self.place_stripe(stripe));
-        self.stripes.push(record.within(place)?);
+        let placed = full.encoded().and_then(|stripe| {
+            let record = self.place_stripe(stripe)?;
+            self.stripes.push(record)
+        });
+        placed.within(place)?;
+        // The directory file of a two-level shard holds nothing else.
+        let most = self.options.memory_limit() / METADATA_SHARE;
+        if self.stripe_files.is_some() || self.stripes.kept_bytes() as u64 > most {
+            let mut out = Output::new(&mut self.sink, &mut self.position);
+            out.begin()?;
+            self.stripes.place(&mut out)?;
+        }
         Ok(())
     }
 
@@ -388,21 +387,10 @@ impl<S: Sink> ShardWriter<S> {
         let capabilities = &self.options.wire().capabilities();
         let Some(files) = &mut self.stripe_files else {
             let mut out = Output::new(&mut self.sink, &mut self.position);
-            if out.position() == 0 {
-                out.write(&HEADER)?;
-            }
+            out.begin()?;
             return write_stripe(stripe, String::new(), &mut out, properties, capabilities);
         };
-        let url = stripe_file_name(random_u64());
-        let mut sink = files.factory.create(&url)?;
-        let mut position = 0;
-        let mut out = Output::new(&mut *sink, &mut position);
-        out.write(&HEADER)?;
-        let record = write_stripe(stripe, url, &mut out, properties, capabilities)?;
-        out.write(&HEADER)?;
-        files.sinks.push(sink);
-        files.bytes += position;
-        Ok(record)
+        files.write(|url, out| write_stripe(stripe, url, out, properties, capabilities))
     }
 
     /// Properties of the user, by the schema id of their column.
@@ -432,43 +420,47 @@ impl<S: Sink> ShardWriter<S> {
     pub fn finish_into(mut self) -> Result<(S, ShardSummary)> {
         self.check_poisoned()?;
         self.write_stripes()?;
+        let stripes = self.stripes.len() as u64;
         let properties = self.properties();
         let creation_time = self.options.creation_time().unwrap_or_else(now);
         let capabilities = self.options.wire().capabilities();
         let schema = stored_schema(std::mem::take(&mut self.shard_schema), &capabilities);
         let mut out = Output::new(&mut self.sink, &mut self.position);
-        if out.position() == 0 {
-            out.write(&HEADER)?;
-        }
-        write_directory(
-            &mut out,
-            &schema,
-            &self.stripes,
-            properties,
-            &self.options,
-            creation_time,
-        )
-        .within(|| "shard directory".to_owned())?;
-        for sink in self
-            .stripe_files
-            .iter_mut()
-            .flat_map(|files| &mut files.sinks)
-        {
-            sink.commit()?;
-        }
-        self.sink.commit()?;
+        out.begin()?;
+        self.stripes
+            .finish(&mut out, &schema, properties, creation_time)
+            .within(|| "shard directory".to_owned())?;
+        self.commit()?;
         let summary = ShardSummary {
-            rows: self.stripes.iter().map(|s| s.rows).sum(),
-            stripes: self.stripes.len() as u64,
+            rows: self.stripes.rows(),
+            stripes,
             bytes: self.bytes_written(),
-            stripe_files: self
-                .stripes
-                .into_iter()
-                .map(|s| s.url)
-                .filter(|url| !url.is_empty())
-                .collect(),
+            stripe_files: self.stripes.into_urls(),
         };
         Ok((self.sink, summary))
+    }
+
+    /// Makes all files visible, the directory file last, or none.
+    fn commit(&mut self) -> Result<()> {
+        #[cfg(not(target_family = "wasm"))]
+        let abandoned = self.replaced.as_ref().map(Replaced::stripe_files);
+        let stripes = self
+            .stripe_files
+            .as_mut()
+            .map_or(Ok(()), StripeFiles::commit);
+        let done = stripes.and_then(|()| self.sink.commit());
+        if done.is_err()
+            && let Some(files) = &mut self.stripe_files
+        {
+            files.withdraw();
+        }
+        #[cfg(not(target_family = "wasm"))]
+        if done.is_ok()
+            && let Some(abandoned) = abandoned
+        {
+            abandoned.remove_unused();
+        }
+        done
     }
 
     fn properties(&self) -> Vec<NameValuePair> {
@@ -486,6 +478,38 @@ impl<S: Sink> ShardWriter<S> {
     }
 }
 
+/// What so many of the rows have of a number that all have together.
+fn share_of(whole: u64, len: usize, rows: usize) -> u64 {
+    let part = u128::from(whole) * len as u128 / rows as u128;
+    u64::try_from(part).unwrap_or(u64::MAX)
+}
+
+impl<S: Sink> fmt::Debug for ShardWriter<S> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ShardWriter")
+            .field("schema", &self.schema)
+            .field("options", &self.options)
+            .field("stripes", &self.stripes.len())
+            .field("in_progress_rows", &self.in_progress_rows())
+            .field("bytes_written", &self.bytes_written())
+            .field("poisoned", &self.poisoned)
+            .finish_non_exhaustive()
+    }
+}
+
+/// Errors of the trait are [`ArrowError::ExternalError`]s with those of this crate.
+impl<S: Sink> RecordBatchWriter for ShardWriter<S> {
+    fn write(&mut self, batch: &RecordBatch) -> Result<(), ArrowError> {
+        Ok(Self::write(self, batch)?)
+    }
+
+    /// Finishes the shard.
+    fn close(self) -> Result<(), ArrowError> {
+        self.finish()?;
+        Ok(())
+    }
+}
+
 fn sorting_column(column: &SortingColumn) -> AnyValue {
     vec![
         NameValuePair::new("path", column.path.as_str()),
@@ -493,12 +517,6 @@ fn sorting_column(column: &SortingColumn) -> AnyValue {
         NameValuePair::new("nulls_first", column.nulls_first),
     ]
     .into()
-}
-
-fn random_u64() -> u64 {
-    std::collections::hash_map::RandomState::new()
-        .build_hasher()
-        .finish()
 }
 
 /// The time in 100 ns ticks since 0001-01-01.
@@ -522,7 +540,7 @@ fn push_paths(node: &DataType, above: &str, paths: &mut Vec<(u32, String)>) {
 mod tests {
     use super::*;
     use arrow_array::types::Int32Type;
-    use arrow_array::{ArrayRef, DictionaryArray};
+    use arrow_array::{ArrayRef, DictionaryArray, Int32Array};
     use std::sync::Arc;
 
     #[test]
@@ -548,5 +566,19 @@ mod tests {
         let read: Vec<_> = shard.scan().build().unwrap().map(|b| b.unwrap()).collect();
         let read = arrow_select::concat::concat_batches(&batch.schema(), &read).unwrap();
         assert_eq!(read, batch);
+    }
+
+    #[test]
+    fn a_stripe_that_readers_would_not_take_is_refused_when_its_rows_come() {
+        let column = Arc::new(Int32Array::from_iter_values(0..10)) as ArrayRef;
+        let batch = RecordBatch::try_from_iter([("a", column)]).unwrap();
+        let options = WriterOptions::default().with_stripe_rows(5);
+        let mut file = Vec::new();
+        let mut writer = ShardWriter::try_new(&mut file, batch.schema(), options).unwrap();
+        writer.most_stripes = 2;
+        writer.write(&batch).unwrap();
+        let error = writer.write(&batch.slice(0, 1)).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::LimitExceeded);
+        assert!(error.message().contains("2 stripes"), "{error}");
     }
 }

@@ -171,7 +171,8 @@ impl StripeBuilder {
         Ok(false)
     }
 
-    /// Appends rows, which end at the end of a window or before.
+    /// Appends rows, which end at the end of a window or before, with the bytes of Arrow data that
+    /// they are and those that they take taken apart.
     ///
     /// # Errors
     /// Those of these rows or of rows before.
@@ -179,6 +180,7 @@ impl StripeBuilder {
         &mut self,
         rows: u64,
         bytes: u64,
+        memory: u64,
         chunks: Vec<NodeChunk>,
         workers: &Workers,
     ) -> Result<()> {
@@ -194,7 +196,7 @@ impl StripeBuilder {
         self.rows += rows;
         self.bytes += bytes;
         self.pending_batches += 1;
-        self.pending_bytes += bytes.max(held);
+        self.pending_bytes += memory.max(held);
         let full = self.rows.is_multiple_of(WINDOW as u64)
             || self.pending_batches >= MOST_PENDING
             || self.pending_bytes >= MOST_PENDING_BYTES;
@@ -391,7 +393,7 @@ mod tests {
                 !stripe.would_overflow(&chunk, &workers).unwrap(),
                 "{given:?}"
             );
-            stripe.push(2, 2, chunk.into(), &workers).unwrap();
+            stripe.push(2, 2, 2, chunk.into(), &workers).unwrap();
         }
         for (codes, overflows) in [(2..3, false), (3..4, true), (0..4, true)] {
             let chunk = [coded(codes, &all)];
@@ -414,7 +416,7 @@ mod tests {
             assert_eq!(found, overflows, "{codes:?}");
             if !overflows {
                 stripe
-                    .push(codes.len() as u64, 2, chunk.into(), &workers)
+                    .push(codes.len() as u64, 2, 2, chunk.into(), &workers)
                     .unwrap();
             }
         }
@@ -435,7 +437,7 @@ mod tests {
             nulls: None,
             values: Values::Bits(vec![true].into()),
         };
-        stripe.push(1, 1, vec![(1, wrong)], &workers).unwrap();
+        stripe.push(1, 1, 1, vec![(1, wrong)], &workers).unwrap();
         let error = stripe.finish(&workers).unwrap_err().to_string();
         assert!(error.contains("column `a.b`"), "{error}");
     }

@@ -42,7 +42,9 @@ const PROFILES: &[Profile] = &[
     Profile::Plain,
     Profile::Fast,
     Profile::Balanced,
+    #[cfg(feature = "zstd")]
     Profile::HighCompression,
+    #[cfg(feature = "zstd")]
     Profile::MinimalSize,
 ];
 

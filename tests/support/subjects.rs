@@ -143,7 +143,11 @@ pub(crate) fn two_stripes() -> Subject {
         ("views", Arc::new(views) as ArrayRef),
         ("numbers", Arc::new(numbers)),
     ]);
-    let options = options(Profile::HighCompression)
+    let profile = match Profile::HighCompression.is_available() {
+        true => Profile::HighCompression,
+        false => Profile::Balanced,
+    };
+    let options = options(profile)
         .with_presence(PresenceLayout::Embedded)
         .with_stripe_rows(30);
     Subject::new(&batch, options)

@@ -98,10 +98,8 @@ fn find_natives(own: &ArrowType, node: &DataType, natives: &mut Vec<(u32, ArrowT
             children.for_each(|child| find_natives(item.data_type(), child, natives));
         }
         // Its children are those of the entries.
-        ArrowType::Map(entries, _) => {
-            if entries.data_type().is_nested() {
-                find_natives(entries.data_type(), node, natives);
-            }
+        ArrowType::Map(entries, _) if entries.data_type().is_nested() => {
+            find_natives(entries.data_type(), node, natives);
         }
         ArrowType::Struct(members) => {
             for (member, child) in members.iter().zip(children) {

@@ -3,8 +3,8 @@
 use super::super::{Chunk, Values, has_dictionary, mismatch};
 use super::slots::Slots;
 use super::{Shredder, leaf};
-use crate::error::Result;
-use crate::format::DataType;
+use crate::error::{Error, ErrorKind, Result};
+use crate::format::{BasicType, DataType};
 use arrow_array::cast::AsArray;
 use arrow_array::types::ArrowDictionaryKeyType;
 use arrow_array::{Array, DictionaryArray, downcast_dictionary_array};
@@ -21,12 +21,30 @@ impl Shredder<'_> {
         node: &DataType,
     ) -> Result<()> {
         let nulls = slots.nulls(array.nulls());
+        if node.basic_type == BasicType::Union {
+            refuse_null_keys(slots, nulls.as_ref())?;
+        }
         let keys = keys(array, slots, nulls.as_ref(), node)?;
         let values = array.as_any_dictionary().values();
         if let Some(chunk) = coded(&keys, nulls.as_ref(), values, node) {
             return (self.emit)(node.schema_id, chunk);
         }
         self.node(values, &Slots::picks(keys, nulls), node)
+    }
+}
+
+/// Unions have no nulls of their own: a null key would be read as a value that is null.
+fn refuse_null_keys(slots: &Slots, nulls: Option<&NullBuffer>) -> Result<()> {
+    let is_own = |i: &usize| slots.is_open(*i) && nulls.is_some_and(|nulls| nulls.is_null(*i));
+    match (0..slots.len()).find(is_own) {
+        None => Ok(()),
+        Some(row) => Err(Error::new(
+            ErrorKind::ValueOutOfRange,
+            format!(
+                "row {row}: a key of a dictionary of unions is null, which shards have no place for; \
+                 let it refer to a value that is null"
+            ),
+        )),
     }
 }
 

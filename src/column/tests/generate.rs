@@ -72,6 +72,16 @@ pub(super) fn random_field(rng: &mut StdRng, depth: u32, name: &str) -> Field {
     field
 }
 
+/// Whether values are unions, seen through dictionaries and runs.
+fn is_union(data_type: &ArrowType) -> bool {
+    match data_type {
+        ArrowType::Union(..) => true,
+        ArrowType::Dictionary(_, value) => is_union(value),
+        ArrowType::RunEndEncoded(_, values) => is_union(values.data_type()),
+        _ => false,
+    }
+}
+
 /// Whether a column of that type may have nulls though it was given none of its own.
 fn has_hidden_nulls(data_type: &ArrowType) -> bool {
     let of_field = |f: &Field| f.is_nullable() || has_hidden_nulls(f.data_type());
@@ -266,6 +276,8 @@ fn whole_array(rng: &mut StdRng, field: &Field, len: usize) -> ArrayRef {
             let n = u8::try_from(n).unwrap();
             let keys = (0..len).map(|_| rng.random_range(0..n));
             let keys: UInt8Array = keys.collect::<Vec<_>>().into();
+            // No union says the same as a null key, so a dictionary of unions has none.
+            let nulls = nulls.filter(|_| !is_union(value.data_type()));
             let keys = UInt8Array::new(keys.values().clone(), nulls);
             let keys = arrow_cast::cast(&keys, key).unwrap();
             let data = keys.to_data().into_builder();

@@ -54,14 +54,16 @@ fn written(batch: &RecordBatch, options: WriterOptions) -> Vec<u8> {
 
 fn all_options() -> Vec<WriterOptions> {
     let options = WriterOptions::default();
-    vec![
+    let all = [
         options.clone(),
         options.clone().with_presence(PresenceLayout::Embedded),
         options.clone().with_profile(Profile::Plain),
+        #[cfg(feature = "zstd")]
         options
             .with_profile(Profile::HighCompression)
             .with_stripe_rows(150),
-    ]
+    ];
+    all.into()
 }
 
 fn verify(file: Vec<u8>) -> Result<VerifyReport, Error> {

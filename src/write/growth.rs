@@ -1,0 +1,135 @@
+//! How much rows grow when they are taken apart: a value that many positions share is copied for each
+//! of them.
+
+use super::batch::{run_values, share, views};
+use arrow_array::cast::AsArray;
+use arrow_array::types::{Int16Type, Int32Type, Int64Type};
+use arrow_array::{Array, ArrayRef, GenericListViewArray, OffsetSizeTrait, RecordBatch};
+use arrow_buffer::Buffer;
+use arrow_schema::DataType;
+
+/// Views that are looked at, at most, to know whether values may be shared.
+const LOOKED_AT: usize = 64;
+
+/// Bytes of the numbers of an element that is picked out of others: they are collected, shared, and
+/// collected again for the kernel that gathers values.
+const PICK_BYTES: u64 = 24;
+
+/// Bytes that the rows of a batch take when they are taken apart, more or less, beyond those that the
+/// batch holds.
+pub(super) fn growth(batch: &RecordBatch) -> u64 {
+    sum(batch.columns())
+}
+
+fn sum(arrays: &[ArrayRef]) -> u64 {
+    let each = arrays.iter().map(|array| of_array(array));
+    each.fold(0, u64::saturating_add)
+}
+
+fn of_array(array: &dyn Array) -> u64 {
+    match array.data_type() {
+        DataType::Utf8View => {
+            let array = array.as_string_view();
+            of_views(array.views(), array.data_buffers())
+        }
+        DataType::BinaryView => {
+            let array = array.as_binary_view();
+            of_views(array.views(), array.data_buffers())
+        }
+        DataType::List(_) => of_items(
+            array.as_list::<i32>().value_offsets(),
+            array.as_list::<i32>().values(),
+        ),
+        DataType::LargeList(_) => of_items(
+            array.as_list::<i64>().value_offsets(),
+            array.as_list::<i64>().values(),
+        ),
+        DataType::Map(..) => {
+            let map = array.as_map();
+            of_items(map.value_offsets(), map.entries())
+        }
+        DataType::ListView(_) => of_list_views(array.as_list_view::<i32>()),
+        DataType::LargeListView(_) => of_list_views(array.as_list_view::<i64>()),
+        DataType::FixedSizeList(..) => of_array(array.as_fixed_size_list().values()),
+        DataType::Struct(_) => sum(array.as_struct().columns()),
+        DataType::Union(fields, _) => {
+            let union = array.as_union();
+            let of_variant = |id: i8| match union.offsets() {
+                None => of_array(union.child(id)),
+                Some(_) => {
+                    let count = union
+                        .type_ids()
+                        .iter()
+                        .filter(|other| **other == id)
+                        .count();
+                    repeated(count as u64, union.child(id))
+                }
+            };
+            let each = fields.iter().map(|(id, _)| of_variant(id));
+            each.fold(0, u64::saturating_add)
+        }
+        // Leaves keep their dictionary.
+        DataType::Dictionary(_, value) if value.is_nested() || is_wrapped(value) => {
+            repeated(array.len() as u64, array.as_any_dictionary().values())
+        }
+        DataType::RunEndEncoded(ends, _) => {
+            let values = match ends.data_type() {
+                DataType::Int16 => run_values(array.as_run::<Int16Type>()),
+                DataType::Int32 => run_values(array.as_run::<Int32Type>()),
+                _ => run_values(array.as_run::<Int64Type>()),
+            };
+            repeated(array.len() as u64, &values)
+        }
+        _ => 0,
+    }
+}
+
+fn is_wrapped(value: &DataType) -> bool {
+    matches!(
+        value,
+        DataType::Dictionary(..) | DataType::RunEndEncoded(..)
+    )
+}
+
+/// The more bytes if `count` positions have these values, each of which is had by about as many.
+fn repeated(count: u64, values: &dyn Array) -> u64 {
+    let len = values.len() as u64;
+    let below = match count > len && len > 0 {
+        true => u128::from(of_array(values)) * u128::from(count) / u128::from(len),
+        false => u128::from(of_array(values)),
+    };
+    let below = u64::try_from(below).unwrap_or(u64::MAX);
+    share(count.saturating_sub(len), values).saturating_add(below)
+}
+
+/// Lists that do not overlap take no more elements than there are.
+fn of_list_views<O: OffsetSizeTrait>(lists: &GenericListViewArray<O>) -> u64 {
+    let elements: u64 = lists
+        .sizes()
+        .iter()
+        .map(|size| size.as_usize() as u64)
+        .sum();
+    let picks = match elements > lists.values().len() as u64 {
+        true => elements.saturating_mul(PICK_BYTES),
+        false => 0,
+    };
+    repeated(elements, lists.values()).saturating_add(picks)
+}
+
+fn of_items<O: OffsetSizeTrait>(offsets: &[O], values: &dyn Array) -> u64 {
+    let (Some(first), Some(last)) = (offsets.first(), offsets.last()) else {
+        return 0;
+    };
+    let (first, last) = (first.as_usize(), last.as_usize());
+    of_array(&values.slice(first, last - first))
+}
+
+/// Values of views that stand in buffers more than once.
+fn of_views(all: &[u128], buffers: &[Buffer]) -> u64 {
+    let held = buffers
+        .iter()
+        .map(|buffer| buffer.len() as u64)
+        .sum::<u64>();
+    let viewed = views(all, LOOKED_AT).saturating_sub(size_of_val(all) as u64);
+    viewed.saturating_sub(held)
+}

@@ -1,0 +1,52 @@
+//! Shards in local folders.
+
+use super::options::{Layout, WriterOptions};
+use super::replaced::Replaced;
+use super::shard::ShardWriter;
+use crate::error::Result;
+use crate::io::{LocalFolder, LocalSink, SinkFactory};
+use arrow_schema::SchemaRef;
+use std::path::Path;
+
+impl ShardWriter<LocalSink> {
+    /// Creates the file `path` when the shard is finished, with default options.
+    ///
+    /// # Errors
+    /// [`AlreadyExists`](crate::ErrorKind::AlreadyExists), or a schema that cannot be stored.
+    pub fn create(path: impl AsRef<Path>, schema: SchemaRef) -> Result<Self> {
+        Self::create_with(path, schema, WriterOptions::default())
+    }
+
+    /// As [`create`](Self::create), with options. Stripe files of a two-level shard go into the
+    /// folder of `path`.
+    ///
+    /// # Errors
+    /// [`AlreadyExists`](crate::ErrorKind::AlreadyExists), or a schema or options that cannot be
+    /// used.
+    pub fn create_with(
+        path: impl AsRef<Path>,
+        schema: SchemaRef,
+        options: WriterOptions,
+    ) -> Result<Self> {
+        let path = path.as_ref();
+        let folder = LocalFolder::of_file(path)?;
+        if !options.overwrite() {
+            let sink = LocalSink::create(path)?;
+            return Self::build(sink, stripe_folder(folder, &options), schema, options);
+        }
+        let sink = LocalSink::create_or_replace(path)?;
+        let replaced = Replaced::new(folder.clone(), path);
+        // Who may not read the file that is replaced shall not read the stripes either.
+        let folder = folder.with_permissions_of(path);
+        let mut writer = Self::build(sink, stripe_folder(folder, &options), schema, options)?;
+        writer.replaced = Some(replaced);
+        Ok(writer)
+    }
+}
+
+fn stripe_folder(folder: LocalFolder, options: &WriterOptions) -> Option<Box<dyn SinkFactory>> {
+    match options.layout() {
+        Layout::SingleFile => None,
+        Layout::TwoLevel => Some(Box::new(folder)),
+    }
+}

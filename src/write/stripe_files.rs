@@ -1,0 +1,83 @@
+//! The stripe files of a two-level shard.
+
+use super::output::Output;
+use crate::error::Result;
+use crate::format::HEADER;
+use crate::io::{Sink, SinkFactory, stripe_file_name};
+use std::hash::{BuildHasher, Hasher};
+
+/// Stripe files that are written, and closed, but not visible yet.
+pub(super) struct StripeFiles {
+    factory: Box<dyn SinkFactory>,
+    /// By name.
+    sealed: Vec<(String, Box<dyn Sink>)>,
+    committed: Vec<String>,
+    bytes: u64,
+}
+
+impl StripeFiles {
+    pub(super) fn new(factory: Box<dyn SinkFactory>) -> Self {
+        Self {
+            factory,
+            sealed: Vec::new(),
+            committed: Vec::new(),
+            bytes: 0,
+        }
+    }
+
+    /// Bytes of all files.
+    pub(super) fn bytes(&self) -> u64 {
+        self.bytes
+    }
+
+    /// Bytes that the names and sinks of the files take, about.
+    pub(super) fn memory_size(&self) -> usize {
+        // The sink of a local file has its name twice, and that of the temporary file.
+        self.sealed.capacity() * size_of::<(String, Box<dyn Sink>)>() + 512 * self.sealed.len()
+    }
+
+    /// Writes one more file; `content` gets its name, and writes what stands between header and
+    /// footer.
+    pub(super) fn write<R>(
+        &mut self,
+        content: impl FnOnce(String, &mut Output<'_>) -> Result<R>,
+    ) -> Result<R> {
+        let name = stripe_file_name(random_u64());
+        let mut sink = self.factory.create(&name)?;
+        let mut position = 0;
+        let mut out = Output::new(&mut *sink, &mut position);
+        out.begin()?;
+        let written = content(name.clone(), &mut out)?;
+        out.write(&HEADER)?;
+        sink.seal()?;
+        self.sealed.push((name, sink));
+        self.bytes += position;
+        Ok(written)
+    }
+
+    /// Makes all files visible.
+    ///
+    /// # Errors
+    /// Those of the sinks; some files may be visible then.
+    pub(super) fn commit(&mut self) -> Result<()> {
+        for (name, mut sink) in self.sealed.drain(..) {
+            sink.commit()?;
+            self.committed.push(name);
+        }
+        Ok(())
+    }
+
+    /// Removes what has been committed.
+    pub(super) fn withdraw(&mut self) {
+        for name in self.committed.drain(..) {
+            // Whoever withdraws has an error to tell already, and nothing refers to the file.
+            let _ = self.factory.remove(&name);
+        }
+    }
+}
+
+fn random_u64() -> u64 {
+    std::collections::hash_map::RandomState::new()
+        .build_hasher()
+        .finish()
+}
