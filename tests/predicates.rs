@@ -19,7 +19,7 @@ use arrow_array::{
 use arrow_schema::{ArrowError, DataType, Field, Schema};
 use arrow_shard::read::{Predicate, ShardOptions, col};
 use arrow_shard::write::WriterOptions;
-use arrow_shard::{ErrorKind, Shard};
+use arrow_shard::{Error, ErrorKind, Shard};
 use std::sync::Arc;
 
 /// Numbers, texts and lists of numbers.
@@ -90,12 +90,13 @@ fn mistakes_in_a_predicate_are_errors_that_name_it() {
     let fails = |filter: Predicate, kind: ErrorKind, words: &[&str]| {
         let shown = filter.to_string();
         let error = match shard.scan().with_filter(filter).build() {
-            Err(error) => error.to_string(),
-            Ok(mut reader) => reader.next().unwrap().unwrap_err().to_string(),
+            Err(error) => error,
+            Ok(mut reader) => Error::from(reader.next().unwrap().unwrap_err()),
         };
-        let kind = kind.as_str();
-        for word in words.iter().chain([&kind]) {
-            assert!(error.contains(word), "{shown}: {error}");
+        assert_eq!(error.kind(), kind, "{shown}: {error:#}");
+        let chain = format!("{error:#}");
+        for word in words {
+            assert!(chain.contains(word), "{shown}: {chain}");
         }
     };
     use ErrorKind::{Arrow, InvalidArgument, SchemaMismatch, UnknownColumn};
