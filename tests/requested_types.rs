@@ -54,11 +54,7 @@ fn run(scan: ScanBuilder) -> (usize, Result<()>) {
         match batch {
             Ok(batch) => rows += batch.num_rows(),
             Err(e) => {
-                let e = match e {
-                    arrow_schema::ArrowError::ExternalError(e) => *e.downcast::<Error>().unwrap(),
-                    other => panic!("{other}"),
-                };
-                return (rows, Err(e));
+                return (rows, Err(Error::from(e)));
             }
         }
     }

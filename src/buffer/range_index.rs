@@ -180,8 +180,8 @@ impl RangeIndex {
     /// if there are any.
     ///
     /// # Errors
-    /// [`Corrupt`](ErrorKind::Corrupt) or [`Checksum`](ErrorKind::Checksum) if the bytes are
-    /// damaged or fit another field, [`Unsupported`](ErrorKind::Unsupported) for another version,
+    /// [`Corrupt`](crate::ErrorKind::Corrupt) or [`Checksum`](crate::ErrorKind::Checksum) if the bytes are
+    /// damaged or fit another field, [`Unsupported`](crate::ErrorKind::Unsupported) for another version,
     /// or a type that has no order here.
     pub fn parse(
         bytes: &[u8],

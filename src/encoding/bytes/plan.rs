@@ -199,14 +199,17 @@ pub(super) fn encode(input: &Input<'_>, plan: &Plan, out: &mut Vec<u8>) -> Resul
 
 /// Follows the plan as far as the values allow; false if they do not allow it at all.
 fn try_encode(input: &Clean<'_>, plan: &Plan, out: &mut Vec<u8>) -> Result<bool> {
+    let compresses = matches!(
+        plan,
+        Plan::Fsst { .. } | Plan::FsstValues { .. } | Plan::Zstd { .. } | Plan::Lz4 { .. }
+    );
+    // A block of nulls or of one value needs neither symbols nor a compressor.
+    if compresses && let Some(value) = input.single_value() {
+        single_value::encode(value, out);
+        return Ok(true);
+    }
     match plan {
         Plan::Plain => return Ok(false),
-        // A block of nulls or of one value needs neither symbols nor a compressor.
-        Plan::Fsst { .. } | Plan::FsstValues { .. } | Plan::Zstd { .. } | Plan::Lz4 { .. }
-            if let Some(value) = input.single_value() =>
-        {
-            single_value::encode(value, out);
-        }
         Plan::SingleValue => match input.single_value() {
             Some(value) => single_value::encode(value, out),
             None => block_dictionary::encode(input, &number::Plan::FlBitPack, None, out)?,
