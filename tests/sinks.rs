@@ -193,7 +193,7 @@ fn a_full_disk_leaves_no_shard_and_says_so() {
             let folder = MemoryFolder::new();
             let error = write(&folder, &Arc::new(Budget::bytes(bytes)), layout).unwrap_err();
             assert_eq!(error.kind(), ErrorKind::Io);
-            assert!(error.to_string().contains("no space left"), "{error}");
+            assert!(format!("{error:#}").contains("no space left"), "{error:#}");
             assert_eq!(folder.get(NAME), None);
         }
         let folder = MemoryFolder::new();
@@ -362,7 +362,10 @@ fn a_stream_that_breaks_is_an_error_wherever_it_breaks() {
         };
         match write() {
             Ok(_) => assert_eq!(len, size),
-            Err(error) => assert!(error.to_string().contains("the pipe is closed"), "{error}"),
+            Err(error) => assert!(
+                format!("{error:#}").contains("the pipe is closed"),
+                "{error:#}"
+            ),
         }
     }
 }

@@ -10,7 +10,7 @@ use arrow_array::{
 };
 use arrow_buffer::NullBuffer;
 use arrow_schema::{ArrowError, DataType, Field, Schema, SchemaRef, UnionFields};
-use arrow_shard::format::{AnyValue, NameValuePair, Wire};
+use arrow_shard::write::{AnyValue, NameValuePair, Wire};
 use arrow_shard::write::{ColumnOptions, Profile, ShardWriter, SortingColumn, WriterOptions};
 use arrow_shard::{Error, ErrorKind, Shard};
 use std::sync::Arc;
