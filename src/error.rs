@@ -1,7 +1,7 @@
 //! The one error type of the crate: a kind to match on, the place it happened, and what to do.
 
 use arrow_schema::ArrowError;
-use std::fmt;
+use std::{fmt, io};
 
 /// A [`std::result::Result`] with the error of this crate.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
@@ -100,10 +100,11 @@ impl fmt::Display for ErrorKind {
 ///
 /// ```
 /// # use arrow_shard::Error;
-/// let full = std::io::Error::other("disk full");
+/// use std::io;
+/// let full = io::Error::new(io::ErrorKind::StorageFull, "3 bytes of 8 were written");
 /// let error = Error::from(full).within("file `a`");
-/// assert_eq!(error.to_string(), "I/O error: file `a`: the system or a store failed");
-/// assert_eq!(format!("{error:#}"), format!("{error}: disk full"));
+/// assert_eq!(error.to_string(), "I/O error: file `a`: no storage space");
+/// assert_eq!(format!("{error:#}"), format!("{error}: 3 bytes of 8 were written"));
 /// ```
 #[derive(Debug)]
 pub struct Error(Box<Inner>);
@@ -214,18 +215,23 @@ impl std::error::Error for Error {
 }
 
 /// An error of this crate that was wrapped comes back as it was.
-impl From<std::io::Error> for Error {
-    fn from(error: std::io::Error) -> Self {
+impl From<io::Error> for Error {
+    fn from(error: io::Error) -> Self {
         let error = match error.downcast::<Self>() {
             Ok(wrapped) => return wrapped,
             Err(error) => error,
         };
         let (kind, message) = match error.kind() {
-            std::io::ErrorKind::NotFound => (ErrorKind::NotFound, "there is nothing of this name"),
-            std::io::ErrorKind::AlreadyExists => {
-                (ErrorKind::AlreadyExists, "something of this name exists")
+            io::ErrorKind::NotFound => {
+                (ErrorKind::NotFound, "there is nothing of this name".into())
             }
-            _ => (ErrorKind::Io, "the system or a store failed"),
+            io::ErrorKind::AlreadyExists => (
+                ErrorKind::AlreadyExists,
+                "something of this name exists".into(),
+            ),
+            io::ErrorKind::Other => (ErrorKind::Io, "the system or a store failed".into()),
+            // The system's own words for the kind: "no storage space", "permission denied".
+            named => (ErrorKind::Io, named.to_string()),
         };
         Self::new(kind, message).caused_by(error)
     }
@@ -299,17 +305,17 @@ mod tests {
 
     #[test]
     fn no_error_repeats_the_one_below_it() {
-        let io = |kind| std::io::Error::new(kind, "told by the system");
+        let system = |kind| io::Error::new(kind, "told by the system");
         let arrow = || ArrowError::ComputeError("told by Arrow".to_owned());
         let errors = [
-            Error::from(io(std::io::ErrorKind::NotFound)),
-            Error::from(io(std::io::ErrorKind::AlreadyExists)),
-            Error::from(io(std::io::ErrorKind::StorageFull)),
+            Error::from(system(io::ErrorKind::NotFound)),
+            Error::from(system(io::ErrorKind::AlreadyExists)),
+            Error::from(system(io::ErrorKind::StorageFull)),
             Error::from(arrow()),
             Error::from(ArrowError::ExternalError("told by others".into())),
             Error::from(ArrowError::IoError(
                 "told by Arrow".to_owned(),
-                io(std::io::ErrorKind::TimedOut),
+                system(io::ErrorKind::TimedOut),
             )),
             Error::corrupt("bad").within("block 1").caused_by(arrow()),
         ];
@@ -324,24 +330,22 @@ mod tests {
     fn errors_pass_through_those_of_arrow_and_of_the_system_unchanged() {
         let sent = || Error::new(ErrorKind::LimitExceeded, "too many").within("block 1");
         let through_arrow = Error::from(ArrowError::from(sent()));
-        let through_io = Error::from(std::io::Error::other(sent()));
-        let through_both = Error::from(ArrowError::IoError(
-            String::new(),
-            std::io::Error::other(sent()),
-        ));
+        let through_io = Error::from(io::Error::other(sent()));
+        let through_both =
+            Error::from(ArrowError::IoError(String::new(), io::Error::other(sent())));
         for error in [through_arrow, through_io, through_both] {
             assert_eq!(error.kind(), ErrorKind::LimitExceeded);
             assert_eq!(error.to_string(), sent().to_string());
             assert!(std::error::Error::source(&error).is_none());
         }
-        let missing = std::io::Error::from(std::io::ErrorKind::NotFound);
+        let missing = io::Error::from(io::ErrorKind::NotFound);
         let missing = Error::from(ArrowError::IoError(String::new(), missing));
         assert_eq!(missing.kind(), ErrorKind::NotFound);
     }
 
     #[test]
     fn io_errors_keep_their_cause() {
-        let e = Error::from(std::io::Error::from(std::io::ErrorKind::NotFound));
+        let e = Error::from(io::Error::from(io::ErrorKind::NotFound));
         assert_eq!(e.kind(), ErrorKind::NotFound);
         assert!(std::error::Error::source(&e).is_some());
     }

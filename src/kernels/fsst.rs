@@ -103,27 +103,25 @@ impl Symbols {
         }
         out.reserve(total + SLACK);
         let start = out.len();
-        let mut dst = Cursor {
-            // SAFETY: the start lies within the allocation, which has room for `total + SLACK`
-            // bytes behind it.
-            ptr: unsafe { out.as_mut_ptr().add(start) },
-            at: 0,
-        };
+        // SAFETY: the start lies within the allocation, which has room for `total + SLACK` bytes
+        // behind it.
+        let mut dst = unsafe { Cursor::new(out.as_mut_ptr().add(start), total) };
         let mut rest = src;
         while let Some((step, behind)) = rest.split_first_chunk::<STEP>() {
-            if MORE && dst.at >= total {
+            if MORE && dst.remaining() <= 0 {
                 break;
             }
-            if dst.at > total {
+            if dst.remaining() < 0 {
                 return Err(too_long(total));
             }
             let codes = u64::from_le_bytes(*step);
             let others = bytes_from(codes, self.count);
             if others == 0 {
-                for &code in step {
-                    // SAFETY: at most `total` bytes are behind the cursor before the step, and
-                    // at most `SLACK` are stored in it.
-                    unsafe { dst.push(self, code) };
+                // SAFETY: at most `total` bytes are behind the cursor before the step, and at most
+                // `SLACK` are stored in it.
+                unsafe {
+                    dst.push_four(self, codes);
+                    dst.push_four(self, codes >> 32);
                 }
                 rest = behind;
                 continue;
@@ -139,10 +137,10 @@ impl Symbols {
             rest = behind;
         }
         while let Some((&code, behind)) = rest.split_first() {
-            if MORE && dst.at >= total {
+            if MORE && dst.remaining() <= 0 {
                 break;
             }
-            if dst.at > total {
+            if dst.remaining() < 0 {
                 return Err(too_long(total));
             }
             if code < self.count {
@@ -156,13 +154,13 @@ impl Symbols {
                 rest = behind;
             }
         }
-        if !MORE && dst.at > total {
+        if !MORE && dst.remaining() < 0 {
             return Err(too_long(total));
         }
-        if dst.at < total {
+        if dst.remaining() > 0 {
             return Err(Error::corrupt(format!(
-                "expected {total} decompressed bytes, found {}",
-                dst.at
+                "expected {total} decompressed bytes, {} are missing",
+                dst.remaining()
             )));
         }
         // SAFETY: `total` bytes behind `start` were stored, one after the other.
@@ -197,14 +195,43 @@ fn bytes_from(word: u64, least: u8) -> u64 {
     ((word & low) | ((word | low) & !least)) & HIGH
 }
 
-/// Where the next symbol goes.
+/// Where the next symbol goes. Two pointers stay in registers, where a count of bytes did not.
 struct Cursor {
-    ptr: *mut u8,
-    /// Bytes behind the cursor.
-    at: usize,
+    next: *mut u8,
+    /// Behind the last byte that is wanted.
+    end: *mut u8,
 }
 
 impl Cursor {
+    /// A cursor that is to get `total` bytes.
+    ///
+    /// # Safety
+    /// `total` bytes from `start` on, and what is pushed beyond them, lie in one allocation.
+    unsafe fn new(start: *mut u8, total: usize) -> Self {
+        // SAFETY: the caller has checked the room.
+        let end = unsafe { start.add(total) };
+        Self { next: start, end }
+    }
+
+    /// Bytes that are wanted still; negative if there are too many.
+    #[inline(always)]
+    fn remaining(&self) -> isize {
+        // SAFETY: both point into the allocation that `new` was given.
+        unsafe { self.end.offset_from(self.next) }
+    }
+
+    /// Appends the symbols of the four codes in the low half of `codes`, the lowest first.
+    ///
+    /// # Safety
+    /// There is room for four times `MAX_SYMBOL` bytes at the cursor.
+    #[inline(always)]
+    unsafe fn push_four(&mut self, symbols: &Symbols, codes: u64) {
+        for shift in [0, 8, 16, 24] {
+            // SAFETY: the caller has checked the room.
+            unsafe { self.push(symbols, (codes >> shift) as u8) };
+        }
+    }
+
     /// Appends a symbol.
     ///
     /// # Safety
@@ -213,8 +240,10 @@ impl Cursor {
     unsafe fn push(&mut self, symbols: &Symbols, code: u8) {
         let word = symbols.words[usize::from(code)].to_le();
         // SAFETY: the caller has checked the room.
-        unsafe { self.ptr.add(self.at).cast::<u64>().write_unaligned(word) };
-        self.at += usize::from(symbols.lengths[usize::from(code)]);
+        unsafe {
+            self.next.cast::<u64>().write_unaligned(word);
+            self.next = self.next.add(symbols.lengths[usize::from(code)].into());
+        }
     }
 
     /// Appends a byte.
@@ -224,8 +253,10 @@ impl Cursor {
     #[inline(always)]
     unsafe fn push_byte(&mut self, byte: u8) {
         // SAFETY: the caller has checked the room.
-        unsafe { self.ptr.add(self.at).write(byte) };
-        self.at += 1;
+        unsafe {
+            self.next.write(byte);
+            self.next = self.next.add(1);
+        }
     }
 }
 
