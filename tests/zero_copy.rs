@@ -18,7 +18,6 @@ use arrow_buffer::Buffer;
 use arrow_data::ArrayData;
 use arrow_schema::{DataType, Field};
 use arrow_shard::Shard;
-use arrow_shard::read::ShardOptions;
 use arrow_shard::write::{Profile, ShardWriter, WriterOptions};
 use bytes::Bytes;
 use std::ops::Range;
@@ -169,7 +168,7 @@ fn arrays_of_a_mapped_plain_shard_lie_in_the_map() {
     writer.write(&batch()).unwrap();
     writer.finish().unwrap();
     // SAFETY: the file is in a folder of this test, which does not change it.
-    let shard = unsafe { Shard::open_mmap(&path, ShardOptions::default()) }.unwrap();
+    let shard = unsafe { Shard::open_mmap(&path, arrow_shard::ShardOptions::default()) }.unwrap();
     let mut reader = shard.scan().with_batch_size(ROWS).build().unwrap();
     let read = reader.next().unwrap().unwrap();
     assert_eq!(read, batch());

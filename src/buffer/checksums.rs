@@ -74,7 +74,7 @@ impl ChecksumTable {
         self.add_chunks(encoding, buffer, part, bytes.chunks(CHUNK_BYTES as usize));
     }
 
-    /// As [`add`](Self::add), the bytes cut into chunks of [`CHUNK_BYTES`] already.
+    /// Like [`add`](Self::add), the bytes cut into chunks of [`CHUNK_BYTES`] already.
     pub fn add_chunks<'a>(
         &mut self,
         encoding: u16,

@@ -9,8 +9,7 @@ use std::collections::BTreeMap;
 use std::fmt::{self, Debug};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// Where the references of a shard lead: the folder that holds its directory file, or what stands
-/// for one.
+/// Resolves the references of a shard: the folder of its directory file, or a stand-in for one.
 pub trait Container: Send + Sync + Debug {
     /// Opens the artifact at `url`.
     ///
@@ -22,8 +21,8 @@ pub trait Container: Send + Sync + Debug {
 
 /// Creates the artifacts of a shard of several files, all in one folder.
 ///
-/// A writer commits the directory file after all others, so that whoever finds it finds them too. If
-/// that fails, it removes the others.
+/// A writer commits the directory file last, so that whoever finds it finds the others too. If that
+/// fails, the writer removes them.
 pub trait SinkFactory: Send {
     /// A sink for the new artifact `name`, a file name without folders.
     ///
@@ -40,7 +39,7 @@ pub trait SinkFactory: Send {
     fn remove(&mut self, name: &str) -> Result<()>;
 }
 
-/// No container: for shards of which only one file is at hand.
+/// No container, for shards that consist of one file.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct NoContainer;
 
@@ -68,7 +67,7 @@ impl MemoryFolder {
         Self::default()
     }
 
-    /// Puts a file there, in place of one of the same name. `/` in `name` stands for folders.
+    /// Adds a file, or replaces the one of that name. `/` in `name` separates folders.
     pub fn insert(&self, name: impl Into<String>, content: impl Into<Bytes>) {
         self.lock().insert(name.into(), content.into());
     }

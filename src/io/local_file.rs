@@ -85,6 +85,19 @@ pub(super) fn describe(path: &Path) -> String {
     format!("file `{}`", path.display())
 }
 
+/// An existing folder, absolute and free of symbolic links.
+pub(super) fn existing_folder(folder: &Path) -> Result<PathBuf> {
+    let resolved = || match folder.canonicalize() {
+        Ok(resolved) if resolved.is_dir() => Ok(resolved),
+        Ok(_) => Err(Error::invalid("expected a folder, found a file")),
+        Err(e) if e.kind() == std::io::ErrorKind::NotFound => {
+            Err(Error::new(ErrorKind::NotFound, "the folder does not exist").caused_by(e))
+        }
+        Err(e) => Err(e.into()),
+    };
+    resolved().within(|| format!("folder `{}`", folder.display()))
+}
+
 /// Which file it is, where the system has numbers for files, and when it was last changed.
 fn version(metadata: &Metadata) -> Option<String> {
     let changed = metadata.modified().ok()?;

@@ -1,7 +1,7 @@
 //! A local folder as the container of a shard's files.
 
 use super::folder::{Container, SinkFactory};
-use super::local_file::{LocalFile, describe};
+use super::local_file::{LocalFile, describe, existing_folder};
 use super::local_sink::{LocalSink, folder_of, permissions};
 use super::read_at::ReadAt;
 use super::sink::Sink;
@@ -27,17 +27,8 @@ impl LocalFolder {
     /// [`NotFound`](ErrorKind::NotFound) if there is none,
     /// [`InvalidArgument`](ErrorKind::InvalidArgument) if it is a file.
     pub fn open(path: impl AsRef<Path>) -> Result<Self> {
-        let path = path.as_ref();
-        let resolved = || {
-            let resolved = path.canonicalize()?;
-            if !resolved.is_dir() {
-                return Err(Error::invalid("expected a folder, found a file"));
-            }
-            Ok(resolved)
-        };
-        let path = resolved().within(|| format!("folder `{}`", path.display()))?;
         Ok(Self {
-            path,
+            path: existing_folder(path.as_ref())?,
             permissions: None,
         })
     }

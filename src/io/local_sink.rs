@@ -1,7 +1,8 @@
 //! Local files that appear whole or not at all.
 
-use super::local_file::describe;
+use super::local_file::{describe, existing_folder};
 use super::sink::{Sink, State};
+use super::uncommitted::Listed;
 use crate::error::{Error, ErrorKind, Result, Within};
 use std::fs::Permissions;
 use std::io::{BufWriter, Write};
@@ -25,6 +26,8 @@ pub struct LocalSink {
     state: State<Temporary>,
     path: PathBuf,
     overwrite: bool,
+    /// The last field, so that the file is gone when the list forgets it.
+    _listed: Listed,
 }
 
 /// The temporary file.
@@ -61,7 +64,7 @@ impl LocalSink {
         Self::create_like(path, None)
     }
 
-    /// As [`create`](Self::create), with these permissions.
+    /// Like [`create`](Self::create), with these permissions.
     pub(super) fn create_like(
         path: impl AsRef<Path>,
         permissions: Option<&Permissions>,
@@ -98,12 +101,15 @@ impl LocalSink {
             Err(e) if e.kind() == std::io::ErrorKind::NotFound => {}
             Err(e) => return Err(e.into()),
         }
-        let file = temporary(folder_of(path), permissions)?;
+        let folder = folder_of(path);
+        existing_folder(folder)?;
+        let (file, listed) = Listed::create(|| temporary(folder, permissions))?;
         let file = BufWriter::with_capacity(BUFFER_BYTES, file);
         Ok(Self {
             state: State::Open(Temporary::Open(file)),
             path: path.to_path_buf(),
             overwrite,
+            _listed: listed,
         })
     }
 

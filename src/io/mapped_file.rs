@@ -24,9 +24,9 @@ impl MappedFile {
     /// Maps the regular file at `path`.
     ///
     /// # Safety
-    /// Until the last of the bytes that were read from it is dropped, nobody may truncate or
-    /// change the file, in this process or another: the bytes are handed out as immutable memory,
-    /// and touching a page that has no file behind it any more ends the process.
+    /// As long as bytes that were read from it are alive, no process may truncate or change the
+    /// file: the bytes are handed out as immutable memory, and touching a page that the file no
+    /// longer has ends the process.
     ///
     /// # Errors
     /// Those of [`LocalFile::open`](super::LocalFile::open), and those of mapping it.
@@ -54,10 +54,10 @@ pub struct MappedFolder {
 }
 
 impl MappedFolder {
-    /// Maps files of `folder` when they are opened.
+    /// Maps the files of `folder` as they are opened.
     ///
     /// # Safety
-    /// What [`MappedFile::open`] asks for holds for every file that is opened in the folder.
+    /// Every file that is opened in the folder must meet the conditions of [`MappedFile::open`].
     #[expect(unsafe_code, reason = "the caller vouches for the files")]
     pub unsafe fn new(folder: LocalFolder) -> Self {
         Self { folder }

@@ -1,8 +1,8 @@
 //! Where the bytes of shards come from and go to.
 //!
 //! Readers ask a [`ReadAt`] for ranges of a file, and a [`Container`] for the other files of a shard.
-//! Writers append to a [`Sink`], and ask a [`SinkFactory`] for the files of stripes. Local files and
-//! memory have them all; implement these traits for other stores.
+//! Writers append to a [`Sink`], and ask a [`SinkFactory`] for the files of stripes. All four are
+//! implemented for local files and for memory; implement them for other stores.
 
 mod folder;
 #[cfg(not(target_family = "wasm"))]
@@ -20,6 +20,8 @@ mod recycled;
 mod sink;
 #[cfg(test)]
 mod tests;
+#[cfg(not(target_family = "wasm"))]
+mod uncommitted;
 mod url;
 
 pub use folder::{Container, MemoryFolder, NoContainer, SinkFactory};
@@ -37,6 +39,10 @@ pub use range::ByteRange;
 pub use read_at::ReadAt;
 pub(crate) use read_at::{read_all, read_one};
 pub use sink::{Sink, WriteSink};
+#[cfg(not(target_family = "wasm"))]
+pub(crate) use uncommitted::commit_together;
+#[cfg(not(target_family = "wasm"))]
+pub use uncommitted::{Discarded, discard_uncommitted};
 pub use url::RelativeUrl;
 #[cfg(not(target_family = "wasm"))]
 pub(crate) use url::STRIPE_FILE_SUFFIX;

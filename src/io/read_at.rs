@@ -11,8 +11,8 @@ use std::sync::Arc;
 /// The content and its size never change while the artifact is open. Bytes that were handed out
 /// stay valid for as long as they are kept, also after the artifact itself is dropped.
 ///
-/// [`size`](Self::size) and [`read_at`](Self::read_at) are all that a reader must have. The other
-/// methods have defaults that are right for any store, and slow for some:
+/// A reader must implement only [`size`](Self::size) and [`read_at`](Self::read_at). The defaults of
+/// the other methods are right for any store, but slow for some:
 ///
 /// | method | default | override it |
 /// |-|-|-|
@@ -29,17 +29,17 @@ use std::sync::Arc;
 /// [`coalesce_gap`](crate::read::ShardOptions::with_coalesce_gap) to what the store transfers in the
 /// time of a request (1 MiB, say), and [`fetch_bytes`](crate::read::ShardOptions::with_fetch_bytes)
 /// to the bytes of a stripe if there is memory for them: such a stripe is read in two or three
-/// calls, of one request each where its columns are neighbours. A store that fails now and then is to
-/// be asked again by the reader: the scan ends with the first error.
+/// calls, of one request each where its columns are neighbours. A scan ends with the first error, so
+/// the reader must retry if its store fails now and then.
 pub trait ReadAt: Send + Sync + Debug {
     /// Size in bytes.
     ///
     /// # Errors
-    /// Of the store.
+    /// Those of the store.
     fn size(&self) -> Result<u64>;
 
     /// Exactly the bytes of `range`, counted from the start of the artifact. An answer of another
-    /// length is an error of the reader, [`Io`](crate::ErrorKind::Io), not of the shard.
+    /// length is reported as an error of the reader, [`Io`](crate::ErrorKind::Io), not of the shard.
     ///
     /// Files are read into memory with the alignment of the position in the file: the byte at a
     /// multiple of 64 has an address that is one, so that Arrow buffers inside stay aligned.
@@ -58,21 +58,21 @@ pub trait ReadAt: Send + Sync + Debug {
         ranges.iter().map(|range| self.read_at(*range)).collect()
     }
 
-    /// The whole content, if it is in memory anyway; a slice of it then costs nothing, and
-    /// `read_at` is hardly called. `None` by default.
+    /// The whole content, if it is in memory; slices of it then cost nothing, and `read_at` is
+    /// rarely called. `None` by default.
     fn resident(&self) -> Option<Bytes> {
         None
     }
 
-    /// What tells this content from another one under the same name, if it is known: of a file its
-    /// number and the time of its last change, of an object its tag. Whoever opens an artifact again
-    /// compares it and the size.
+    /// The identity of this content, if one is known: a file's number and time of last change, an
+    /// object's e-tag. Together with the size it shows whether an artifact that is opened again has
+    /// been replaced under its name.
     fn version(&self) -> Option<String> {
         None
     }
 
-    /// Whether a read costs hardly more than a copy of its bytes, so that many small reads are as
-    /// good as a few large ones; so it is of memory and of local files. By default, whether the bytes
+    /// Whether a read costs little more than copying its bytes, as it does in memory and in local
+    /// files: many small reads are then as good as a few large ones. By default, whether the bytes
     /// are [`resident`](Self::resident).
     fn is_near(&self) -> bool {
         self.resident().is_some()

@@ -4,8 +4,8 @@ use crate::error::{Error, ErrorKind, Result};
 
 /// Where one artifact is written, front to back.
 ///
-/// A sink that is dropped without [`commit`](Self::commit) leaves nothing behind, where the
-/// destination can take back what it was given.
+/// A sink that is dropped without [`commit`](Self::commit) leaves nothing behind, if its destination
+/// can take bytes back.
 pub trait Sink: Send {
     /// Appends all of `bytes`.
     ///
@@ -13,11 +13,11 @@ pub trait Sink: Send {
     /// Those of the destination; what was written is then undefined, and the artifact is lost.
     fn write_all(&mut self, bytes: &[u8]) -> Result<()>;
 
-    /// Says that no more bytes come. A sink that holds something scarce, such as an open file, makes
-    /// its bytes durable and lets go of it; nothing is visible before the [`commit`](Self::commit).
-    /// A writer of many artifacts seals each once it is written, and commits all of them at the end.
+    /// Ends the content. A sink that holds a scarce resource, such as an open file, makes its bytes
+    /// durable and releases the resource; nothing is visible before the [`commit`](Self::commit). A
+    /// writer of many artifacts seals each as soon as it is complete, and commits them at the end.
     ///
-    /// Sinks that hold nothing scarce need not override it.
+    /// The default does nothing.
     ///
     /// # Errors
     /// Those of the destination; the artifact is then lost.
@@ -71,7 +71,7 @@ macro_rules! forward {
 
 forward!(&mut S, Box<S>);
 
-/// Any [`std::io::Write`] as a sink: a commit flushes it. What it was given cannot be taken back.
+/// Any [`std::io::Write`] as a sink: a commit flushes it. Bytes it was given cannot be taken back.
 #[derive(Debug)]
 pub struct WriteSink<W> {
     inner: W,

@@ -225,6 +225,7 @@ impl Cursor {
     /// # Safety
     /// There is room for four times `MAX_SYMBOL` bytes at the cursor.
     #[inline(always)]
+    #[expect(clippy::cast_possible_truncation, reason = "the lowest byte is a code")]
     unsafe fn push_four(&mut self, symbols: &Symbols, codes: u64) {
         for shift in [0, 8, 16, 24] {
             // SAFETY: the caller has checked the room.

@@ -65,7 +65,7 @@ pub trait Word:
 
     /// The whole words of `bytes`, which need not be aligned; rest bytes are left out.
     fn chunks(bytes: &[u8]) -> &[Self::Bytes];
-    /// As [`chunks`](Self::chunks), to write to.
+    /// Like [`chunks`](Self::chunks), to write to.
     fn chunks_mut(bytes: &mut [u8]) -> &mut [Self::Bytes];
     /// From little-endian bytes.
     fn from_le(bytes: Self::Bytes) -> Self;

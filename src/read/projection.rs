@@ -221,7 +221,7 @@ fn unknown_name<'a>(name: &str, place: &str, known: impl Iterator<Item = &'a str
         count => format!("it has {listed} and {} more", count - LISTED),
     };
     let advice = match known.first() {
-        Some((distance, nearest)) if *distance <= 1 + name.chars().count() / 2 => {
+        Some((distance, nearest)) if is_near(name, *distance) => {
             format!("did you mean `{nearest}`? {there_is}")
         }
         _ => there_is,
@@ -230,6 +230,12 @@ fn unknown_name<'a>(name: &str, place: &str, known: impl Iterator<Item = &'a str
         ErrorKind::UnknownColumn,
         format!("there is no field `{name}` in {place}; {advice}"),
     )
+}
+
+/// Whether so many edits are a slip: one in three characters, and not all of them.
+fn is_near(name: &str, edits: usize) -> bool {
+    let len = name.chars().count();
+    edits <= len.div_ceil(3) && edits < len
 }
 
 /// Edits that turn one name into the other; names longer than 64 characters are cut.
@@ -317,5 +323,11 @@ mod tests {
         assert!(message.contains("in the struct `item`; "), "{error}");
         assert!(message.ends_with("it has `y`, `x`"), "{error}");
         assert_eq!(edit_distance("kitten", "sitting"), 3);
+        let advises = |name: &str| {
+            let error = unknown_column(name, ["delay", "id"].into_iter());
+            error.message().contains("did you mean")
+        };
+        assert!(advises("dealy") && advises("Delay") && advises("idd"));
+        assert!(!advises("origin") && !advises("x") && !advises("delivery"));
     }
 }

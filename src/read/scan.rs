@@ -188,7 +188,7 @@ impl ScanBuilder {
     /// numbers of rows, in the order of the rows. They meet where blocks end.
     ///
     /// # Errors
-    /// [`RowOutOfRange`](ErrorKind::RowOutOfRange), what is wrong with the stripe list, or
+    /// [`RowOutOfRange`](ErrorKind::RowOutOfRange), a damaged list of stripes, or
     /// [`InvalidArgument`](ErrorKind::InvalidArgument) for an offset or a limit beside a filter,
     /// because the matching rows are not known yet.
     pub fn split(&self, parts: usize) -> Result<Vec<Self>> {
@@ -219,7 +219,7 @@ impl ScanBuilder {
     /// [`RowOutOfRange`](ErrorKind::RowOutOfRange), [`SchemaMismatch`](ErrorKind::SchemaMismatch)
     /// for a schema whose types no value could become, or a filter that compares what cannot be
     /// compared, [`InvalidArgument`](ErrorKind::InvalidArgument) for row numbers of a name that a column
-    /// has, or what is wrong with the schema or, with several threads, the stripe list.
+    /// has, or if the schema or, with several threads, the list of stripes is damaged.
     pub fn build(self) -> Result<ShardReader> {
         if self.batch_size == 0 {
             return Err(Error::invalid("a batch must have at least one row"));
@@ -267,7 +267,7 @@ impl ScanBuilder {
     /// ```
     ///
     /// # Errors
-    /// Those of [`build`](Self::build), [`RowOutOfRange`](ErrorKind::RowOutOfRange), what is wrong with
+    /// Those of [`build`](Self::build), [`RowOutOfRange`](ErrorKind::RowOutOfRange), those of
     /// the data, [`LimitExceeded`](ErrorKind::LimitExceeded) for more bytes than
     /// [`Limits::max_batch_bytes`](crate::Limits::max_batch_bytes), or
     /// [`InvalidArgument`](ErrorKind::InvalidArgument) for a scan that selects rows in other ways.

@@ -26,8 +26,8 @@ use bytes::Bytes;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// An open shard. Opening reads the tail of the directory file; everything else is read when it is
-/// first needed, and kept for all clones.
+/// An open shard. Opening reads the tail of the directory file. Other metadata are read when they are
+/// first needed; all clones share them.
 ///
 /// ```no_run
 /// use arrow_shard::Shard;
@@ -45,18 +45,19 @@ pub struct Shard {
 }
 
 impl Shard {
-    /// Opens the shard whose directory file is `path`; other files of the shard are looked for in
-    /// its folder.
+    /// Opens the shard whose directory file is `path`. The other files of the shard must be in the
+    /// same folder.
     ///
     /// # Errors
     /// [`NotFound`](crate::ErrorKind::NotFound), [`NotAShard`](crate::ErrorKind::NotAShard),
-    /// [`UnsupportedVersion`](crate::ErrorKind::UnsupportedVersion), or what is wrong with the file.
+    /// [`UnsupportedVersion`](crate::ErrorKind::UnsupportedVersion), or if the
+    /// file is damaged.
     #[cfg(not(target_family = "wasm"))]
     pub fn open(path: impl AsRef<Path>) -> Result<Self> {
         Self::open_with(path, ShardOptions::default())
     }
 
-    /// As [`open`](Self::open), with options.
+    /// Like [`open`](Self::open), with options.
     ///
     /// # Errors
     /// Those of [`open`](Self::open).
@@ -70,15 +71,15 @@ impl Shard {
         Self::build(name, file, Arc::new(folder), base, options)
     }
 
-    /// As [`open_with`](Self::open_with), through memory maps of the directory file and of those that
-    /// it refers to: buffers of the profile `Plain` then become Arrow arrays without being copied.
+    /// Like [`open_with`](Self::open_with), through memory maps of the directory file and of the files
+    /// that it refers to. Buffers of the profile `Plain` then become Arrow arrays without a copy.
     ///
     /// # Errors
     /// Those of [`open`](Self::open).
     ///
     /// # Safety
-    /// Nobody may truncate or change the files of the shard, all of which are mapped when they are
-    /// first read, while the shard, or an array read from it, lives.
+    /// As long as the shard, or an array read from it, is alive, no process may truncate or change its
+    /// files. Each of them is mapped when it is first read.
     #[cfg(all(feature = "mmap", not(target_family = "wasm")))]
     #[expect(
         unsafe_code,
@@ -98,7 +99,7 @@ impl Shard {
     /// Opens a single-file shard in memory.
     ///
     /// # Errors
-    /// What is wrong with the bytes.
+    /// If the bytes are no shard, damaged, or not supported.
     pub fn from_bytes(bytes: Bytes) -> Result<Self> {
         Self::from_reader(
             Arc::new(bytes),
@@ -111,7 +112,7 @@ impl Shard {
     /// `container`.
     ///
     /// # Errors
-    /// Those of the reader, or what is wrong with the bytes.
+    /// Those of the reader, or if the bytes are no shard, damaged, or not supported.
     pub fn from_reader(
         reader: Arc<dyn ReadAt>,
         container: Arc<dyn Container>,
@@ -152,15 +153,15 @@ impl Shard {
         self.inner.directory.stripe_count
     }
 
-    /// How the metadata are written.
+    /// The dialect in which the metadata are written.
     pub fn wire(&self) -> Wire {
         self.inner.wire
     }
 
-    /// The Arrow schema that a scan of all columns has.
+    /// The Arrow schema of a scan of all columns.
     ///
     /// # Errors
-    /// What is wrong with the schema.
+    /// If the schema is damaged or not supported.
     pub fn schema(&self) -> Result<SchemaRef> {
         self.drive(|bench| self.inner.arrow_schema(bench))
     }
@@ -180,7 +181,7 @@ impl Shard {
     /// [`WriterOptions::with_property`](crate::WriterOptions::with_property).
     ///
     /// # Errors
-    /// What is wrong with them.
+    /// If they are damaged.
     pub fn properties(&self) -> Result<&ShardProperties> {
         self.drive(|bench| {
             ready!(self.inner.properties(bench));
@@ -191,8 +192,8 @@ impl Shard {
             .ok_or_else(|| Error::corrupt("shard properties are gone"))
     }
 
-    /// The value of the property of that name; `None` if there is none, or it has no value. A
-    /// property of the user goes before one that the format defines.
+    /// The value of the property `name`; `None` if there is no such property, or it has no value. A
+    /// property that the user set comes before one that the format defines.
     ///
     /// ```no_run
     /// # let shard = arrow_shard::Shard::open("flights.amudai.shard")?;
@@ -201,7 +202,7 @@ impl Shard {
     /// ```
     ///
     /// # Errors
-    /// What is wrong with the properties.
+    /// If the properties are damaged.
     pub fn property(&self, name: &str) -> Result<Option<&AnyValue>> {
         let properties = self.properties()?;
         Ok(find_property(&properties.custom_properties, name)
@@ -211,7 +212,7 @@ impl Shard {
     /// The columns that the writer said the rows are sorted by.
     ///
     /// # Errors
-    /// What is wrong with the properties.
+    /// If the properties are damaged.
     pub fn sorting_columns(&self) -> Result<Vec<SortingColumn>> {
         let properties = &self.properties()?.custom_properties;
         let Some(value) = find_property(properties, SORTING_COLUMNS_PROPERTY) else {
@@ -230,7 +231,7 @@ impl Shard {
     /// All stripes, in order.
     ///
     /// # Errors
-    /// What is wrong with the stripe list.
+    /// If the list of stripes is damaged.
     pub fn stripes(&self) -> Result<Vec<Stripe>> {
         let directories = self.drive(|bench| {
             let stripes = ready!(self.inner.stripes(bench));
@@ -247,13 +248,13 @@ impl Shard {
         ScanBuilder::new(self.clone())
     }
 
-    /// Reads a condition, as [`Predicate`]'s `FromStr` does, for the rows of this shard.
+    /// Parses a condition on the rows of this shard, in the grammar of [`Predicate`]'s `FromStr`.
     ///
     /// # Errors
-    /// [`InvalidArgument`](crate::ErrorKind::InvalidArgument) where the text makes no sense,
+    /// [`InvalidArgument`](crate::ErrorKind::InvalidArgument) if the text is no condition,
     /// [`UnknownColumn`](crate::ErrorKind::UnknownColumn), [`SchemaMismatch`](crate::ErrorKind::SchemaMismatch) for a
-    /// literal that a column is not compared with, each with the character, or what is wrong with the
-    /// schema.
+    /// literal that a column is not compared with, each with the character; or if the schema is
+    /// damaged.
     pub fn parse_predicate(&self, text: &str) -> Result<Predicate> {
         parse(text, &|part| {
             self.drive(|bench| Bound::load(&self.inner, bench, part))?;
@@ -261,12 +262,12 @@ impl Shard {
         })
     }
 
-    /// The rows with the given numbers, in the given order, which may name a row more than once.
-    /// [`ScanBuilder::take`] gives them in other types, or with their numbers.
+    /// The rows with these numbers, in this order; a number may be repeated. [`ScanBuilder::take`] gives
+    /// them in other types, or with their numbers.
     ///
     /// # Errors
     /// [`RowOutOfRange`](crate::ErrorKind::RowOutOfRange), an unknown column,
-    /// [`LimitExceeded`](crate::ErrorKind::LimitExceeded), or what is wrong with the data.
+    /// [`LimitExceeded`](crate::ErrorKind::LimitExceeded), or if the data are damaged.
     pub fn take(&self, rows: &[u64], projection: impl Into<Projection>) -> Result<RecordBatch> {
         self.scan().with_projection(projection).take(rows)
     }

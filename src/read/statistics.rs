@@ -1,4 +1,4 @@
-//! What is known of columns without reading them, as a `RecordBatch` for query planners.
+//! Statistics of columns, which metadata hold, as a `RecordBatch` for query planners.
 
 use super::columns::Column;
 use super::constant::bound_value;
@@ -19,10 +19,10 @@ use std::cmp::Ordering;
 use std::sync::Arc;
 
 impl Shard {
-    /// What is known of the columns over the whole shard, in one row; no data are read.
+    /// Statistics of the columns over the whole shard, in one row. Reads metadata only.
     ///
-    /// The first column, `row_count`, is followed by a struct for every column and every member of a
-    /// struct, named by its path, whose own members are null where nothing is known:
+    /// The first column is `row_count`. A struct follows for every column and every member of a
+    /// struct, named by its path. What is unknown is null in it:
     ///
     /// | member | |
     /// |-|-|
@@ -31,23 +31,22 @@ impl Shard {
     /// | `min_is_exact`, `max_is_exact` | whether the bound is itself a value |
     /// | `is_constant` | whether all rows hold the same value, or all are null: true or false where that is known; false if the exact `min` and `max` differ |
     /// | `distinct_count` | distinct values, null not counted |
-    /// | `distinct_is_exact` | whether that is no estimate |
+    /// | `distinct_is_exact` | whether that count is exact |
     ///
-    /// Numbers of distinct values that are no exact ones come from sketches of 128 counters
-    /// (HyperLogLog), whose standard error is 1.04 / sqrt(128), or 9.2 %. Measured over 1,000 sets of
-    /// 10 to 10,000 values, two of three are off by less than 10 %, 95 of 100 by less than 20 %, and
-    /// none by more than 40 %.
+    /// Inexact distinct counts come from HyperLogLog sketches of 128 counters. Their standard error
+    /// is 1.04 / sqrt(128), or 9.2 %. Over 1,000 sets of 10 to 10,000 values, two of three counts were
+    /// off by less than 10 %, 95 of 100 by less than 20 %, and none by more than 40 %.
     ///
-    /// Of lists and maps only nulls are counted, of unions nothing; what is below them is left out.
-    /// Floats that may be NaN have no bounds.
+    /// Lists and maps have only a `null_count`, unions have nothing, and what lies below them is left
+    /// out. Floats that may be NaN have no bounds.
     ///
     /// # Errors
-    /// An unknown column, or what is wrong with the metadata.
+    /// [`UnknownColumn`](crate::ErrorKind::UnknownColumn), or if the metadata are damaged.
     pub fn statistics(&self, projection: impl Into<Projection>) -> Result<RecordBatch> {
         statistics(self, &projection.into(), Scope::Shard)
     }
 
-    /// As [`statistics`](Self::statistics), a row for every stripe.
+    /// Like [`statistics`](Self::statistics), with a row for every stripe.
     ///
     /// # Errors
     /// Those of [`statistics`](Self::statistics).

@@ -18,7 +18,7 @@ impl Shard {
     /// The schema as it is stored, internal fields included.
     ///
     /// # Errors
-    /// What is wrong with the schema.
+    /// If the schema is damaged or not supported.
     pub fn shard_schema(&self) -> Result<Schema> {
         self.stored_schema()
     }
@@ -26,7 +26,7 @@ impl Shard {
     /// What is known of a field over the whole shard; `None` if no stripe has it.
     ///
     /// # Errors
-    /// What is wrong with the descriptor.
+    /// If the descriptor is damaged.
     pub fn field_descriptor(&self, schema_id: u32) -> Result<Option<FieldDescriptor>> {
         self.drive(|bench| self.inner.shard_descriptor(bench, schema_id))
     }
@@ -35,7 +35,7 @@ impl Shard {
     /// not have it.
     ///
     /// # Errors
-    /// What is wrong with the descriptor.
+    /// If the descriptor is damaged.
     pub fn stripe_field_descriptor(
         &self,
         stripe: u64,
@@ -48,7 +48,7 @@ impl Shard {
     /// The range index of a field of a stripe; `None` if it has none. Reads the index alone.
     ///
     /// # Errors
-    /// What is wrong with the descriptor or the index.
+    /// If the descriptor or the index is damaged.
     pub fn range_index(&self, stripe: u64, node: &DataType) -> Result<Option<Arc<RangeIndex>>> {
         let key = (stripe, node.schema_id);
         self.drive(|bench| self.inner.range_index(bench, key, node))
@@ -57,7 +57,7 @@ impl Shard {
     /// The indexes over the whole shard, as they are stored.
     ///
     /// # Errors
-    /// What is wrong with them.
+    /// If they are damaged.
     pub fn indexes(&self) -> Result<Vec<IndexDescriptor>> {
         self.drive(|bench| {
             let indexes = ready!(self.inner.indexes(bench));

@@ -47,18 +47,18 @@ impl Stripe {
     /// The properties of the stripe.
     ///
     /// # Errors
-    /// What is wrong with them.
+    /// If they are damaged.
     pub fn properties(&self) -> Result<StripeProperties> {
         let inner = &self.shard.inner;
         self.shard
             .drive(|bench| inner.stripe_properties(bench, self.ordinal))
     }
 
-    /// The value of the property of that name; `None` if there is none, or it has no value. A
-    /// property of the user goes before one that the format defines.
+    /// The value of the property `name`; `None` if there is no such property, or it has no value. A
+    /// property that the user set comes before one that the format defines.
     ///
     /// # Errors
-    /// What is wrong with the properties.
+    /// If the properties are damaged.
     pub fn property(&self, name: &str) -> Result<Option<AnyValue>> {
         let properties = self.properties()?;
         Ok(find_property(&properties.custom_properties, name)

@@ -1,4 +1,4 @@
-//! Checking all of a shard: every checksum, every block, every column.
+//! Verification of a whole shard: every checksum, every block, every column.
 
 mod columns;
 mod data;
@@ -50,26 +50,26 @@ impl Default for VerifyOptions {
 
 settings! {
     VerifyOptions {
-        /// Threads that check columns at the same time; 1 by default, the one that calls. The report
-        /// is the same however many there are. Without the feature `threads`, there is but one.
+        /// Sets the number of threads that check columns: 1 by default, the calling thread. The
+        /// report does not depend on it. Without the feature `threads`, there is only one.
         threads, with_threads: usize;
     }
 }
 
 impl Shard {
-    /// Checks all of the shard: headers and footers, every message of the metadata, every checksum
-    /// of data, every block, and that every column can be read. Holds the values of columns, and of
-    /// members of structs, against what is said of them: null counts, constants, bounds, membership
-    /// filters and range indexes; and what is said against itself. Goes on after problems, so that
-    /// the report has them all; holds a few megabytes at a time. `progress` is called for every
-    /// column of every stripe.
+    /// Verifies the whole shard: headers and footers, every message of the metadata, every checksum
+    /// of data and every block. Reads every column, and compares the values of columns and of members
+    /// of structs with their metadata: null counts, constants, bounds, membership filters and range
+    /// indexes. Metadata are also compared with each other. Continues after a problem, so that the
+    /// report has them all, and holds a few megabytes at a time. Calls `progress` for every column of
+    /// every stripe.
     ///
-    /// Checksums are compared whatever [`ShardOptions`](super::ShardOptions) say, and also those
-    /// that matched before. Of several encodings of a field, the one that is read is checked. Sound
-    /// values of a native type that are outside the range of the Arrow type are no problem.
+    /// Checksums are compared whatever [`ShardOptions`](super::ShardOptions) say, even if they matched
+    /// before. If a field has several encodings, the one that scans read is checked. Values of a native
+    /// type that are outside the range of the Arrow type are no problem.
     ///
     /// # Errors
-    /// None that is about the shard: those are in the report.
+    /// Problems of the shard are no errors: they are in the report.
     pub fn verify(&self, mut progress: impl FnMut(VerifyProgress<'_>)) -> Result<VerifyReport> {
         self.verify_with(&VerifyOptions::default(), |done| {
             progress(done);
@@ -77,8 +77,8 @@ impl Shard {
         })
     }
 
-    /// As [`verify`](Self::verify), with options, and until `progress` breaks off: the report then
-    /// has what was found so far, and [`is_complete`](VerifyReport::is_complete) is false.
+    /// Like [`verify`](Self::verify), with options. Stops when `progress` breaks: the report then has
+    /// what was found so far, and [`is_complete`](VerifyReport::is_complete) is false.
     ///
     /// ```
     /// # use arrow_shard::{Shard, write::ShardWriter};

@@ -161,7 +161,7 @@ impl DecimalStats {
         (range, valid)
     }
 
-    /// As [`add_numbers`](Self::add_numbers), of 16 bytes in two's complement, which are many.
+    /// Like [`add_numbers`](Self::add_numbers), of 16 bytes in two's complement, which are many.
     fn add_integers<'a>(
         &mut self,
         values: impl Iterator<Item = &'a [u8]>,

@@ -17,7 +17,7 @@ impl ShardWriter<LocalSink> {
         Self::create_with(path, schema, WriterOptions::default())
     }
 
-    /// As [`create`](Self::create), with options. Stripe files of a two-level shard go into the
+    /// Like [`create`](Self::create), with options. Stripe files of a two-level shard go into the
     /// folder of `path`.
     ///
     /// # Errors

@@ -179,7 +179,7 @@ impl FieldPlan {
         }
     }
 
-    /// As [`entry_type`](Self::entry_type), if values that come without a dictionary may get one.
+    /// Like [`entry_type`](Self::entry_type), if values that come without a dictionary may get one.
     pub(super) fn tried_entry(&self) -> Option<EntryType> {
         let tried = self.settings.dictionaries
             && self.keeps_dictionary

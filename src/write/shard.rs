@@ -413,7 +413,7 @@ impl<S: Sink> ShardWriter<S> {
         Ok(self.finish_into()?.1)
     }
 
-    /// As [`finish`](Self::finish), giving the sink back.
+    /// Like [`finish`](Self::finish), giving the sink back.
     ///
     /// # Errors
     /// Those of [`finish`](Self::finish).
@@ -443,7 +443,10 @@ impl<S: Sink> ShardWriter<S> {
     /// Makes all files visible, the directory file last, or none.
     fn commit(&mut self) -> Result<()> {
         #[cfg(not(target_family = "wasm"))]
-        let abandoned = self.replaced.as_ref().map(Replaced::stripe_files);
+        let (_together, abandoned) = (
+            crate::io::commit_together(),
+            self.replaced.as_ref().map(Replaced::stripe_files),
+        );
         let stripes = self
             .stripe_files
             .as_mut()

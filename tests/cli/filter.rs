@@ -58,16 +58,54 @@ fn filters_that_make_no_sense_say_where() {
     );
     let error = folder
         .run(&["head", "t.shard", "--filter", "id > 0 AND nme IS NULL"])
-        .error(1);
+        .error(2);
     assert!(
         error.starts_with("--filter, character 12: ") && error.contains("`name`"),
         "{error}"
     );
-    let error = folder
-        .run(&["cat", "t.arrow", "--filter", "id = 1"])
-        .error(2);
-    assert!(
-        error.contains("--filter") && error.contains("t.arrow"),
-        "{error}"
-    );
+}
+
+#[test]
+fn a_filter_means_the_same_for_every_format() {
+    let folder = Folder::with(&plain(20_000));
+    let filter = "name = 'b,c' AND size BETWEEN 10 AND 50000 AND id IS NOT NULL";
+    for name in ["t.shard", "t.parquet", "t.arrows", "t.csv", "t.ndjson"] {
+        folder.run(&["convert", "t.arrow", name]).ok();
+    }
+    let found = |file: &str| {
+        let columns = ["--columns", "id", "--format", "csv", "--offset", "3"];
+        let arguments = [&["cat", file, "--filter", filter][..], &columns].concat();
+        folder.run(&arguments).ok()
+    };
+    let want = found("t.shard");
+    assert!(want.lines().count() > 1_000, "{want}");
+    for file in super::NAMES {
+        assert_eq!(found(file), want, "{file}");
+        let arguments = ["convert", "--force", "--filter", filter, file, "some.csv"];
+        folder.run(&arguments).ok();
+        let rows = folder.run(&["cat", "some.csv", "--columns", "id", "--format", "csv"]);
+        assert_eq!(
+            rows.ok().lines().count(),
+            want.lines().count() + 3,
+            "{file}"
+        );
+        let wrong = ["head", file, "--filter", "nme IS NULL"];
+        assert!(folder.run(&wrong).error(2).contains("`name`"), "{file}");
+    }
+}
+
+#[test]
+fn a_number_with_a_point_is_compared_exactly() {
+    let folder = Folder::new();
+    let rows = "c\n9007199254740992\n9007199254740993\n";
+    std::fs::write(folder.path("t.csv"), rows).unwrap();
+    let arguments = [
+        "cat",
+        "t.csv",
+        "--format",
+        "csv",
+        "--filter",
+        "c = 9007199254740993.0",
+    ];
+    assert_eq!(folder.run(&arguments).ok(), "c\n9007199254740993\n");
 }

@@ -7,11 +7,14 @@
 #[path = "../support/covered.rs"]
 mod covered;
 mod data;
+mod files;
 mod filter;
+mod foreign;
 mod inspect;
 mod show;
 #[path = "../support/mod.rs"]
 mod support;
+mod text;
 
 use arrow_array::types::Int32Type;
 use arrow_array::{

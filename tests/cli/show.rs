@@ -2,6 +2,8 @@
 
 use super::data::{nested, plain};
 use super::{Folder, Value};
+use arrow_array::{ArrayRef, RecordBatch, StringArray};
+use std::sync::Arc;
 
 #[test]
 fn head_and_cat_print_rows_as_asked() {
@@ -144,4 +146,80 @@ fn verify_says_what_is_broken_where() {
             .error(1)
             .contains("none.shard")
     );
+}
+
+#[test]
+fn nothing_that_is_shown_reaches_the_terminal_as_a_command() {
+    let texts = StringArray::from(vec!["a\u{1b}[2Jb", "c\nd"]);
+    let columns = [("x\u{1b}y", Arc::new(texts) as ArrayRef)];
+    let folder = Folder::with(&RecordBatch::try_from_iter(columns).unwrap());
+    folder.run(&["convert", "t.arrow", "t.shard"]).ok();
+    for arguments in [
+        &["cat", "t.shard"][..],
+        &["cat", "t.arrow"],
+        &["schema", "t.shard"],
+        &["schema", "--shard", "t.shard"],
+        &["inspect", "t.shard"],
+        &["inspect", "--verbose", "t.shard"],
+    ] {
+        let text = folder.run(arguments).ok();
+        assert!(!text.contains('\u{1b}'), "{arguments:?}: {text}");
+        assert!(text.contains("x\\u{1b}y"), "{arguments:?}: {text}");
+    }
+    let table = folder.run(&["cat", "t.shard"]).ok();
+    assert!(
+        table.contains("| a\\u{1b}[2Jb |") && table.contains("| c\\nd "),
+        "{table}"
+    );
+    let error = folder
+        .run(&["cat", "t.shard", "--columns", "z\u{1b}z"])
+        .error(1);
+    assert!(
+        !error.contains('\u{1b}') && error.contains("z\\u{1b}z"),
+        "{error}"
+    );
+    // Data that go to other programs stay as they are.
+    let csv = folder.run(&["cat", "t.shard", "--format", "csv"]).ok();
+    assert!(csv.contains("a\u{1b}[2Jb"), "{csv}");
+}
+
+#[test]
+fn verification_goes_on_after_a_file_that_is_missing() {
+    let folder = Folder::with(&plain(10));
+    folder.run(&["convert", "t.arrow", "a.shard"]).ok();
+    folder.run(&["convert", "t.arrow", "b.shard"]).ok();
+    let done = folder.run(&["verify", "a.shard", "missing.shard", "b.shard"]);
+    let shown = done.text();
+    assert!(
+        shown.contains("a.shard: sound") && shown.contains("b.shard: sound"),
+        "{shown}"
+    );
+    assert!(done.error(1).contains("missing.shard"));
+}
+
+#[test]
+fn an_inspection_that_shows_a_problem_is_no_success() {
+    let folder = Folder::with(&plain(1_000));
+    let options = ["--layout", "two-level", "--stripe-rows", "500"];
+    folder
+        .run(&[&["convert", "t.arrow", "t.shard"][..], &options].concat())
+        .ok();
+    folder.run(&["inspect", "t.shard"]).ok();
+    let stripe = folder
+        .names()
+        .into_iter()
+        .find(|name| name.ends_with(".amudai.stripe"));
+    std::fs::write(folder.path(&stripe.unwrap()), "no stripe").unwrap();
+    for arguments in [
+        &["inspect", "t.shard"][..],
+        &["inspect", "--json", "t.shard"],
+    ] {
+        let done = folder.run(arguments);
+        assert_eq!(done.code, 1, "{}", done.text());
+        assert!(
+            done.text().to_lowercase().contains("problem"),
+            "{}",
+            done.text()
+        );
+    }
 }

@@ -1,9 +1,9 @@
 //! `arrow-shard convert`
 
 use crate::failure::Failure;
-use crate::file_format::{FileFormat, is_standard};
+use crate::file_format::FileFormat;
 use crate::input::{ColumnArgs, InputArgs, RowWindow};
-use crate::output::Output;
+use crate::output::{Output, Place};
 use crate::profile::ProfileName;
 use crate::progress::Progress;
 use crate::text;
@@ -11,7 +11,7 @@ use arrow_shard::write::TypeMapping;
 use arrow_shard::write::Wire;
 use arrow_shard::write::{Layout, WriterOptions};
 use clap::ValueEnum;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::Instant;
 
 const EXAMPLES: &str = "\
@@ -23,8 +23,9 @@ Examples:
   arrow-shard convert in.amudai.shard out.csv --columns id,name --force
   producer | arrow-shard convert --from ipc-stream - out.amudai.shard
 
-A file appears when it is complete; a failed conversion leaves none. In CSV an empty value is null;
-the types of CSV and NDJSON columns are inferred from all rows, unless --schema-rows says otherwise.";
+A file appears when it is complete; a failed or interrupted conversion leaves none. A symbolic link is
+followed, a named pipe is written to. In CSV an empty value is null; the types of CSV and JSON columns
+are inferred from all rows, unless --schema-rows says otherwise.";
 
 /// Convert between shards, Parquet, Arrow IPC, CSV and NDJSON
 #[derive(Debug, clap::Args)]
@@ -39,6 +40,9 @@ pub(crate) struct Args {
     to: Option<FileFormat>,
     #[command(flatten)]
     columns: ColumnArgs,
+    /// Rows to convert, by a condition as in `cat`
+    #[arg(long, value_name = "CONDITION")]
+    filter: Option<String>,
     /// How hard to compress a shard [default: balanced]
     #[arg(long, value_enum)]
     profile: Option<ProfileName>,
@@ -91,16 +95,22 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     let started = Instant::now();
     let format = FileFormat::of(&args.output, args.to, "--to")?;
     let options = options(args, format)?;
-    if !args.force && !is_standard(&args.output) && exists(&args.output) {
-        return Err(Failure::new(format!(
-            "{} exists; replace it with --force, or choose another name",
-            args.output.display()
-        )));
-    }
-    let input = args.input.open(&args.columns, RowWindow::default())?;
+    let found = Place::find(&args.output, format, args.force)?;
+    args.input.check_csv(Some(format))?;
+    let rows = RowWindow {
+        filter: args.filter.as_deref(),
+        ..RowWindow::default()
+    };
+    let input = args.input.open(&args.columns, rows)?;
     let place = args.output.display();
-    let mut output = Output::create(&args.output, format, &input.schema, options)
-        .map_err(|e| e.within(&place))?;
+    let mut output = Output::create(
+        &found,
+        format,
+        &input.schema,
+        options,
+        &args.input.csv.style(&args.output),
+    )
+    .map_err(|e| e.within(&place))?;
     let mut progress = Progress::new(input.total, args.quiet);
     for batch in input.batches {
         let batch = batch?;
@@ -118,11 +128,6 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
         );
     }
     Ok(())
-}
-
-/// Whether there is anything of that name, be it a link that leads nowhere.
-fn exists(path: &Path) -> bool {
-    path.symlink_metadata().is_ok()
 }
 
 fn options(args: &Args, format: FileFormat) -> Result<WriterOptions, Failure> {

@@ -1,5 +1,6 @@
 //! How a command fails: what is printed, and with which code the process ends.
 
+use crate::text;
 use arrow_schema::ArrowError;
 use std::error::Error;
 use std::process::ExitCode;
@@ -36,7 +37,10 @@ impl Failure {
             Self::Error(message) => (message, 1),
             Self::Reported => return ExitCode::from(1),
         };
-        let line: Vec<&str> = message.split_whitespace().collect();
+        let words = message
+            .split([' ', '\n', '\t', '\r'])
+            .filter(|word| !word.is_empty());
+        let line: Vec<_> = words.map(text::shown).collect();
         eprintln!("error: {}", line.join(" "));
         ExitCode::from(code)
     }

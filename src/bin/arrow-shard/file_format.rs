@@ -18,9 +18,9 @@ pub(crate) enum FileFormat {
     /// Arrow IPC stream (.arrows)
     #[value(name = "ipc-stream", alias = "arrows")]
     IpcStream,
-    /// Comma-separated values with a header row (.csv)
+    /// Comma-separated values with a header row (.csv), or with tabulators (.tsv)
     Csv,
-    /// One JSON object per line (.ndjson, .jsonl, .json)
+    /// JSON objects, one per line when written (.ndjson, .jsonl, .json)
     #[value(alias = "json")]
     Ndjson,
 }
@@ -70,14 +70,14 @@ impl FileFormat {
             "parquet" => Some(Self::Parquet),
             "arrow" | "feather" | "ipc" => Some(Self::IpcFile),
             "arrows" => Some(Self::IpcStream),
-            "csv" => Some(Self::Csv),
+            "csv" | "tsv" => Some(Self::Csv),
             "ndjson" | "jsonl" | "json" => Some(Self::Ndjson),
             _ => None,
         }
     }
 
     /// Whether the format is read and written from front to back.
-    fn is_sequential(self) -> bool {
+    pub(crate) fn is_sequential(self) -> bool {
         matches!(self, Self::IpcStream | Self::Csv | Self::Ndjson)
     }
 }

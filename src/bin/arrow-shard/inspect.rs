@@ -9,7 +9,7 @@ use crate::failure::Failure;
 use crate::output::Destination;
 use crate::profile::ProfileName;
 use arrow_shard::Shard;
-use arrow_shard::read::InspectOptions;
+use arrow_shard::read::{FieldInfo, InspectOptions, ShardInfo, StripeInfo};
 use std::io::Write;
 use std::path::PathBuf;
 
@@ -21,7 +21,8 @@ Examples:
   arrow-shard inspect --explain --profile high-compression --columns origin flights.amudai.shard
 
 Of a block, the tree names every encoding, nested ones included, with the number of values and the
-bytes. CONTRADICTION marks statistics that cannot all be true. Sizes are those of the field and everything below it; the ratio is that of the size before encoding
+bytes. CONTRADICTION marks statistics that cannot all be true, PROBLEM what could not be read; the exit code
+is 1 then. Sizes are those of the field and everything below it; the ratio is that of the size before encoding
 to the encoded one.";
 
 /// Show what a shard consists of: sizes, encodings and ratios per stripe and field
@@ -87,5 +88,23 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
         }
     }
     out.flush()?;
-    Ok(())
+    match is_whole(&info) {
+        true => Ok(()),
+        false => Err(Failure::Reported),
+    }
+}
+
+/// Whether nothing kept a part of the shard from being shown.
+fn is_whole(info: &ShardInfo) -> bool {
+    let mut stripes = info.stripes.iter();
+    let stripe =
+        |stripe: &StripeInfo| stripe.problem.is_none() && stripe.fields.iter().all(is_whole_field);
+    info.problem.is_none() && stripes.all(stripe)
+}
+
+fn is_whole_field(field: &FieldInfo) -> bool {
+    let mut buffers = field.buffers.iter();
+    field.problem.is_none()
+        && buffers.all(|buffer| buffer.problem.is_none())
+        && field.children.iter().all(is_whole_field)
 }

@@ -2,18 +2,20 @@
 
 mod cat;
 mod convert;
-mod dictionaries;
 mod failure;
 mod file_format;
 mod head;
-mod infer_json;
 mod input;
 mod inspect;
+mod isolate;
+mod leaves;
 mod output;
 mod profile;
 mod progress;
 mod rows;
 mod schema;
+#[cfg(unix)]
+mod signals;
 mod text;
 mod verify;
 
@@ -35,7 +37,7 @@ Examples:
   arrow-shard verify *.amudai.shard
 
 Formats by file name: .amudai.shard .shard | .parquet | .arrow .feather .ipc (IPC file) |
-.arrows (IPC stream) | .csv | .ndjson .jsonl .json; `-` is standard input or output.
+.arrows (IPC stream) | .csv .tsv | .ndjson .jsonl .json; `-` is standard input or output.
 
 Exit codes: 0 done, 1 an error or a damaged shard, 2 wrong usage.";
 
@@ -58,7 +60,13 @@ enum Command {
 }
 
 fn main() -> ExitCode {
-    let done = match Cli::parse().command {
+    let cli = Cli::parse();
+    isolate::silence_caught_panics();
+    #[cfg(unix)]
+    if let Err(error) = signals::clean_up() {
+        return failure::Failure::from(error).report();
+    }
+    let done = match cli.command {
         Command::Convert(args) => convert::run(&args),
         Command::Schema(args) => schema::run(&args),
         Command::Head(args) => head::run(&args),

@@ -4,11 +4,15 @@ use crate::failure::Failure;
 use crate::file_format::FileFormat;
 use crate::input::{ColumnArgs, Input, InputArgs, RowWindow};
 use crate::output::{Destination, Encoder, check_columns};
-use arrow_array::RecordBatch;
-use arrow_cast::pretty::pretty_format_batches_with_schema;
-use arrow_schema::SchemaRef;
+use crate::text::{self, ShownTexts};
+use arrow_array::{RecordBatch, RecordBatchOptions};
+use arrow_cast::display::FormatOptions;
+use arrow_cast::pretty::pretty_format_batches_with_options;
+use arrow_schema::{Schema, SchemaRef};
 use clap::ValueEnum;
 use std::io::Write;
+use std::path::Path;
+use std::sync::Arc;
 
 /// Rows of a table whose columns get the same width.
 const TABLE_ROWS: usize = 10_000;
@@ -31,7 +35,7 @@ pub(crate) struct RowArgs {
     pub(crate) input: InputArgs,
     #[command(flatten)]
     pub(crate) columns: ColumnArgs,
-    /// Rows of a shard to print, by a condition: "delay > 60 AND origin IN ('OSL', 'LIM')", with
+    /// Rows to print, by a condition: "delay > 60 AND origin IN ('OSL', 'LIM')", with
     /// = != < <= > >=, BETWEEN, IN, IS NULL, LIKE 'prefix%', NOT, AND, OR and parentheses; dates
     /// and times are written as '2024-02-29', columns of odd names in double quotes
     #[arg(long, value_name = "CONDITION")]
@@ -51,6 +55,8 @@ pub(crate) fn print(args: &RowArgs, limit: Option<u64>) -> Result<(), Failure> {
         offset: args.offset,
         limit,
     };
+    let written = (args.format == RowFormat::Csv).then_some(FileFormat::Csv);
+    args.input.check_csv(written)?;
     let input = args.input.open(&args.columns, rows)?;
     let format = match args.format {
         RowFormat::Table => return print_table(input),
@@ -58,7 +64,12 @@ pub(crate) fn print(args: &RowArgs, limit: Option<u64>) -> Result<(), Failure> {
         RowFormat::Json => FileFormat::Ndjson,
     };
     check_columns(format, &input.schema)?;
-    let mut encoder = Encoder::start(format, Destination::standard(), &input.schema)?;
+    let mut encoder = Encoder::start(
+        format,
+        Destination::standard(),
+        &input.schema,
+        &args.input.csv.style(Path::new("-")),
+    )?;
     for batch in input.batches {
         encoder.write(&batch?)?;
     }
@@ -91,7 +102,28 @@ fn table(
     schema: &SchemaRef,
     batches: &[RecordBatch],
 ) -> Result<(), Failure> {
-    let drawn = pretty_format_batches_with_schema(schema.clone(), batches)?;
-    writeln!(out, "{drawn}")?;
+    let fields = schema.fields().iter().map(|field| {
+        let name = text::shown(field.name()).into_owned();
+        field.as_ref().clone().with_name(name)
+    });
+    let schema = Arc::new(Schema::new(fields.collect::<Vec<_>>()));
+    let mut shown = vec![RecordBatch::new_empty(schema.clone())];
+    for batch in batches {
+        let options = RecordBatchOptions::new().with_row_count(Some(batch.num_rows()));
+        let columns = batch.columns().to_vec();
+        shown.push(RecordBatch::try_new_with_options(
+            schema.clone(),
+            columns,
+            &options,
+        )?);
+    }
+    let options = FormatOptions::default()
+        .with_display_error(true)
+        .with_formatter_factory(Some(&ShownTexts));
+    writeln!(
+        out,
+        "{}",
+        pretty_format_batches_with_options(&shown, &options)?
+    )?;
     Ok(())
 }

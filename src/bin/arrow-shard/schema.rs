@@ -3,6 +3,7 @@
 use crate::failure::Failure;
 use crate::input::{ColumnArgs, InputArgs, RowWindow};
 use crate::output::Destination;
+use crate::text;
 use arrow_schema::{DataType, Field, FieldRef, Schema};
 use arrow_shard::format::{DataType as Node, PropertyValue};
 use serde_json::{Map, Value, json};
@@ -30,6 +31,7 @@ pub(crate) struct Args {
 
 /// Runs the command.
 pub(crate) fn run(args: &Args) -> Result<(), Failure> {
+    args.input.check_csv(None)?;
     let mut out = Destination::standard();
     if args.shard {
         let schema = args.input.open_shard()?.shard_schema()?;
@@ -71,9 +73,11 @@ fn print_field(out: &mut Destination, field: &Field, depth: usize) -> io::Result
     let indent = 2 * depth;
     writeln!(
         out,
-        "{:indent$}{}: {ty}{nullable}{extension}",
+        "{:indent$}{}: {}{nullable}{}",
         "",
-        field.name()
+        text::shown(field.name()),
+        text::shown(&ty),
+        text::shown(&extension)
     )?;
     for child in children {
         print_field(out, child, depth + 1)?;
@@ -150,6 +154,11 @@ fn print_node(
         .unwrap_or_default();
     let indent = 2 * depth;
     let (id, name, ty) = (node.schema_id, &node.name, node.stored_type());
+    let (name, label, internal) = (
+        text::shown(name),
+        text::shown(&label),
+        text::shown(&internal),
+    );
     writeln!(out, "{id:>4} {:indent$}{name}: {ty}{label}{internal}", "")?;
     for child in &node.children {
         print_node(out, child, None, depth + 1)?;

@@ -1,8 +1,14 @@
 //! Numbers and values as people read them.
 
-use arrow_array::{Array, TimestampMicrosecondArray};
-use arrow_cast::display::{ArrayFormatter, FormatOptions};
+use arrow_array::cast::AsArray;
+use arrow_array::{Array, ArrayAccessor, TimestampMicrosecondArray};
+use arrow_cast::display::{
+    ArrayFormatter, ArrayFormatterFactory, DisplayIndex, FormatOptions, FormatResult,
+};
+use arrow_schema::{ArrowError, DataType, Field};
 use arrow_shard::format::{AnyValue, ValueKind, decimal128_text};
+use std::borrow::Cow;
+use std::fmt::Write;
 
 /// A number of bytes, with a binary unit.
 pub(crate) fn bytes(n: u64) -> String {
@@ -26,6 +32,71 @@ pub(crate) fn bytes(n: u64) -> String {
 pub(crate) fn ratio(raw: Option<u64>, encoded: u64) -> Option<f64> {
     let raw = raw.filter(|_| encoded > 0)?;
     Some(raw as f64 / encoded as f64)
+}
+
+/// A text that does nothing to a terminal: control characters, and those that turn the direction of
+/// writing, as Rust escapes them.
+pub(crate) fn shown(text: &str) -> Cow<'_, str> {
+    if !text.contains(acts) {
+        return Cow::Borrowed(text);
+    }
+    let mut out = String::with_capacity(text.len() + 8);
+    for c in text.chars() {
+        match acts(c) {
+            true => out.extend(c.escape_default()),
+            false => out.push(c),
+        }
+    }
+    Cow::Owned(out)
+}
+
+fn acts(c: char) -> bool {
+    c.is_control()
+        || matches!(c, '\u{200E}'..='\u{200F}' | '\u{2028}'..='\u{202E}' | '\u{2066}'..='\u{2069}')
+}
+
+/// Formats texts in tables as [`shown`].
+#[derive(Debug)]
+pub(crate) struct ShownTexts;
+
+impl ArrayFormatterFactory for ShownTexts {
+    fn create_array_formatter<'a>(
+        &self,
+        array: &'a dyn Array,
+        options: &FormatOptions<'a>,
+        _: Option<&'a Field>,
+    ) -> Result<Option<ArrayFormatter<'a>>, ArrowError> {
+        let texts: Box<dyn DisplayIndex + 'a> = match array.data_type() {
+            DataType::Utf8 => texts(array.as_string::<i32>(), options),
+            DataType::LargeUtf8 => texts(array.as_string::<i64>(), options),
+            DataType::Utf8View => texts(array.as_string_view(), options),
+            _ => return Ok(None),
+        };
+        Ok(Some(ArrayFormatter::new(texts, true)))
+    }
+}
+
+fn texts<'a, A>(array: A, options: &FormatOptions<'a>) -> Box<dyn DisplayIndex + 'a>
+where
+    A: ArrayAccessor<Item = &'a str> + 'a,
+{
+    let null = options.null();
+    Box::new(Texts { array, null })
+}
+
+struct Texts<'a, A> {
+    array: A,
+    null: &'a str,
+}
+
+impl<'a, A: ArrayAccessor<Item = &'a str>> DisplayIndex for Texts<'a, A> {
+    fn write(&self, i: usize, out: &mut dyn Write) -> FormatResult {
+        let text = match self.array.is_null(i) {
+            true => self.null.into(),
+            false => shown(self.array.value(i)),
+        };
+        Ok(out.write_str(&text)?)
+    }
 }
 
 /// `1 row`, `2 rows`.
@@ -87,6 +158,12 @@ mod tests {
         assert_eq!(bytes(1023), "1023 B");
         assert_eq!(bytes(1536), "1.5 KiB");
         assert_eq!(bytes(u64::MAX), "16.0 EiB");
+    }
+
+    #[test]
+    fn what_a_terminal_obeys_is_escaped() {
+        assert_eq!(shown("ä \"b\""), "ä \"b\"");
+        assert_eq!(shown("a\u{1b}[2J\nb\u{202e}"), "a\\u{1b}[2J\\nb\\u{202e}");
     }
 
     #[test]

@@ -71,17 +71,18 @@ fn verify(file: &Path, args: &Args, out: &mut Destination) -> Result<bool, Failu
     bar.finish_and_clear();
     let report = match verified {
         Ok(report) => report,
+        // Errors name the file themselves. The other files are verified all the same.
         Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::Io) => {
-            return Err(error.into());
+            Failure::from(error).report();
+            return Ok(false);
         }
         Err(error) => {
-            // The error names the file itself.
-            writeln!(out, "{error:#}")?;
+            writeln!(out, "{}", text::shown(&format!("{error:#}")))?;
             return Ok(false);
         }
     };
     for problem in &report.problems {
-        writeln!(out, "{problem}")?;
+        writeln!(out, "{}", text::shown(&problem.to_string()))?;
     }
     if report.is_sound() {
         if !quiet {

@@ -14,7 +14,7 @@ use arrow_schema::Field;
 /// Refuses a field that the values of a node cannot become, whatever they are.
 ///
 /// # Errors
-/// [`SchemaMismatch`](ErrorKind::SchemaMismatch), or what is wrong with the node.
+/// [`SchemaMismatch`](ErrorKind::SchemaMismatch), or those of the node.
 pub fn check_cast(field: &Field, node: &DataType, casts: &Casts) -> Result<()> {
     match assemble_as(field, node, casts, &Selection::default(), &mut NoRows) {
         Ok(_) => Ok(()),

@@ -167,7 +167,7 @@ impl BytesBuilder {
         Ok(())
     }
 
-    /// As [`push_slices`](Self::push_slices), out of values bytes that `fill` appends to a buffer.
+    /// Like [`push_slices`](Self::push_slices), out of values bytes that `fill` appends to a buffer.
     /// They go straight into place where all values are wanted.
     pub(super) fn push_decoded(
         &mut self,

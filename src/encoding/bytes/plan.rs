@@ -101,7 +101,7 @@ impl Plan {
     /// unless what it has learned before suits them.
     ///
     /// # Errors
-    /// What is wrong with the input.
+    /// Those of the input.
     pub fn learned_from(self, input: &Input<'_>) -> Result<Self> {
         match self.symbols() {
             Some(symbols) => {
@@ -136,7 +136,7 @@ impl Plan {
     /// the same statistics how long decoding takes.
     ///
     /// # Errors
-    /// What is wrong with the input.
+    /// Those of the input.
     pub fn trial(&self, input: &Input<'_>, stats: &Stats) -> Result<Estimate> {
         let mut out = Vec::new();
         encode(input, self, &mut out)?;

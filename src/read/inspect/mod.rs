@@ -273,7 +273,7 @@ impl Shard {
     /// does not hide the others.
     ///
     /// # Errors
-    /// What is wrong with the schema or the stripe list.
+    /// If the schema or the list of stripes is damaged or not supported.
     pub fn inspect(&self, options: &InspectOptions) -> Result<ShardInfo> {
         let schema = self.stored_schema()?;
         let directory = &self.inner.directory;

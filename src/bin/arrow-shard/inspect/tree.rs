@@ -11,7 +11,7 @@ pub(super) fn print(out: &mut impl Write, info: &ShardInfo, verbose: bool) -> io
         let size = file
             .bytes
             .map_or("cannot be opened".to_owned(), text::bytes);
-        writeln!(out, "{}: {size}", file.name)?;
+        writeln!(out, "{}: {size}", text::shown(&file.name))?;
     }
     let created = match (info.creation_min, info.creation_max) {
         (Some(min), Some(max)) if min != max => {
@@ -37,7 +37,11 @@ pub(super) fn print(out: &mut impl Write, info: &ShardInfo, verbose: bool) -> io
         sizes(info.raw_data_size, info.encoded_bytes)
     )?;
     if !info.properties.is_empty() {
-        writeln!(out, "properties: {}", info.properties.join(", "))?;
+        writeln!(
+            out,
+            "properties: {}",
+            text::shown(&info.properties.join(", "))
+        )?;
     }
     problem(out, "", info.problem.as_ref())?;
     for stripe in &info.stripes {
@@ -49,7 +53,11 @@ pub(super) fn print(out: &mut impl Write, info: &ShardInfo, verbose: bool) -> io
             stripe.ordinal, rows.start, rows.end
         )?;
         if !stripe.properties.is_empty() {
-            writeln!(out, "│  properties: {}", stripe.properties.join(", "))?;
+            writeln!(
+                out,
+                "│  properties: {}",
+                text::shown(&stripe.properties.join(", "))
+            )?;
         }
         problem(out, "│  ", stripe.problem.as_ref())?;
         fields(out, "", &stripe.fields, verbose)?;
@@ -59,7 +67,7 @@ pub(super) fn print(out: &mut impl Write, info: &ShardInfo, verbose: bool) -> io
 
 fn problem(out: &mut impl Write, indent: &str, problem: Option<&String>) -> io::Result<()> {
     match problem {
-        Some(problem) => writeln!(out, "{indent}PROBLEM: {problem}"),
+        Some(problem) => writeln!(out, "{indent}PROBLEM: {}", text::shown(problem)),
         None => Ok(()),
     }
 }
@@ -82,15 +90,15 @@ fn fields(out: &mut impl Write, indent: &str, all: &[FieldInfo], verbose: bool) 
         } else {
             ("├─ ", "│  ")
         };
-        writeln!(out, "{indent}{branch}{}", title(field))?;
+        writeln!(out, "{indent}{branch}{}", text::shown(&title(field)))?;
         let indent = format!("{indent}{below}");
         problem(out, &indent, field.problem.as_ref())?;
         for contradiction in &field.contradictions {
-            writeln!(out, "{indent}CONTRADICTION: {contradiction}")?;
+            writeln!(out, "{indent}CONTRADICTION: {}", text::shown(contradiction))?;
         }
         if verbose {
             for line in statistics::lines(field) {
-                writeln!(out, "{indent}{line}")?;
+                writeln!(out, "{indent}{}", text::shown(&line))?;
             }
         }
         for buffer in &field.buffers {

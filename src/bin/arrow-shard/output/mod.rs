@@ -1,80 +1,47 @@
 //! Streams of batches as files.
 
-use crate::dictionaries::Dictionaries;
+mod destination;
+mod dictionaries;
+mod json_times;
+mod parquet;
+
+pub(crate) use destination::{Destination, Place};
+pub(crate) use parquet::parquet_leaf;
+
 use crate::failure::Failure;
-use crate::file_format::{FileFormat, is_standard};
+use crate::file_format::FileFormat;
 use arrow_array::{RecordBatch, new_null_array};
 use arrow_csv::Writer as CsvWriter;
 use arrow_ipc::writer::{DictionaryHandling, FileWriter, IpcWriteOptions, StreamWriter};
 use arrow_json::writer::{LineDelimited, WriterBuilder as JsonWriterBuilder};
 use arrow_schema::{DataType, Field, Schema, SchemaRef};
-use arrow_shard::io::{LocalSink, Sink};
+use arrow_shard::io::LocalSink;
 use arrow_shard::write::{ShardWriter, WriterOptions};
-use parquet::arrow::ArrowWriter;
-use parquet::basic::Compression;
-use parquet::file::properties::WriterProperties;
-use std::io::{self, BufWriter, ErrorKind, Stdout, Write};
-use std::path::Path;
+use dictionaries::Dictionaries;
+use json_times::JsonTimes;
+use parquet::ParquetEncoder;
+use std::io::{self, Write};
 use std::sync::Arc;
 
 type JsonWriter<W> = arrow_json::Writer<W, LineDelimited>;
 
-/// Where bytes go: a file that appears when it is complete, or standard output.
-pub(crate) enum Destination {
-    /// A file.
-    File(LocalSink),
-    /// Standard output.
-    Standard(BufWriter<Stdout>),
+/// What a CSV file looks like.
+#[derive(Debug, Clone)]
+pub(crate) struct CsvStyle {
+    /// What stands between values.
+    pub(crate) delimiter: u8,
+    /// Whether the first line has the names of columns.
+    pub(crate) has_header: bool,
+    /// How nulls are written.
+    pub(crate) null: String,
 }
 
-impl Destination {
-    /// The file `path`, or standard output.
-    pub(crate) fn open(path: &Path, force: bool) -> Result<Self, Failure> {
-        if is_standard(path) {
-            return Ok(Self::standard());
-        }
-        Ok(Self::File(match force {
-            true => LocalSink::create_or_replace(path)?,
-            false => LocalSink::create(path)?,
-        }))
-    }
-
-    /// Standard output.
-    pub(crate) fn standard() -> Self {
-        Self::Standard(BufWriter::new(io::stdout()))
-    }
-
-    fn commit(&mut self) -> Result<(), Failure> {
-        match self {
-            Self::File(sink) => Ok(sink.commit()?),
-            Self::Standard(_) => Ok(self.flush()?),
-        }
-    }
-}
-
-/// Whoever reads standard output may stop when they have seen enough.
-fn unless_broken<T>(result: io::Result<T>) -> io::Result<T> {
-    match result {
-        Err(e) if e.kind() == ErrorKind::BrokenPipe => std::process::exit(0),
-        other => other,
-    }
-}
-
-impl Write for Destination {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        match self {
-            Self::File(sink) => {
-                sink.write_all(bytes).map_err(io::Error::other)?;
-                Ok(bytes.len())
-            }
-            Self::Standard(out) => unless_broken(out.write(bytes)),
-        }
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        match self {
-            Self::File(_) => Ok(()),
-            Self::Standard(out) => unless_broken(out.flush()),
+impl Default for CsvStyle {
+    fn default() -> Self {
+        Self {
+            delimiter: b',',
+            has_header: true,
+            null: String::new(),
         }
     }
 }
@@ -90,19 +57,22 @@ pub(crate) enum Output {
 impl Output {
     /// Starts writing. Types that the format cannot hold are an error that names the column.
     pub(crate) fn create(
-        path: &Path,
+        place: &Place,
         format: FileFormat,
         schema: &SchemaRef,
         options: WriterOptions,
+        csv: &CsvStyle,
     ) -> Result<Self, Failure> {
         let force = options.overwrite();
-        if format == FileFormat::Shard {
+        if format == FileFormat::Shard
+            && let Place::File(path) = place
+        {
             let writer = ShardWriter::create_with(path, schema.clone(), options)?;
             return Ok(Self::Shard(Box::new(writer)));
         }
         check_columns(format, schema)?;
-        let destination = Destination::open(path, force)?;
-        let encoder = Encoder::start(format, destination, schema)?;
+        let destination = Destination::open(place, force)?;
+        let encoder = Encoder::start(format, destination, schema, csv)?;
         Ok(Self::Other(Box::new(encoder)))
     }
 
@@ -128,25 +98,24 @@ impl Output {
 
 /// Batches in one of the formats that are written from front to back.
 pub(crate) enum Encoder<W: Write + Send> {
-    Parquet(Box<ArrowWriter<W>>),
+    Parquet(Box<ParquetEncoder<W>>),
     IpcFile(Box<FileWriter<W>>, Dictionaries),
     IpcStream(Box<StreamWriter<W>>),
     Csv(Box<CsvWriter<W>>),
-    Ndjson(JsonWriter<W>),
+    Ndjson(JsonWriter<W>, JsonTimes),
 }
 
 impl<W: Write + Send> Encoder<W> {
     /// Starts writing to `out`.
-    pub(crate) fn start(format: FileFormat, out: W, schema: &SchemaRef) -> Result<Self, Failure> {
+    pub(crate) fn start(
+        format: FileFormat,
+        out: W,
+        schema: &SchemaRef,
+        csv: &CsvStyle,
+    ) -> Result<Self, Failure> {
         Ok(match format {
             FileFormat::Shard => return Err(Failure::new("shards have a writer of their own")),
-            FileFormat::Parquet => {
-                let properties = WriterProperties::builder()
-                    .set_compression(Compression::ZSTD(Default::default()))
-                    .build();
-                let writer = ArrowWriter::try_new(out, schema.clone(), Some(properties))?;
-                Self::Parquet(Box::new(writer))
-            }
+            FileFormat::Parquet => Self::Parquet(Box::new(ParquetEncoder::start(out, schema)?)),
             FileFormat::IpcFile => {
                 let options =
                     IpcWriteOptions::default().with_dictionary_handling(DictionaryHandling::Delta);
@@ -155,16 +124,23 @@ impl<W: Write + Send> Encoder<W> {
             }
             FileFormat::IpcStream => Self::IpcStream(Box::new(StreamWriter::try_new(out, schema)?)),
             FileFormat::Csv => {
-                let mut writer = arrow_csv::WriterBuilder::new().with_header(true).build(out);
+                let mut writer = arrow_csv::WriterBuilder::new()
+                    .with_header(csv.has_header)
+                    .with_delimiter(csv.delimiter)
+                    .with_null(csv.null.clone())
+                    .build(out);
                 // So that there is a header even if there are no rows.
                 writer.write(&RecordBatch::new_empty(schema.clone()))?;
                 Self::Csv(Box::new(writer))
             }
-            FileFormat::Ndjson => Self::Ndjson(
-                JsonWriterBuilder::new()
+            FileFormat::Ndjson => {
+                let times = JsonTimes::default();
+                let writer = JsonWriterBuilder::new()
                     .with_explicit_nulls(true)
-                    .build(out),
-            ),
+                    .with_encoder_factory(Arc::new(times.clone()))
+                    .build(out);
+                Self::Ndjson(writer, times)
+            }
         })
     }
 
@@ -175,7 +151,10 @@ impl<W: Write + Send> Encoder<W> {
             Self::IpcFile(writer, dictionaries) => writer.write(&dictionaries.apply(batch)?)?,
             Self::IpcStream(writer) => writer.write(batch)?,
             Self::Csv(writer) => writer.write(batch)?,
-            Self::Ndjson(writer) => writer.write(batch)?,
+            Self::Ndjson(writer, times) => {
+                writer.write(batch)?;
+                times.check()?;
+            }
         }
         Ok(())
     }
@@ -183,11 +162,11 @@ impl<W: Write + Send> Encoder<W> {
     /// Writes what is left, and gives the destination back.
     pub(crate) fn finish(self) -> Result<W, Failure> {
         Ok(match self {
-            Self::Parquet(writer) => writer.into_inner()?,
+            Self::Parquet(writer) => writer.finish()?,
             Self::IpcFile(writer, _) => writer.into_inner()?,
             Self::IpcStream(writer) => writer.into_inner()?,
             Self::Csv(writer) => writer.into_inner(),
-            Self::Ndjson(mut writer) => {
+            Self::Ndjson(mut writer, _) => {
                 writer.finish()?;
                 writer.into_inner()
             }
@@ -228,7 +207,7 @@ fn try_column(format: FileFormat, field: &Field) -> Result<(), Failure> {
     let column = new_null_array(field.data_type(), 1);
     let schema = Arc::new(Schema::new(vec![field]));
     let batch = RecordBatch::try_new(schema.clone(), vec![column])?;
-    let mut encoder = Encoder::start(format, io::sink(), &schema)?;
+    let mut encoder = Encoder::start(format, io::sink(), &schema, &CsvStyle::default())?;
     encoder.write(&batch)?;
     encoder.finish()?;
     Ok(())

@@ -1,12 +1,15 @@
-//! The Arrow schema of NDJSON: fields in the order in which they are first met.
+//! The Arrow schema of JSON: fields in the order in which they are first met.
 
 use crate::failure::Failure;
 use arrow_schema::{DataType, Field, Fields, Schema};
 use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visitor};
 use std::collections::HashMap;
 use std::fmt;
-use std::io::BufRead;
+use std::io::Read;
 use std::sync::Arc;
+
+/// All integers up to this are floats, too.
+const EXACT: u64 = 1 << f64::MANTISSA_DIGITS;
 
 /// What the values met so far look like.
 #[derive(Debug, Default)]
@@ -19,6 +22,8 @@ struct Shape {
     integer: bool,
     /// Integers above those.
     large: bool,
+    /// Integers that a Float64 may not hold.
+    precise: bool,
     items: Option<Box<Shape>>,
     members: Option<Members>,
 }
@@ -30,35 +35,17 @@ struct Members {
     ordinals: HashMap<String, usize>,
 }
 
-/// The schema of at most `rows` lines, one object each; of all lines if `None`.
-pub(crate) fn infer(reader: impl BufRead, rows: Option<usize>) -> Result<Schema, Failure> {
-    let mut shape = Shape {
-        members: Some(Members::default()),
-        ..Shape::default()
-    };
-    let mut line = String::new();
-    let mut reader = reader;
-    let (mut number, mut seen) = (0u64, 0);
-    while rows.is_none_or(|rows| seen < rows) {
-        line.clear();
-        if reader.read_line(&mut line)? == 0 {
-            break;
-        }
-        number += 1;
-        if line.trim().is_empty() {
-            continue;
-        }
+/// The schema of at most `rows` objects, which follow each other; of all if `None`.
+pub(super) fn infer(reader: impl Read, rows: Option<usize>) -> Result<Schema, Failure> {
+    let mut members = Members::default();
+    let mut json = serde_json::Deserializer::from_reader(reader);
+    let mut seen = 0;
+    // The end is no error but that of the text.
+    while rows.is_none_or(|rows| seen < rows) && json.end().is_err() {
+        (&mut members).deserialize(&mut json)?;
         seen += 1;
-        let place = || format!("line {number}");
-        let mut json = serde_json::Deserializer::from_str(&line);
-        let read = shape.deserialize(&mut json).and_then(|()| json.end());
-        read.map_err(|e| Failure::from(e).within(place()))?;
-        if !shape.is_object() {
-            return Err(Failure::new("expected one JSON object per line").within(place()));
-        }
     }
-    let fields = shape.members.unwrap_or_default().fields("")?;
-    Ok(Schema::new(fields))
+    Ok(Schema::new(members.fields("")?))
 }
 
 impl Shape {
@@ -68,11 +55,6 @@ impl Shape {
 
     fn is_number(&self) -> bool {
         self.float || self.integer || self.large
-    }
-
-    /// Whether nothing but objects was met.
-    fn is_object(&self) -> bool {
-        !self.is_scalar() && self.items.is_none()
     }
 
     fn data_type(self, path: &str) -> Result<DataType, Failure> {
@@ -93,7 +75,8 @@ impl Shape {
         Ok(match (self.boolean, self.text, self.is_number()) {
             (false, false, false) => DataType::Null,
             (true, false, false) => DataType::Boolean,
-            (false, false, true) if self.float => DataType::Float64,
+            (false, false, true) if self.float && !self.precise => DataType::Float64,
+            (false, false, true) if self.float => DataType::Utf8,
             (false, false, true) if !self.large => DataType::Int64,
             (false, false, true) if !self.negative => DataType::UInt64,
             _ => DataType::Utf8,
@@ -150,6 +133,7 @@ impl<'de> Visitor<'de> for &mut Shape {
     fn visit_i64<E: Error>(self, value: i64) -> Result<(), E> {
         self.integer = true;
         self.negative |= value < 0;
+        self.precise |= value.unsigned_abs() > EXACT;
         Ok(())
     }
 
@@ -158,6 +142,7 @@ impl<'de> Visitor<'de> for &mut Shape {
             Ok(_) => self.integer = true,
             Err(_) => self.large = true,
         }
+        self.precise |= value > EXACT;
         Ok(())
     }
 
@@ -177,10 +162,30 @@ impl<'de> Visitor<'de> for &mut Shape {
         Ok(())
     }
 
+    fn visit_map<A: MapAccess<'de>>(self, members: A) -> Result<(), A::Error> {
+        self.members.get_or_insert_default().visit_map(members)
+    }
+}
+
+/// An object, and nothing else.
+impl<'de> DeserializeSeed<'de> for &mut Members {
+    type Value = ();
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
+        deserializer.deserialize_any(self)
+    }
+}
+
+impl<'de> Visitor<'de> for &mut Members {
+    type Value = ();
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("an object for each row")
+    }
+
     fn visit_map<A: MapAccess<'de>>(self, mut members: A) -> Result<(), A::Error> {
-        let known = self.members.get_or_insert_default();
         while let Some(name) = members.next_key::<String>()? {
-            match known.shape(name) {
+            match self.shape(name) {
                 Some(shape) => members.next_value_seed(shape)?,
                 None => return Err(Error::custom("too many members")),
             }
@@ -223,6 +228,10 @@ mod tests {
             ["a: Utf8"]
         );
         assert_eq!(types("{\"a\":-1}\n{\"a\":0.5}"), ["a: Float64"]);
+        let beside = |n: &str| types(&format!("{{\"a\":{n}}}\n{{\"a\":0.5}}"));
+        assert_eq!(beside("9007199254740992"), ["a: Float64"]);
+        assert_eq!(beside("-9007199254740993"), ["a: Utf8"]);
+        assert_eq!(beside("18446744073709551615"), ["a: Utf8"]);
         assert_eq!(types("{\"a\":true}\n{\"a\":0}"), ["a: Utf8"]);
     }
 
@@ -232,7 +241,7 @@ mod tests {
         assert!(matches!(error, Failure::Error(m) if m.contains("`a.b`")));
         let error = infer("{\"a\":1}\n[1]".as_bytes(), None).unwrap_err();
         assert!(matches!(error, Failure::Error(m) if m.contains("line 2")));
-        let error = infer("{\"a\":1} {}".as_bytes(), None).unwrap_err();
+        let error = infer("{\"a\":1} }".as_bytes(), None).unwrap_err();
         assert!(matches!(error, Failure::Error(m) if m.contains("line 1")));
     }
 }

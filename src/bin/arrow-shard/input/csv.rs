@@ -1,0 +1,96 @@
+//! CSV files.
+
+use super::infer_csv;
+use super::text_file::TextFile;
+use super::{Input, InputArgs, batches};
+use crate::failure::Failure;
+use crate::output::CsvStyle;
+use arrow_csv::reader::Format;
+use regex::Regex;
+use std::path::Path;
+use std::sync::Arc;
+
+/// What CSV files look like, those that are read and those that are written.
+#[derive(Debug, Clone, Default, clap::Args)]
+pub(crate) struct CsvArgs {
+    /// What stands between the values of CSV: one ASCII character, or `\t` [default: `,`, and a
+    /// tabulator in .tsv]
+    #[arg(long, value_name = "CHARACTER", value_parser = delimiter)]
+    delimiter: Option<u8>,
+    /// CSV has no line with the names of columns; in those that are read they become column_1, ...
+    #[arg(long)]
+    no_header: bool,
+    /// Text that is a null in CSV, beside the empty one
+    #[arg(long, value_name = "TEXT")]
+    null_value: Option<String>,
+}
+
+fn delimiter(text: &str) -> Result<u8, String> {
+    match text.as_bytes() {
+        b"\\t" => Ok(b'\t'),
+        [b'"' | b'\n' | b'\r'] => Err("quotes and line ends have a meaning already".to_owned()),
+        [byte] if byte.is_ascii() => Ok(*byte),
+        _ => Err("expected one ASCII character, or \\t".to_owned()),
+    }
+}
+
+impl CsvArgs {
+    /// What the file at `path` looks like.
+    pub(crate) fn style(&self, path: &Path) -> CsvStyle {
+        let extension = path.extension().and_then(|extension| extension.to_str());
+        let is_tsv = extension.is_some_and(|it| it.eq_ignore_ascii_case("tsv"));
+        CsvStyle {
+            delimiter: self.delimiter.unwrap_or(if is_tsv { b'\t' } else { b',' }),
+            has_header: !self.no_header,
+            null: self.null_value.clone().unwrap_or_default(),
+        }
+    }
+
+    /// The first option that was given, if any was.
+    pub(crate) fn given(&self) -> Option<&'static str> {
+        let options = [
+            ("--delimiter", self.delimiter.is_some()),
+            ("--no-header", self.no_header),
+            ("--null-value", self.null_value.is_some()),
+        ];
+        options
+            .into_iter()
+            .find(|(_, given)| *given)
+            .map(|(name, _)| name)
+    }
+}
+
+/// Opens a file whose types are inferred from `sample` rows, or from all.
+pub(super) fn open(
+    args: &InputArgs,
+    sample: Option<usize>,
+    batch_rows: usize,
+) -> Result<Input, Failure> {
+    let file = TextFile::open(&args.input)?;
+    let CsvStyle {
+        delimiter,
+        has_header,
+        null,
+    } = args.csv.style(&args.input);
+    let mut reader = ::csv::ReaderBuilder::new()
+        .delimiter(delimiter)
+        .has_headers(has_header)
+        .from_reader(file.reader()?);
+    let schema = Arc::new(infer_csv::infer(&mut reader, &null, sample)?);
+    let null = format!("^(?:{})?$", regex::escape(&null));
+    let null = Regex::new(&null).map_err(|e| Failure::new(e.to_string()))?;
+    let format = Format::default()
+        .with_header(has_header)
+        .with_delimiter(delimiter)
+        .with_null_regex(null);
+    let (counted, total) = file.counted()?;
+    let reader = arrow_csv::ReaderBuilder::new(schema.clone())
+        .with_format(format)
+        .with_batch_size(batch_rows)
+        .build(counted)?;
+    Ok(Input {
+        schema,
+        total,
+        batches: batches(reader),
+    })
+}

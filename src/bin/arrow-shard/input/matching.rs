@@ -1,0 +1,60 @@
+//! Conditions on the rows of any format.
+
+use super::Input;
+use crate::failure::Failure;
+use arrow_array::RecordBatch;
+use arrow_schema::SchemaRef;
+use arrow_shard::read::Predicate;
+use arrow_shard::write::{Profile, ShardWriter, WriterOptions};
+use arrow_shard::{ErrorKind, Shard};
+
+/// The rows of another format that a condition keeps: batches become shards in memory, so that it
+/// means the same as for a shard.
+pub(super) fn matching(input: Input, filter: &str) -> Result<Input, Failure> {
+    let predicate = predicate(filter, &shard(&input.schema, None)?)?;
+    let schema = input.schema.clone();
+    let keep = move |batch: RecordBatch| -> Result<Vec<RecordBatch>, Failure> {
+        let scan = shard(&schema, Some(&batch))?.scan();
+        let scan = scan.with_filter(predicate.clone()).build()?;
+        scan.map(|batch| Ok(batch?.with_schema(schema.clone())?))
+            .collect()
+    };
+    let batches = input
+        .batches
+        .flat_map(move |batch| match batch.and_then(&keep) {
+            Ok(kept) => kept.into_iter().map(Ok).collect(),
+            Err(failure) => vec![Err(failure)],
+        });
+    Ok(Input {
+        batches: Box::new(batches),
+        ..input
+    })
+}
+
+/// A shard of one batch, or without rows.
+fn shard(schema: &SchemaRef, batch: Option<&RecordBatch>) -> Result<Shard, Failure> {
+    let options = WriterOptions::default().with_profile(Profile::Plain);
+    let mut file = Vec::new();
+    let mut writer = ShardWriter::try_new(&mut file, schema.clone(), options)?;
+    if let Some(batch) = batch {
+        writer.write(batch)?;
+    }
+    writer.finish()?;
+    Ok(Shard::from_bytes(file.into())?)
+}
+
+/// Reads a condition for the rows of a shard.
+pub(super) fn predicate(filter: &str, shard: &Shard) -> Result<Predicate, Failure> {
+    shard.parse_predicate(filter).map_err(|e| {
+        let place = format!("--filter, {}", e.element());
+        match e.kind() {
+            ErrorKind::InvalidArgument => Failure::Usage(format!("{place}: {}", e.message())),
+            kind @ (ErrorKind::UnknownColumn
+            | ErrorKind::AmbiguousColumn
+            | ErrorKind::SchemaMismatch) => {
+                Failure::Usage(format!("{place}: {kind}: {}", e.message()))
+            }
+            kind => Failure::new(format!("{place}: {kind}: {}", e.message())),
+        }
+    })
+}

@@ -1,0 +1,54 @@
+//! Files of text that are read twice: once for their types, and once for their values.
+
+use super::{BUFFER_BYTES, Counted, Total, counted};
+use crate::failure::Failure;
+use crate::file_format::is_standard;
+use std::fs::File;
+use std::io::{self, BufReader, Read, Seek, SeekFrom};
+use std::path::Path;
+
+/// A file of UTF-8, behind its byte order mark if it has one.
+pub(super) struct TextFile {
+    file: File,
+    start: u64,
+}
+
+impl TextFile {
+    /// Opens a file; standard input is copied to a temporary one.
+    pub(super) fn open(path: &Path) -> Result<Self, Failure> {
+        let mut file = match is_standard(path) {
+            false => File::open(path)?,
+            true => {
+                let mut file = tempfile::tempfile()?;
+                io::copy(&mut io::stdin().lock(), &mut file)?;
+                file.rewind()?;
+                file
+            }
+        };
+        let mut mark = Vec::new();
+        file.by_ref().take(3).read_to_end(&mut mark)?;
+        match mark.as_slice() {
+            [] => Err(Failure::new("the file is empty")),
+            [0xEF, 0xBB, 0xBF] if file.read(&mut [0])? == 0 => {
+                Err(Failure::new("the file is empty"))
+            }
+            [0xEF, 0xBB, 0xBF] => Ok(Self { file, start: 3 }),
+            [0xFF, 0xFE, ..] | [0xFE, 0xFF, ..] => Err(Failure::new(
+                "the file is UTF-16; convert it to UTF-8 first (iconv -f UTF-16 -t UTF-8)",
+            )),
+            _ => Ok(Self { file, start: 0 }),
+        }
+    }
+
+    /// The text from its start.
+    pub(super) fn reader(&self) -> Result<BufReader<&File>, Failure> {
+        (&self.file).seek(SeekFrom::Start(self.start))?;
+        Ok(BufReader::with_capacity(BUFFER_BYTES, &self.file))
+    }
+
+    /// The text from its start, with how much of it has been read.
+    pub(super) fn counted(mut self) -> Result<(Counted, Total), Failure> {
+        self.file.seek(SeekFrom::Start(self.start))?;
+        counted(self.file)
+    }
+}

@@ -1,0 +1,111 @@
+//! Types with other types at their leaves.
+
+use arrow_array::ArrayRef;
+use arrow_cast::{CastOptions, cast_with_options};
+use arrow_data::ArrayData;
+use arrow_schema::{DataType, Field, FieldRef, Fields, Schema, SchemaRef};
+use std::sync::Arc;
+
+use crate::failure::Failure;
+
+/// The schema with other leaves: `change` is asked once for each, from the first column to the last,
+/// and gives `None` for one that stays. The values of dictionaries and runs are leaves.
+pub(crate) fn change_leaves(
+    schema: &Schema,
+    change: &mut dyn FnMut(&DataType) -> Option<DataType>,
+) -> SchemaRef {
+    let fields = fields(schema.fields(), change);
+    Arc::new(Schema::new_with_metadata(fields, schema.metadata().clone()))
+}
+
+fn fields(fields: &Fields, change: &mut dyn FnMut(&DataType) -> Option<DataType>) -> Fields {
+    fields.iter().map(|f| field(f, change)).collect()
+}
+
+fn field(field: &FieldRef, change: &mut dyn FnMut(&DataType) -> Option<DataType>) -> FieldRef {
+    let data_type = data_type(field.data_type(), change);
+    match data_type == *field.data_type() {
+        true => field.clone(),
+        false => Arc::new(Field::clone(field).with_data_type(data_type)),
+    }
+}
+
+fn data_type(whole: &DataType, change: &mut dyn FnMut(&DataType) -> Option<DataType>) -> DataType {
+    use DataType as T;
+    match whole {
+        T::List(item) => T::List(field(item, change)),
+        T::LargeList(item) => T::LargeList(field(item, change)),
+        T::ListView(item) => T::ListView(field(item, change)),
+        T::LargeListView(item) => T::LargeListView(field(item, change)),
+        T::FixedSizeList(item, size) => T::FixedSizeList(field(item, change), *size),
+        T::Map(entries, sorted) => T::Map(field(entries, change), *sorted),
+        T::Struct(members) => T::Struct(fields(members, change)),
+        T::Dictionary(key, value) => T::Dictionary(key.clone(), Box::new(data_type(value, change))),
+        T::RunEndEncoded(ends, values) => T::RunEndEncoded(ends.clone(), field(values, change)),
+        leaf => change(leaf).unwrap_or_else(|| leaf.clone()),
+    }
+}
+
+/// Whether any array in `data`, itself included, passes the test.
+pub(crate) fn any_array(data: &ArrayData, test: &dyn Fn(&ArrayData) -> bool) -> bool {
+    test(data) || data.child_data().iter().any(|child| any_array(child, test))
+}
+
+/// The column in the type of a field, whose every value it holds; else an error that names it.
+pub(crate) fn cast_column(column: &ArrayRef, field: &Field) -> Result<ArrayRef, Failure> {
+    if column.data_type() == field.data_type() {
+        return Ok(column.clone());
+    }
+    let strict = CastOptions {
+        safe: false,
+        ..CastOptions::default()
+    };
+    let place = || format!("column `{}`", field.name());
+    cast_with_options(column, field.data_type(), &strict)
+        .map_err(|e| Failure::from(e).within(place()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use arrow_schema::TimeUnit;
+
+    #[test]
+    fn leaves_are_met_once_and_in_order() {
+        let seconds = DataType::Timestamp(TimeUnit::Second, None);
+        let item = |ty: &DataType| Arc::new(Field::new("item", ty.clone(), true));
+        let members = Fields::from(vec![
+            Field::new("a", DataType::Int8, true),
+            Field::new("b", DataType::List(item(&seconds)), true),
+        ]);
+        let key = Box::new(DataType::Int16);
+        let schema = Schema::new(vec![
+            Field::new("s", DataType::Struct(members), true),
+            Field::new(
+                "d",
+                DataType::Dictionary(key.clone(), Box::new(seconds.clone())),
+                true,
+            ),
+            Field::new("u", DataType::Utf8, false),
+        ]);
+        let mut met = Vec::new();
+        let changed = change_leaves(&schema, &mut |leaf| {
+            met.push(leaf.clone());
+            (*leaf == seconds).then_some(DataType::Int64)
+        });
+        assert_eq!(
+            met,
+            [DataType::Int8, seconds.clone(), seconds, DataType::Utf8]
+        );
+        let members = Fields::from(vec![
+            Field::new("a", DataType::Int8, true),
+            Field::new("b", DataType::List(item(&DataType::Int64)), true),
+        ]);
+        assert_eq!(*changed.field(0).data_type(), DataType::Struct(members));
+        assert_eq!(
+            *changed.field(1).data_type(),
+            DataType::Dictionary(key, Box::new(DataType::Int64))
+        );
+        assert_eq!(changed.field(2), schema.field(2));
+    }
+}

@@ -1,0 +1,144 @@
+//! Where bytes go.
+
+use crate::failure::Failure;
+use crate::file_format::{FileFormat, is_standard};
+use arrow_shard::io::{LocalSink, Sink};
+use std::fs::{File, FileType, OpenOptions};
+use std::io::{self, BufWriter, ErrorKind, Stdout, Write};
+use std::path::{Path, PathBuf};
+
+/// The name of an output, and what is there before.
+#[derive(Debug)]
+pub(crate) enum Place {
+    /// Standard output.
+    Standard,
+    /// A file, or none yet: one that appears when it is complete.
+    File(PathBuf),
+    /// A named pipe, which somebody reads.
+    Pipe(PathBuf),
+}
+
+impl Place {
+    /// Where the output `path` leads, through symbolic links. An existing file needs `force`; what
+    /// is neither a file nor a pipe is refused.
+    pub(crate) fn find(path: &Path, format: FileFormat, force: bool) -> Result<Self, Failure> {
+        if is_standard(path) {
+            return Ok(Self::Standard);
+        }
+        let shown = path.display();
+        let is_link = path.symlink_metadata().is_ok_and(|it| it.is_symlink());
+        let target = match path.metadata() {
+            Err(e) if e.kind() == ErrorKind::NotFound && is_link => {
+                return Err(Failure::new(format!(
+                    "{shown} is a symbolic link to nothing; name the file itself, or remove the link"
+                )));
+            }
+            Err(e) if e.kind() == ErrorKind::NotFound => return Ok(Self::File(path.to_path_buf())),
+            Err(e) => return Err(Failure::from(e).within(shown)),
+            Ok(found) => found.file_type(),
+        };
+        if is_pipe(target) {
+            return match format.is_sequential() {
+                true => Ok(Self::Pipe(path.to_path_buf())),
+                false => Err(Failure::Usage(format!(
+                    "{shown} is a pipe, which takes no {format}; use a file, or ipc-stream, csv or \
+                     ndjson"
+                ))),
+            };
+        }
+        if target.is_dir() {
+            return Err(Failure::new(format!(
+                "{shown} is a folder; name a file in it"
+            )));
+        }
+        if !target.is_file() {
+            return Err(Failure::new(format!(
+                "{shown} is no file but a device; name a file, or write to standard output with `-`"
+            )));
+        }
+        if !force {
+            return Err(Failure::new(format!(
+                "{shown} exists; replace it with --force, or choose another name"
+            )));
+        }
+        match is_link {
+            true => Ok(Self::File(path.canonicalize()?)),
+            false => Ok(Self::File(path.to_path_buf())),
+        }
+    }
+}
+
+#[cfg(unix)]
+fn is_pipe(file_type: FileType) -> bool {
+    std::os::unix::fs::FileTypeExt::is_fifo(&file_type)
+}
+
+#[cfg(not(unix))]
+fn is_pipe(_: FileType) -> bool {
+    false
+}
+
+/// Where bytes go: a file that appears when it is complete, or somebody who reads them meanwhile.
+pub(crate) enum Destination {
+    /// A file.
+    File(LocalSink),
+    /// A named pipe.
+    Pipe(BufWriter<File>),
+    /// Standard output.
+    Standard(BufWriter<Stdout>),
+}
+
+impl Destination {
+    /// Opens the place. A pipe waits until somebody reads it.
+    pub(super) fn open(place: &Place, force: bool) -> Result<Self, Failure> {
+        Ok(match place {
+            Place::Standard => Self::standard(),
+            Place::File(path) if force => Self::File(LocalSink::create_or_replace(path)?),
+            Place::File(path) => Self::File(LocalSink::create(path)?),
+            Place::Pipe(path) => {
+                Self::Pipe(BufWriter::new(OpenOptions::new().write(true).open(path)?))
+            }
+        })
+    }
+
+    /// Standard output.
+    pub(crate) fn standard() -> Self {
+        Self::Standard(BufWriter::new(io::stdout()))
+    }
+
+    pub(super) fn commit(&mut self) -> Result<(), Failure> {
+        match self {
+            Self::File(sink) => Ok(sink.commit()?),
+            Self::Pipe(_) | Self::Standard(_) => Ok(self.flush()?),
+        }
+    }
+}
+
+/// Whoever reads may stop when they have seen enough.
+fn unless_broken<T>(result: io::Result<T>) -> io::Result<T> {
+    match result {
+        Err(e) if e.kind() == ErrorKind::BrokenPipe => std::process::exit(0),
+        other => other,
+    }
+}
+
+impl Write for Destination {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        match self {
+            Self::File(sink) => {
+                sink.write_all(bytes).map_err(io::Error::other)?;
+                Ok(bytes.len())
+            }
+            Self::Pipe(out) => unless_broken(out.write(bytes)),
+            Self::Standard(out) => unless_broken(out.write(bytes)),
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        match self {
+            Self::File(_) => Ok(()),
+            Self::Pipe(out) => unless_broken(out.flush()),
+            Self::Standard(out) => unless_broken(out.flush()),
+        }
+    }
+}

@@ -1,0 +1,71 @@
+//! Parquet files that other readers understand too.
+
+use crate::failure::Failure;
+use crate::leaves::{cast_column, change_leaves};
+use arrow_array::RecordBatch;
+use arrow_schema::{DataType, SchemaRef, TimeUnit};
+use parquet::arrow::arrow_writer::ArrowWriterOptions;
+use parquet::arrow::{ArrowWriter, add_encoded_arrow_schema_to_metadata};
+use parquet::basic::Compression;
+use parquet::file::metadata::KeyValue;
+use parquet::file::properties::WriterProperties;
+use std::io::Write;
+
+/// The type in whose place a leaf is stored: Parquet has no seconds, and would show bare integers to
+/// whoever does not read the Arrow schema.
+pub(crate) fn parquet_leaf(leaf: &DataType) -> Option<DataType> {
+    match leaf {
+        DataType::Timestamp(TimeUnit::Second, zone) => {
+            Some(DataType::Timestamp(TimeUnit::Millisecond, zone.clone()))
+        }
+        DataType::Time32(TimeUnit::Second) => Some(DataType::Time32(TimeUnit::Millisecond)),
+        DataType::Date64 => Some(DataType::Timestamp(TimeUnit::Millisecond, None)),
+        _ => None,
+    }
+}
+
+/// Writes batches of one schema.
+pub(crate) struct ParquetEncoder<W: Write + Send> {
+    writer: ArrowWriter<W>,
+    /// What is stored.
+    stored: SchemaRef,
+}
+
+impl<W: Write + Send> ParquetEncoder<W> {
+    /// Starts a file. It keeps the metadata of the table where other programs look for them, and the
+    /// Arrow schema as it is.
+    pub(super) fn start(out: W, schema: &SchemaRef) -> Result<Self, Failure> {
+        let stored = change_leaves(schema, &mut parquet_leaf);
+        let mut pairs: Vec<KeyValue> = schema
+            .metadata()
+            .iter()
+            .map(|(key, value)| KeyValue::new(key.clone(), value.clone()))
+            .collect();
+        pairs.sort_by(|a, b| a.key.cmp(&b.key));
+        let mut properties = WriterProperties::builder()
+            .set_compression(Compression::ZSTD(Default::default()))
+            .set_key_value_metadata(Some(pairs))
+            .build();
+        add_encoded_arrow_schema_to_metadata(schema, &mut properties);
+        let options = ArrowWriterOptions::new()
+            .with_properties(properties)
+            .with_skip_arrow_metadata(true);
+        let writer = ArrowWriter::try_new_with_options(out, stored.clone(), options)?;
+        Ok(Self { writer, stored })
+    }
+
+    pub(super) fn write(&mut self, batch: &RecordBatch) -> Result<(), Failure> {
+        let columns = batch.columns().iter().zip(self.stored.fields());
+        let columns = columns.map(|(column, field)| cast_column(column, field));
+        let columns = columns.collect::<Result<Vec<_>, _>>()?;
+        let batch = match columns.is_empty() {
+            true => batch.clone(),
+            false => RecordBatch::try_new(self.stored.clone(), columns)?,
+        };
+        Ok(self.writer.write(&batch)?)
+    }
+
+    pub(super) fn finish(self) -> Result<W, Failure> {
+        Ok(self.writer.into_inner()?)
+    }
+}

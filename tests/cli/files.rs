@@ -1,0 +1,189 @@
+//! What a command leaves behind, and where it writes.
+#![cfg(unix)]
+
+use super::data::plain;
+use super::{Folder, read_ipc};
+use std::fs::{self, File};
+use std::io::Read;
+use std::os::unix::fs::symlink;
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
+
+/// Starts a conversion of a stream that does not end.
+fn endless(folder: &Folder, output: &str, options: &[&str]) -> Child {
+    let mut child = Command::new(env!("CARGO_BIN_EXE_arrow-shard"))
+        .args(["convert", "--quiet", "--from", "ipc-stream", "-", output])
+        .args(options)
+        .current_dir(&folder.0)
+        .stdin(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let stdin = child.stdin.take().unwrap();
+    let batch = plain(10_000);
+    std::thread::spawn(move || {
+        let mut writer = arrow_ipc::writer::StreamWriter::try_new(stdin, &batch.schema()).unwrap();
+        while writer.write(&batch).is_ok() {}
+    });
+    child
+}
+
+fn send(child: &Child, signal: &str) {
+    let pid = child.id().to_string();
+    let sent = Command::new("kill").args(["-s", signal, &pid]).status();
+    assert!(sent.unwrap().success());
+}
+
+#[test]
+fn signals_leave_no_file() {
+    use std::os::unix::process::ExitStatusExt;
+    let cases = [
+        ("HUP", 1, "t.parquet", &[][..]),
+        ("INT", 2, "t.csv", &[]),
+        ("TERM", 15, "t.shard", &[]),
+        (
+            "INT",
+            2,
+            "t.shard",
+            &["--layout", "two-level", "--stripe-rows", "20000"],
+        ),
+    ];
+    for (signal, number, output, options) in cases {
+        for round in 0..4 {
+            let folder = Folder::new();
+            let mut child = endless(&folder, output, options);
+            while round > 0 && folder.names().is_empty() {
+                std::thread::sleep(Duration::from_millis(1));
+            }
+            std::thread::sleep(Duration::from_millis(60 * round));
+            let place = format!("{signal}, {output}, round {round}");
+            send(&child, signal);
+            let status = child.wait().unwrap();
+            let mut said = String::new();
+            child
+                .stderr
+                .take()
+                .unwrap()
+                .read_to_string(&mut said)
+                .unwrap();
+            // It may come before the program listens to signals, or has created anything.
+            assert_eq!(status.signal(), Some(number), "{place}: {status} {said}");
+            assert_eq!(folder.names(), [""; 0], "{place}");
+        }
+    }
+}
+
+#[test]
+fn a_hangup_that_nohup_ignores_is_ignored() {
+    let folder = Folder::new();
+    let mut child = Command::new("nohup")
+        .arg(env!("CARGO_BIN_EXE_arrow-shard"))
+        .args(["convert", "--quiet", "--from", "csv", "-", "t.arrow"])
+        .current_dir(&folder.0)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    std::thread::sleep(Duration::from_millis(300));
+    send(&child, "HUP");
+    std::thread::sleep(Duration::from_millis(100));
+    let mut stdin = child.stdin.take().unwrap();
+    std::io::Write::write_all(&mut stdin, b"a\n1\n").unwrap();
+    drop(stdin);
+    assert_eq!(child.wait().unwrap().code(), Some(0));
+    assert_eq!(read_ipc(&folder.path("t.arrow")).num_rows(), 1);
+}
+
+#[test]
+fn links_are_written_through() {
+    let folder = Folder::with(&plain(100));
+    fs::create_dir(folder.path("below")).unwrap();
+    for name in ["t.shard", "t.parquet"] {
+        let target = folder.path("below").join(name);
+        fs::write(&target, "before").unwrap();
+        symlink(&target, folder.path(name)).unwrap();
+        let error = folder.run(&["convert", "t.arrow", name]).error(1);
+        assert!(error.contains("--force"), "{error}");
+        folder.run(&["convert", "--force", "t.arrow", name]).ok();
+        assert!(folder.path(name).symlink_metadata().unwrap().is_symlink());
+        assert!(fs::metadata(&target).unwrap().len() > 100);
+        folder.run(&["convert", "--force", name, "back.arrow"]).ok();
+        assert_eq!(read_ipc(&folder.path("back.arrow")), plain(100));
+    }
+    symlink(folder.path("nowhere"), folder.path("lost.csv")).unwrap();
+    let error = folder
+        .run(&["convert", "--force", "t.arrow", "lost.csv"])
+        .error(1);
+    assert!(error.contains("link to nothing"), "{error}");
+}
+
+#[test]
+fn a_pipe_is_written_to_and_a_device_is_refused() {
+    let folder = Folder::with(&plain(1_000));
+    let made = Command::new("mkfifo").arg(folder.path("pipe")).status();
+    assert!(made.unwrap().success());
+    let pipe = folder.path("pipe");
+    let reader = std::thread::spawn(move || {
+        let mut text = String::new();
+        File::open(pipe).unwrap().read_to_string(&mut text).unwrap();
+        text
+    });
+    folder
+        .run(&["convert", "--to", "csv", "t.arrow", "pipe"])
+        .ok();
+    assert_eq!(reader.join().unwrap().lines().count(), 1_001);
+    assert!(!folder.path("pipe").metadata().unwrap().is_file());
+    for format in ["shard", "parquet"] {
+        let error = folder
+            .run(&["convert", "--force", "--to", format, "t.arrow", "pipe"])
+            .error(2);
+        assert!(error.contains("pipe"), "{error}");
+    }
+    for force in [&["--force"][..], &[]] {
+        let arguments = [
+            &["convert", "--to", "csv", "t.arrow", "/dev/null"][..],
+            force,
+        ]
+        .concat();
+        let error = folder.run(&arguments).error(1);
+        assert!(error.contains("device") && error.contains("`-`"), "{error}");
+    }
+}
+
+#[test]
+fn a_missing_folder_is_named_and_not_the_temporary_file() {
+    let folder = Folder::with(&plain(10));
+    for name in ["no/t.shard", "no/t.csv"] {
+        let error = folder.run(&["convert", "t.arrow", name]).error(1);
+        assert!(
+            error.contains("folder `no`")
+                && error.contains("does not exist")
+                && !error.contains("tmp"),
+            "{error}"
+        );
+    }
+}
+
+#[test]
+fn a_full_disk_is_named_and_nothing_stays() {
+    let folder = Folder::with(&plain(10));
+    let device = std::path::Path::new("/dev/full");
+    if !device.exists() {
+        eprintln!("SKIPPED: this system has no /dev/full");
+        return;
+    }
+    let done = Command::new(env!("CARGO_BIN_EXE_arrow-shard"))
+        .args(["cat", "t.arrow", "--format", "csv"])
+        .current_dir(&folder.0)
+        .stdout(File::options().write(true).open(device).unwrap())
+        .output()
+        .unwrap();
+    assert_eq!(done.status.code(), Some(1));
+    let said = String::from_utf8(done.stderr).unwrap();
+    assert!(
+        said.starts_with("error: ") && said.contains("No space left"),
+        "{said}"
+    );
+    assert_eq!(said.lines().count(), 1);
+}

@@ -1,0 +1,182 @@
+//! CSV and JSON as people write them.
+
+use super::{Folder, Value, read_ipc};
+use arrow_array::Array;
+use arrow_array::cast::AsArray;
+use arrow_array::types::TimestampSecondType;
+use arrow_schema::{DataType, TimeUnit};
+
+fn types(folder: &Folder, file: &str, options: &[&str]) -> Vec<String> {
+    let arguments = [&["schema", file][..], options].concat();
+    folder
+        .run(&arguments)
+        .ok()
+        .lines()
+        .map(str::to_owned)
+        .collect()
+}
+
+#[test]
+fn one_odd_date_makes_text_and_no_error() {
+    let folder = Folder::new();
+    let rows = "day,at\n2024-02-28,2024-02-28T10:00:00\n2024-02-30,2024-02-28T10:00:61\n";
+    std::fs::write(folder.path("t.csv"), rows).unwrap();
+    assert_eq!(types(&folder, "t.csv", &[]), ["day: Utf8", "at: Utf8"]);
+    let text = folder.run(&["cat", "t.csv", "--format", "csv"]).ok();
+    assert_eq!(text, rows);
+}
+
+#[test]
+fn instants_with_offsets_are_read_as_instants() {
+    let folder = Folder::new();
+    std::fs::write(
+        folder.path("t.csv"),
+        "at\n1970-01-01T02:00:01+02:00\n1970-01-01T00:00:02Z\n",
+    )
+    .unwrap();
+    folder.run(&["convert", "t.csv", "t.arrow"]).ok();
+    let batch = read_ipc(&folder.path("t.arrow"));
+    let utc = DataType::Timestamp(TimeUnit::Second, Some("UTC".into()));
+    assert_eq!(batch.column(0).data_type(), &utc);
+    let seconds = batch.column(0).as_primitive::<TimestampSecondType>();
+    assert_eq!(seconds.values().to_vec(), [1, 2]);
+}
+
+#[test]
+fn delimiters_headers_and_nulls_are_as_asked() {
+    let folder = Folder::new();
+    std::fs::write(folder.path("t.csv"), "1;NA;x\n2;2.5;\n").unwrap();
+    let options = ["--delimiter", ";", "--no-header", "--null-value", "NA"];
+    let found = types(&folder, "t.csv", &options);
+    assert_eq!(
+        found,
+        ["column_1: Int64", "column_2: Float64", "column_3: Utf8"]
+    );
+    folder
+        .run(&[&["convert", "t.csv", "t.arrow"][..], &options].concat())
+        .ok();
+    let batch = read_ipc(&folder.path("t.arrow"));
+    assert_eq!([1, 2].map(|i| batch.column(i).null_count()), [1, 1]);
+    folder
+        .run(&[&["convert", "t.arrow", "back.csv"][..], &options].concat())
+        .ok();
+    let back = std::fs::read_to_string(folder.path("back.csv")).unwrap();
+    assert_eq!(back, "1;NA;x\n2;2.5;NA\n");
+    folder.run(&["convert", "t.arrow", "t.tsv"]).ok();
+    let tabs = std::fs::read_to_string(folder.path("t.tsv")).unwrap();
+    assert!(
+        tabs.starts_with("column_1\tcolumn_2\tcolumn_3\n1\t\tx\n"),
+        "{tabs}"
+    );
+    assert_eq!(types(&folder, "t.tsv", &[]), found);
+    for arguments in [
+        ["head", "t.arrow", "--delimiter", ";"],
+        ["convert", "t.arrow", "x.shard", "--no-header"],
+    ] {
+        assert!(folder.run(&arguments).error(2).contains("for CSV"));
+    }
+    assert_eq!(folder.run(&["head", "t.csv", "--delimiter", "ab"]).code, 2);
+}
+
+#[test]
+fn byte_order_marks_are_skipped_and_empty_files_refused() {
+    let folder = Folder::new();
+    std::fs::write(folder.path("t.csv"), "\u{FEFF}a,b\n1,2\n").unwrap();
+    assert_eq!(types(&folder, "t.csv", &[]), ["a: Int64", "b: Int64"]);
+    std::fs::write(folder.path("t.json"), "\u{FEFF}{\"a\": 1}").unwrap();
+    assert_eq!(types(&folder, "t.json", &[]), ["a: Int64"]);
+    for (name, content) in [
+        ("empty.csv", &b""[..]),
+        ("empty.ndjson", b""),
+        ("mark.csv", b"\xEF\xBB\xBF"),
+        ("utf16.csv", b"\xFF\xFEa\0"),
+    ] {
+        std::fs::write(folder.path(name), content).unwrap();
+        let error = folder.run(&["convert", name, "x.arrow"]).error(1);
+        let why = if name.starts_with("utf16") {
+            "UTF-16"
+        } else {
+            "empty"
+        };
+        assert!(error.contains(why) && error.contains(name), "{error}");
+    }
+}
+
+#[test]
+fn rows_of_another_length_and_other_encodings_name_their_line() {
+    let folder = Folder::new();
+    std::fs::write(folder.path("t.csv"), "a,b\n1,\"x\ny\"\n3\n").unwrap();
+    let error = folder
+        .run(&["head", "t.csv", "--schema-rows", "9"])
+        .error(1);
+    assert!(
+        error.contains("line 4") && error.contains("found 1"),
+        "{error}"
+    );
+    std::fs::write(folder.path("t.csv"), b"a,b\n1,2\n3,\xE4\n").unwrap();
+    let error = folder.run(&["head", "t.csv"]).error(1);
+    assert!(
+        error.contains("line 3") && error.contains("UTF-8"),
+        "{error}"
+    );
+}
+
+#[test]
+fn json_is_read_as_lines_as_objects_and_as_an_array() {
+    let folder = Folder::new();
+    let rows = "{\"a\":1,\"b\":\"],[\"}\n{\"a\":2,\"b\":null}\n";
+    let pretty = "{\n  \"a\": 1,\n  \"b\": \"],[\"\n}\n{\n  \"a\": 2,\n \"b\": null }";
+    let array = "\n[ {\"a\":1,\"b\":\"],[\"},\n{\"a\":2,\"b\":null} ]\n";
+    for text in [rows, pretty, array] {
+        std::fs::write(folder.path("t.json"), text).unwrap();
+        let done = folder.run(&["cat", "t.json", "--format", "json"]).ok();
+        assert_eq!(done, rows, "{text}");
+    }
+    for (text, why) in [
+        ("[1]", "object"),
+        ("{\"a\":1}\n3", "line 2"),
+        ("[{\"a\":1}", "does not end"),
+    ] {
+        std::fs::write(folder.path("t.json"), text).unwrap();
+        let error = folder.run(&["head", "-n", "9", "t.json"]).error(1);
+        assert!(error.contains(why), "{text}: {error}");
+    }
+}
+
+#[test]
+fn integers_that_a_float_cannot_hold_stay_as_they_are() {
+    let folder = Folder::new();
+    std::fs::write(
+        folder.path("t.ndjson"),
+        "{\"n\":9007199254740993}\n{\"n\":0.5}\n",
+    )
+    .unwrap();
+    let done = folder.run(&["cat", "t.ndjson", "--format", "json"]).ok();
+    let values: Vec<Value> = done
+        .lines()
+        .map(|l| serde_json::from_str(l).unwrap())
+        .collect();
+    assert_eq!(values[0]["n"], "9007199254740993");
+    assert_eq!(values[1]["n"], "0.5");
+}
+
+#[test]
+fn the_head_of_a_long_file_is_all_that_is_read() {
+    let folder = Folder::new();
+    let mut csv = "n\n1\n2\n3\n".to_owned();
+    csv.push_str(&"x\n".repeat(100_000));
+    std::fs::write(folder.path("t.csv"), &csv).unwrap();
+    let head = folder
+        .run(&["head", "-n", "2", "t.csv", "--format", "json"])
+        .ok();
+    assert_eq!(head, "{\"n\":1}\n{\"n\":2}\n");
+    let all = folder
+        .run(&["cat", "t.csv", "--format", "json", "--offset", "2"])
+        .ok();
+    assert!(all.starts_with("{\"n\":\"3\"}\n"));
+    let end = ["--offset", "100001", "-n", "5"];
+    let end = folder
+        .run(&[&["cat", "t.csv", "--format", "csv"][..], &end].concat())
+        .ok();
+    assert_eq!(end, "n\nx\nx\n");
+}
