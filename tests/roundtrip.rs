@@ -203,6 +203,11 @@ fn case(kind: &Kind, seed: u64) {
         TypeMapping::Lossless,
         TypeMapping::Amudai,
     ];
+    // Native decimals need the C library.
+    let mappings = match cfg!(feature = "decimal") {
+        true => &mappings[..],
+        false => &mappings[..1],
+    };
     let mapping = *mappings.choose(&mut rng).unwrap();
     let data = Data::random(&mut rng, &schema, kind.batches, kind.max_rows, mapping);
     let options = random_options(&mut rng, &schema, data.rows, kind.profiles);

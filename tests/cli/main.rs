@@ -11,6 +11,7 @@ mod files;
 mod filter;
 mod foreign;
 mod inspect;
+mod matrix;
 mod show;
 #[path = "../support/mod.rs"]
 mod support;
@@ -18,11 +19,13 @@ mod text;
 
 use arrow_array::types::Int32Type;
 use arrow_array::{
-    Array, ArrayRef, DictionaryArray, RecordBatch, StringArray, TimestampNanosecondArray,
+    Array, ArrayRef, DictionaryArray, ListArray, RecordBatch, StringArray, StructArray,
+    TimestampNanosecondArray,
 };
+use arrow_buffer::OffsetBuffer;
 use arrow_ipc::reader::FileReader;
 use arrow_ipc::writer::FileWriter;
-use arrow_schema::DataType;
+use arrow_schema::{DataType, Field};
 use arrow_select::concat::concat_batches;
 use data::{nested, plain, union};
 use serde_json::Value;
@@ -449,12 +452,21 @@ fn a_reader_that_has_seen_enough_is_no_error() {
 fn stripes_with_different_dictionaries_become_an_ipc_file() {
     let words: Vec<String> = (0..1_000).map(|i| format!("w{}", i / 10)).collect();
     let keys: DictionaryArray<Int32Type> = words.iter().map(|word| Some(word.as_str())).collect();
-    let batch =
-        RecordBatch::try_from_iter_with_nullable([("key", Arc::new(keys) as ArrayRef, true)])
-            .unwrap();
+    let item = Arc::new(Field::new("item", keys.data_type().clone(), true));
+    let pairs = OffsetBuffer::from_lengths([2; 500]);
+    let lists = ListArray::new(item.clone(), pairs, Arc::new(keys.clone()), None);
+    let nested = StructArray::from(vec![(
+        Arc::new(Field::new("list", DataType::List(item), true)),
+        Arc::new(lists) as ArrayRef,
+    )]);
+    let batch = RecordBatch::try_from_iter_with_nullable([
+        ("key", Arc::new(keys.slice(0, 500)) as ArrayRef, true),
+        ("nested", Arc::new(nested), true),
+    ])
+    .unwrap();
     let folder = Folder::with(&batch);
     folder
-        .run(&["convert", "--stripe-rows", "300", "t.arrow", "t.shard"])
+        .run(&["convert", "--stripe-rows", "150", "t.arrow", "t.shard"])
         .ok();
     folder.run(&["convert", "t.shard", "back.arrow"]).ok();
     assert_eq!(read_ipc(&folder.path("back.arrow")), batch);

@@ -223,3 +223,43 @@ fn an_inspection_that_shows_a_problem_is_no_success() {
         );
     }
 }
+
+#[test]
+fn tables_fit_a_width_and_rows_can_be_blocks() {
+    let long = "x".repeat(60);
+    let columns = [
+        (
+            "a",
+            Arc::new(StringArray::from(vec![long.as_str(), "y"])) as ArrayRef,
+        ),
+        ("b", Arc::new(StringArray::from(vec!["1", "2"]))),
+        ("c", Arc::new(StringArray::from(vec!["3", "4"]))),
+    ];
+    let folder = Folder::with(&RecordBatch::try_from_iter(columns).unwrap());
+    // Whoever is no terminal gets everything.
+    for options in [&[][..], &["--full"]] {
+        let whole = folder
+            .run(&[&["cat", "t.arrow"][..], options].concat())
+            .ok();
+        assert!(whole.contains(&long) && whole.contains("| c |"), "{whole}");
+    }
+    let cut = folder.run(&["cat", "t.arrow", "--width", "40"]).ok();
+    assert!(
+        cut.contains("xxx…") && cut.contains("2 of 3 columns; --full"),
+        "{cut}"
+    );
+    assert!(
+        cut.lines().take(6).all(|line| line.chars().count() <= 40),
+        "{cut}"
+    );
+    let blocks = folder
+        .run(&["cat", "t.arrow", "--format", "vertical", "--offset", "1"])
+        .ok();
+    assert_eq!(blocks, "row 1\n  a  y\n  b  2\n  c  4\n");
+    assert_eq!(
+        folder
+            .run(&["head", "t.arrow", "--full", "--width", "9"])
+            .code,
+        2
+    );
+}

@@ -52,7 +52,7 @@ pub(crate) struct Args {
     /// Files of a shard: all in one, or a file per stripe [default: single-file]
     #[arg(long, value_enum)]
     layout: Option<LayoutName>,
-    /// How Arrow types become types of a shard [default: lossless]
+    /// How Arrow types become types of a shard [default: lossless, with --wire reference amudai]
     #[arg(long, value_enum)]
     mapping: Option<MappingName>,
     /// Who reads the shard: see the README [default: spec]

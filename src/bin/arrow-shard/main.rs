@@ -16,6 +16,7 @@ mod rows;
 mod schema;
 #[cfg(unix)]
 mod signals;
+mod table;
 mod text;
 mod verify;
 

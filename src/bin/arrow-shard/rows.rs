@@ -4,15 +4,11 @@ use crate::failure::Failure;
 use crate::file_format::FileFormat;
 use crate::input::{ColumnArgs, Input, InputArgs, RowWindow};
 use crate::output::{Destination, Encoder, check_columns};
-use crate::text::{self, ShownTexts};
-use arrow_array::{RecordBatch, RecordBatchOptions};
-use arrow_cast::display::FormatOptions;
-use arrow_cast::pretty::pretty_format_batches_with_options;
-use arrow_schema::{Schema, SchemaRef};
+use crate::table;
+use arrow_array::RecordBatch;
 use clap::ValueEnum;
 use std::io::Write;
 use std::path::Path;
-use std::sync::Arc;
 
 /// Rows of a table whose columns get the same width.
 const TABLE_ROWS: usize = 10_000;
@@ -22,6 +18,8 @@ const TABLE_ROWS: usize = 10_000;
 pub(crate) enum RowFormat {
     /// A drawn table
     Table,
+    /// A line for each value
+    Vertical,
     /// Comma-separated values
     Csv,
     /// One JSON object per line
@@ -36,16 +34,34 @@ pub(crate) struct RowArgs {
     #[command(flatten)]
     pub(crate) columns: ColumnArgs,
     /// Rows to print, by a condition: "delay > 60 AND origin IN ('OSL', 'LIM')", with
-    /// = != < <= > >=, BETWEEN, IN, IS NULL, LIKE 'prefix%', NOT, AND, OR and parentheses; dates
+    /// = != < <= > >=, BETWEEN, IN, IS NULL, IS TRUE, LIKE, NOT, AND, OR and parentheses; dates
     /// and times are written as '2024-02-29', columns of odd names in double quotes
     #[arg(long, value_name = "CONDITION")]
     pub(crate) filter: Option<String>,
     /// Rows to leave out at the start
     #[arg(long, value_name = "ROWS", default_value_t = 0)]
     pub(crate) offset: u64,
+    /// Widest table, in characters: long values are cut, then columns left out [default: that of the
+    /// terminal; all elsewhere]
+    #[arg(long, value_name = "CHARACTERS", conflicts_with = "full")]
+    width: Option<usize>,
+    /// Cut nothing, however wide the table is
+    #[arg(long)]
+    full: bool,
     /// How to print the rows
     #[arg(long, value_enum, default_value = "table")]
     pub(crate) format: RowFormat,
+}
+
+impl RowArgs {
+    /// How wide a table may be, if that matters.
+    fn width(&self) -> Option<usize> {
+        let terminal = || terminal_size::terminal_size_of(std::io::stdout());
+        match self.full {
+            true => None,
+            false => self.width.or_else(|| Some(terminal()?.0.0.into())),
+        }
+    }
 }
 
 /// Prints rows of an input.
@@ -59,7 +75,18 @@ pub(crate) fn print(args: &RowArgs, limit: Option<u64>) -> Result<(), Failure> {
     args.input.check_csv(written)?;
     let input = args.input.open(&args.columns, rows)?;
     let format = match args.format {
-        RowFormat::Table => return print_table(input),
+        RowFormat::Table => {
+            let (schema, width) = (input.schema.clone(), args.width());
+            return print_drawn(input, |out, batches, _| {
+                table::draw(out, &schema, batches, width)
+            });
+        }
+        RowFormat::Vertical => {
+            let (schema, offset) = (input.schema.clone(), args.offset);
+            return print_drawn(input, |out, batches, printed| {
+                table::vertical(out, &schema, batches, offset + printed)
+            });
+        }
         RowFormat::Csv => FileFormat::Csv,
         RowFormat::Json => FileFormat::Ndjson,
     };
@@ -77,53 +104,27 @@ pub(crate) fn print(args: &RowArgs, limit: Option<u64>) -> Result<(), Failure> {
     Ok(())
 }
 
-fn print_table(input: Input) -> Result<(), Failure> {
+/// Prints the rows batch by batch of a table, so that a long file shows its beginning soon.
+fn print_drawn(
+    input: Input,
+    draw: impl Fn(&mut Destination, &[RecordBatch], u64) -> Result<(), Failure>,
+) -> Result<(), Failure> {
     let mut out = Destination::standard();
-    let (mut kept, mut rows, mut printed) = (Vec::new(), 0, false);
+    let (mut kept, mut rows, mut printed) = (Vec::new(), 0, 0);
     for batch in input.batches {
         let batch = batch?;
         rows += batch.num_rows();
         kept.push(batch);
         if rows >= TABLE_ROWS {
-            table(&mut out, &input.schema, &kept)?;
+            draw(&mut out, &kept, printed)?;
             kept.clear();
-            (rows, printed) = (0, true);
+            printed += rows as u64;
+            rows = 0;
         }
     }
-    if rows > 0 || !printed {
-        table(&mut out, &input.schema, &kept)?;
+    if rows > 0 || printed == 0 {
+        draw(&mut out, &kept, printed)?;
     }
     out.flush()?;
-    Ok(())
-}
-
-fn table(
-    out: &mut Destination,
-    schema: &SchemaRef,
-    batches: &[RecordBatch],
-) -> Result<(), Failure> {
-    let fields = schema.fields().iter().map(|field| {
-        let name = text::shown(field.name()).into_owned();
-        field.as_ref().clone().with_name(name)
-    });
-    let schema = Arc::new(Schema::new(fields.collect::<Vec<_>>()));
-    let mut shown = vec![RecordBatch::new_empty(schema.clone())];
-    for batch in batches {
-        let options = RecordBatchOptions::new().with_row_count(Some(batch.num_rows()));
-        let columns = batch.columns().to_vec();
-        shown.push(RecordBatch::try_new_with_options(
-            schema.clone(),
-            columns,
-            &options,
-        )?);
-    }
-    let options = FormatOptions::default()
-        .with_display_error(true)
-        .with_formatter_factory(Some(&ShownTexts));
-    writeln!(
-        out,
-        "{}",
-        pretty_format_batches_with_options(&shown, &options)?
-    )?;
     Ok(())
 }

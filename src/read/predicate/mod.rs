@@ -2,6 +2,7 @@
 
 mod bind;
 mod evaluate;
+mod functions;
 mod literal;
 mod number;
 mod parse;
@@ -261,9 +262,9 @@ impl Predicate {
 }
 
 /// Reads a condition as SQL writes it: comparisons of a column with a number, a text in single quotes,
-/// `TRUE` or `FALSE`, `BETWEEN`, `IN`, `IS NULL`, `LIKE 'prefix%'` and no other pattern, joined by
-/// `NOT`, `AND`, `OR` and parentheses. Members of structs follow a dot; other names than words stand in
-/// double quotes.
+/// `TRUE`, `FALSE` or another column of its type, `BETWEEN`, `IN`, `IS NULL`, `IS TRUE`,
+/// `LIKE 'pattern%'`, and Boolean columns by themselves, joined by `NOT`, `AND`, `OR` and parentheses.
+/// Members of structs follow a dot; other names than words stand in double quotes.
 ///
 /// A number has the type of the column that it is compared with: it is exact beside integers and
 /// decimals, the nearest beside floats, and a count of units beside durations. Columns and literals

@@ -4,17 +4,19 @@
 //! any     = all { OR all }
 //! all     = not { AND not }
 //! not     = NOT not | '(' any ')' | test
-//! test    = column IS [NOT] NULL
-//!         | column ( = | != | <> | < | <= | > | >= ) literal
-//!         | column [NOT] ( IN '(' literal { , literal } ')' | BETWEEN literal AND literal | LIKE 'text%' )
+//! test    = column                       of a Boolean
+//!         | column IS [NOT] ( NULL | TRUE | FALSE )
+//!         | column ( = | == | != | <> | < | <= | > | >= ) ( literal | column )
+//!         | column [NOT] ( IN '(' literal { , literal } ')' | BETWEEN literal AND literal | LIKE 'te_t%' )
 //! column  = name { . name }              name = word | "any text"
 //! literal = 12.5 | 'any text' | TRUE | FALSE
 //! ```
 
 mod tokens;
 
+use super::functions::{Pattern, columns_compared};
 use super::number::number;
-use super::{Literal, Predicate, col, lit};
+use super::{Comparison, Literal, Predicate, col, lit};
 use crate::error::{Error, Result};
 use tokens::{Token, error, tokens};
 
@@ -126,15 +128,26 @@ impl<'a> Parser<'a> {
     }
 
     fn test(&mut self) -> Result<Predicate> {
+        let start = self.place();
         let path = self.column()?;
         let tested = || col(&path);
         if self.takes("IS") {
             let not = self.takes("NOT");
-            self.demand("NULL")?;
-            return Ok(match not {
-                true => tested().is_not_null(),
-                false => tested().is_null(),
-            });
+            let truth = self.peek().is("TRUE");
+            let predicate = if self.takes("NULL") {
+                tested().is_null()
+            } else if truth || self.peek().is("FALSE") {
+                // Known for nulls, too.
+                tested()
+                    .eq(self.literal(&path)?)
+                    .and(tested().is_not_null())
+            } else {
+                return Err(self.expected("NULL, TRUE or FALSE"));
+            };
+            return Ok(if not { !predicate } else { predicate });
+        }
+        if let Some(comparison) = self.comparison() {
+            return self.compared(path, comparison);
         }
         let not = self.takes("NOT");
         let predicate = if self.takes("IN") {
@@ -155,22 +168,45 @@ impl<'a> Parser<'a> {
             self.pattern(&path)?
         } else if not {
             return Err(self.expected("IN, BETWEEN or LIKE"));
-        } else if self.takes("=") {
-            tested().eq(self.literal(&path)?)
-        } else if self.takes("!=") || self.takes("<>") {
-            tested().not_eq(self.literal(&path)?)
-        } else if self.takes("<") {
-            tested().lt(self.literal(&path)?)
-        } else if self.takes("<=") {
-            tested().lt_eq(self.literal(&path)?)
-        } else if self.takes(">") {
-            tested().gt(self.literal(&path)?)
-        } else if self.takes(">=") {
-            tested().gt_eq(self.literal(&path)?)
+        } else if self.is_end_of_test() {
+            let predicate = tested().eq(true);
+            self.check(start, &predicate)?;
+            predicate
         } else {
             return Err(self.expected("=, !=, <, <=, >, >=, IS, IN, BETWEEN or LIKE"));
         };
         Ok(if not { !predicate } else { predicate })
+    }
+
+    /// Whether a column stands alone.
+    fn is_end_of_test(&self) -> bool {
+        let next = self.peek();
+        *next == Token::End || ["AND", "OR", ")"].iter().any(|end| next.is(end))
+    }
+
+    fn comparison(&mut self) -> Option<Comparison> {
+        let signs = [
+            ("=", Comparison::Eq),
+            ("==", Comparison::Eq),
+            ("!=", Comparison::NotEq),
+            ("<>", Comparison::NotEq),
+            ("<", Comparison::Lt),
+            ("<=", Comparison::LtEq),
+            (">", Comparison::Gt),
+            (">=", Comparison::GtEq),
+        ];
+        let found = signs.into_iter().find(|(sign, _)| self.takes(sign));
+        found.map(|(_, comparison)| comparison)
+    }
+
+    /// What follows a comparison.
+    fn compared(&mut self, path: String, comparison: Comparison) -> Result<Predicate> {
+        if self.peek().is_name() {
+            let other = self.column()?;
+            return Ok(columns_compared(path, comparison, other));
+        }
+        let literal = self.literal(&path)?;
+        Ok(col(path).compare(comparison, literal))
     }
 
     fn column(&mut self) -> Result<String> {
@@ -217,20 +253,11 @@ impl<'a> Parser<'a> {
         let Token::Text(pattern) = self.peek() else {
             return Err(self.expected("a 'text%'"));
         };
-        let prefix = pattern.strip_suffix('%');
-        let Some(prefix) = prefix.filter(|prefix| !prefix.contains(['%', '_'])) else {
-            return Err(error(
-                self.place(),
-                &format!(
-                    "expected a pattern that is a prefix and one `%` at its end, found '{pattern}'; \
-                     no other pattern can be searched for"
-                ),
-            ));
-        };
-        let predicate = col(path).starts_with(prefix);
-        self.check(self.place(), &predicate)?;
+        let pattern = Pattern::parse(pattern).map_err(|e| at(self.place(), e))?;
+        // Only text has prefixes.
+        self.check(self.place(), &col(path).starts_with(""))?;
         self.advance();
-        Ok(predicate)
+        Ok(pattern.predicate(path))
     }
 
     /// Checks a part whose last token is at a place.

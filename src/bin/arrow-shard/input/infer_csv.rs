@@ -171,7 +171,12 @@ impl Column {
 
 fn is_integer(value: &str) -> bool {
     let digits = value.strip_prefix('-').unwrap_or(value);
-    !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit())
+    !digits.is_empty() && !is_padded(digits) && digits.bytes().all(|byte| byte.is_ascii_digit())
+}
+
+/// Whether zeros lead, which no number keeps: codes, telephone numbers.
+fn is_padded(digits: &str) -> bool {
+    matches!(digits.as_bytes(), [b'0', b'0'..=b'9', ..])
 }
 
 /// Digits with a point or an exponent, and what floats that are no numbers are written as.
@@ -181,6 +186,7 @@ fn is_float(value: &str) -> bool {
     }
     let digits = value.strip_prefix('-').unwrap_or(value);
     digits.starts_with(|c: char| c.is_ascii_digit() || c == '.')
+        && !is_padded(digits)
         && digits.bytes().any(|byte| byte.is_ascii_digit())
         && digits
             .bytes()
@@ -253,7 +259,9 @@ mod tests {
     fn a_column_has_the_type_that_holds_all_values() {
         for (values, want) in [
             (&["true", "FALSE"][..], "Boolean"),
-            (&["1", "-7"], "Int64"),
+            (&["1", "-7", "0"], "Int64"),
+            (&["007", "8"], "Utf8"),
+            (&["1.5", "00.5"], "Utf8"),
             (&["1", "18446744073709551615"], "UInt64"),
             (&["-1", "18446744073709551615"], "Utf8"),
             (&["1", "18446744073709551616"], "Utf8"),

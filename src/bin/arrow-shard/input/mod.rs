@@ -15,9 +15,9 @@ use crate::failure::Failure;
 use crate::file_format::FileFormat;
 use crate::isolate::isolate;
 use arrow_array::RecordBatch;
-use arrow_schema::{ArrowError, SchemaRef};
+use arrow_schema::{ArrowError, DECIMAL256_MAX_PRECISION, SchemaRef, TimeUnit};
 use arrow_shard::Shard;
-use arrow_shard::read::Projection;
+use arrow_shard::read::{Projection, ShardOptions};
 use std::cell::Cell;
 use std::fs::File;
 use std::io::{self, Read};
@@ -42,8 +42,36 @@ pub(crate) struct InputArgs {
     /// of a CSV file are text
     #[arg(long, value_name = "ROWS")]
     schema_rows: Option<usize>,
+    /// Unit of the times in a shard whose Arrow type it does not tell; nanoseconds reach from 1677 to
+    /// 2262 [default: ns]
+    #[arg(long, value_enum, value_name = "UNIT")]
+    time_unit: Option<Unit>,
+    /// Precision and scale of the decimals in a shard whose Arrow type it does not tell, such as 38,10
+    /// [default: 38,16]
+    #[arg(long, value_name = "PRECISION,SCALE", value_parser = decimal)]
+    decimal: Option<(u8, i8)>,
     #[command(flatten)]
     pub(crate) csv: CsvArgs,
+}
+
+#[derive(Debug, Clone, Copy, clap::ValueEnum)]
+enum Unit {
+    S,
+    Ms,
+    Us,
+    Ns,
+}
+
+fn decimal(text: &str) -> Result<(u8, i8), String> {
+    let parts = text.split_once(',');
+    let parts = parts.and_then(|(p, s)| Some((p.trim().parse().ok()?, s.trim().parse().ok()?)));
+    let (precision, scale) = parts.ok_or("expected two numbers, such as 38,10")?;
+    match precision {
+        1..=DECIMAL256_MAX_PRECISION => Ok((precision, scale)),
+        _ => Err(format!(
+            "expected a precision of 1 to {DECIMAL256_MAX_PRECISION}"
+        )),
+    }
 }
 
 /// The arguments that choose columns of an input.
@@ -157,12 +185,28 @@ impl InputArgs {
     /// Opens the input as a shard, for commands that read nothing else.
     pub(crate) fn open_shard(&self) -> Result<Shard, Failure> {
         match self.format()? {
-            FileFormat::Shard => Ok(Shard::open(&self.input)?),
+            FileFormat::Shard => Ok(Shard::open_with(&self.input, self.shard_options())?),
             other => Err(Failure::Usage(format!(
                 "`{}` is {other}, this works on shards only",
                 self.input.display()
             ))),
         }
+    }
+
+    fn shard_options(&self) -> ShardOptions {
+        let mut options = ShardOptions::default();
+        if let Some(unit) = self.time_unit {
+            options = options.with_default_time_unit(match unit {
+                Unit::S => TimeUnit::Second,
+                Unit::Ms => TimeUnit::Millisecond,
+                Unit::Us => TimeUnit::Microsecond,
+                Unit::Ns => TimeUnit::Nanosecond,
+            });
+        }
+        if let Some((precision, scale)) = self.decimal {
+            options = options.with_default_precision_and_scale(precision, scale);
+        }
+        options
     }
 
     fn shard(&self, columns: &[String], rows: RowWindow<'_>) -> Result<Input, Failure> {

@@ -13,11 +13,11 @@ use std::sync::Arc;
 
 /// Gives the batches of a file dictionaries of which each begins with the one before.
 pub(crate) struct Dictionaries {
-    /// By column; `None` for those that are no dictionaries.
-    columns: Vec<Option<Growing>>,
+    /// Of each dictionary in the schema, nested ones included, in the order in which they are met.
+    all: Vec<Growing>,
 }
 
-/// The entries of a dictionary column so far.
+/// The entries of a dictionary so far.
 struct Growing {
     key: DataType,
     values: ArrayRef,
@@ -28,48 +28,89 @@ struct Growing {
 }
 
 impl Dictionaries {
-    /// The dictionaries of the columns of a schema; nested ones are left alone.
+    /// The dictionaries of a schema.
     pub(crate) fn new(schema: &SchemaRef) -> Result<Self, Failure> {
-        let column = |data_type: &DataType| {
-            let DataType::Dictionary(key, value) = data_type else {
-                return Ok(None);
-            };
-            Ok(Some(Growing {
-                key: key.as_ref().clone(),
-                values: new_empty_array(value),
-                rows: RowConverter::new(vec![SortField::new(value.as_ref().clone())])?,
-                ordinals: HashMap::new(),
-                last: None,
-            }))
-        };
-        let columns = schema
-            .fields()
-            .iter()
-            .map(|field| column(field.data_type()));
-        Ok(Self {
-            columns: columns.collect::<Result<_, Failure>>()?,
-        })
+        let mut all = Vec::new();
+        for field in schema.fields() {
+            add(field.data_type(), &mut all)?;
+        }
+        Ok(Self { all })
     }
 
     /// The batch with these dictionaries.
     pub(crate) fn apply(&mut self, batch: &RecordBatch) -> Result<RecordBatch, Failure> {
-        if self.columns.iter().all(Option::is_none) {
+        if self.all.is_empty() {
             return Ok(batch.clone());
         }
         let schema = batch.schema();
-        let mut columns = batch.columns().to_vec();
-        for ((column, growing), field) in columns
-            .iter_mut()
-            .zip(&mut self.columns)
-            .zip(schema.fields())
-        {
-            if let Some(growing) = growing {
-                let place = format!("column `{}`", field.name());
-                *column = growing.apply(column).map_err(|e| e.within(place))?;
-            }
-        }
+        let mut all = self.all.iter_mut();
+        let columns = batch.columns().iter().zip(schema.fields());
+        let columns = columns.map(|(column, field)| {
+            let place = || format!("column `{}`", field.name());
+            unified(column, &mut all).map_err(|e| e.within(place()))
+        });
+        let columns = columns.collect::<Result<_, _>>()?;
         Ok(RecordBatch::try_new(schema, columns)?)
     }
+}
+
+/// Adds the dictionaries of a type. Those of the values of a dictionary are left alone.
+fn add(data_type: &DataType, all: &mut Vec<Growing>) -> Result<(), Failure> {
+    use DataType as T;
+    match data_type {
+        T::Dictionary(key, value) => all.push(Growing {
+            key: key.as_ref().clone(),
+            values: new_empty_array(value),
+            rows: RowConverter::new(vec![SortField::new(value.as_ref().clone())])?,
+            ordinals: HashMap::new(),
+            last: None,
+        }),
+        T::List(item)
+        | T::LargeList(item)
+        | T::ListView(item)
+        | T::LargeListView(item)
+        | T::FixedSizeList(item, _)
+        | T::Map(item, _) => add(item.data_type(), all)?,
+        T::RunEndEncoded(ends, values) => {
+            add(ends.data_type(), all)?;
+            add(values.data_type(), all)?;
+        }
+        T::Struct(members) => {
+            for member in members {
+                add(member.data_type(), all)?;
+            }
+        }
+        T::Union(variants, _) => {
+            for (_, variant) in variants.iter() {
+                add(variant.data_type(), all)?;
+            }
+        }
+        _ => {}
+    }
+    Ok(())
+}
+
+/// The array with the dictionaries that come next.
+fn unified<'a>(
+    array: &ArrayRef,
+    all: &mut impl Iterator<Item = &'a mut Growing>,
+) -> Result<ArrayRef, Failure> {
+    if let DataType::Dictionary(..) = array.data_type() {
+        return match all.next() {
+            Some(growing) => growing.apply(array),
+            None => Ok(array.clone()),
+        };
+    }
+    if !array.data_type().is_nested() {
+        return Ok(array.clone());
+    }
+    let data = array.to_data();
+    let children = data.child_data().iter();
+    let children = children.map(|child| Ok(unified(&make_array(child.clone()), all)?.to_data()));
+    let children = children.collect::<Result<_, Failure>>()?;
+    Ok(make_array(
+        data.into_builder().child_data(children).build()?,
+    ))
 }
 
 impl Growing {

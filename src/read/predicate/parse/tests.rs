@@ -161,19 +161,14 @@ fn errors_say_where_and_what_was_expected() {
     for (filter, place, what) in [
         ("", 1, "expected a column, NOT or `(`, found the end"),
         (
-            "id",
-            3,
-            "expected =, !=, <, <=, >, >=, IS, IN, BETWEEN or LIKE, found the end",
+            "id 5",
+            4,
+            "expected =, !=, <, <=, >, >=, IS, IN, BETWEEN or LIKE, found `5`",
         ),
         (
             "id = ",
             6,
             "expected a number, 'text', TRUE or FALSE, found the end",
-        ),
-        (
-            "id = id",
-            6,
-            "expected a number, 'text', TRUE or FALSE, found `id`",
         ),
         (
             "id = 1 AND AND",
@@ -186,7 +181,7 @@ fn errors_say_where_and_what_was_expected() {
         ("id IN (1 2)", 10, "expected `,` or `)`, found `2`"),
         ("id NOT = 1", 8, "expected IN, BETWEEN or LIKE, found `=`"),
         ("id BETWEEN 1 OR 2", 14, "expected `AND`, found `OR`"),
-        ("id IS 1", 7, "expected `NULL`, found `1`"),
+        ("id IS 1", 7, "expected NULL, TRUE or FALSE, found `1`"),
         (
             "name = 'ä' OR name = 'x",
             22,
@@ -218,13 +213,66 @@ fn errors_say_where_and_what_was_expected() {
 }
 
 #[test]
-fn patterns_other_than_prefixes_are_refused() {
-    for pattern in ["a", "%a", "a%b%", "a_%", "a%%", "_"] {
-        let (is_usage, place, what) = refused(&format!("name LIKE '{pattern}'"));
-        assert!(is_usage && place == 11, "{what}");
-        assert!(what.contains("a prefix and one `%` at its end"), "{what}");
-        assert!(what.contains(&format!("'{pattern}'")), "{what}");
+fn patterns_are_those_of_sql() {
+    assert_eq!(rows("name LIKE 'ab'"), [3]);
+    assert_eq!(rows("name LIKE '%b%'"), [3, 4]);
+    assert_eq!(rows("name LIKE '_b'"), [3]);
+    assert_eq!(rows("name NOT LIKE '%b%'"), [0, 1, 5]);
+    assert_eq!(rows("name LIKE '%\\%'"), [4]);
+    assert_eq!(
+        rows("id < 4 AND (name LIKE '%s' OR name LIKE '%b')"),
+        [1, 3]
+    );
+    let (is_usage, place, what) = refused("name LIKE 'a\\'");
+    assert!(is_usage && place == 11 && what.contains('\\'), "{what}");
+}
+
+#[test]
+fn booleans_stand_alone_and_are_tested_for_truth() {
+    assert_eq!(rows("flag"), [0, 1, 4]);
+    assert_eq!(rows("NOT flag AND id > 2"), [3, 5]);
+    assert_eq!(rows("(flag) OR id = 2"), [0, 1, 2, 4]);
+    assert_eq!(rows("flag IS TRUE"), [0, 1, 4]);
+    assert_eq!(rows("flag IS NOT TRUE"), [2, 3, 5]);
+    assert_eq!(rows("flag is false"), [2, 3, 5]);
+    let (is_usage, place, what) = refused("id = 1 OR id");
+    assert!(!is_usage && place == 11 && what.contains("Int8"), "{what}");
+    let flags = BooleanArray::from(vec![Some(true), None, Some(false)]);
+    let shard = of(&RecordBatch::try_from_iter([("flag", Arc::new(flags) as ArrayRef)]).unwrap());
+    for (filter, want) in [
+        ("flag", 1),
+        ("NOT flag", 1),
+        ("flag IS NOT TRUE", 2),
+        ("flag IS NOT FALSE", 2),
+    ] {
+        let scan = shard.scan().with_filter(filter.parse().unwrap());
+        let rows: usize = scan.build().unwrap().map(|b| b.unwrap().num_rows()).sum();
+        assert_eq!(rows, want, "{filter}");
     }
+}
+
+#[test]
+fn columns_of_one_type_are_compared_with_each_other() {
+    assert_eq!(rows("id = id"), [0, 1, 2, 3, 4, 5]);
+    assert_eq!(rows("name < point.y"), [0, 1, 3, 4, 5]);
+    assert_eq!(rows("id > 3 AND \"a \"\"b\"\".c\" != id"), [4, 5]);
+    let filter: Predicate = "id = name".parse().unwrap();
+    let error = shard()
+        .scan()
+        .with_filter(filter)
+        .build()
+        .unwrap()
+        .find_map(Result::err);
+    let error = error.unwrap().to_string();
+    assert!(error.contains("`id` is Int8 and `name` is Utf8"), "{error}");
+    assert_eq!(refused("id = nam").1, 6);
+}
+
+#[test]
+fn signs_and_numbers_of_other_languages_are_understood() {
+    assert_eq!(rows("id == 3"), [3]);
+    assert_eq!(rows("size = .5 OR size > +.9e9"), [0, 3]);
+    assert_eq!(rows("size > -.5 AND size < .1"), [4]);
 }
 
 #[test]

@@ -9,7 +9,9 @@ const KEYWORDS: [&str; 10] = [
 ];
 
 /// Signs, the longer ones before those that they begin with.
-const SIGNS: [&str; 11] = ["!=", "<>", "<=", ">=", "=", "<", ">", "(", ")", ",", "."];
+const SIGNS: [&str; 12] = [
+    "!=", "<>", "<=", ">=", "==", "=", "<", ">", "(", ")", ",", ".",
+];
 
 /// The smallest part of a predicate.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -38,6 +40,11 @@ impl Token<'_> {
     pub(super) fn is_keyword(&self) -> bool {
         KEYWORDS.iter().any(|keyword| self.is(keyword))
     }
+
+    /// Whether it may be the name of a column.
+    pub(super) fn is_name(&self) -> bool {
+        matches!(self, Self::Word(_) | Self::Name(_)) && !self.is_keyword()
+    }
 }
 
 impl fmt::Display for Token<'_> {
@@ -58,13 +65,15 @@ pub(super) fn error(place: usize, what: &str) -> Error {
 
 /// Cuts a predicate into tokens, each with its place: the number of its first character, from 1 on.
 pub(super) fn tokens(text: &str) -> Result<Vec<(usize, Token<'_>)>> {
-    let mut tokens = Vec::new();
+    let mut tokens: Vec<(usize, Token<'_>)> = Vec::new();
     let (mut rest, mut place) = (text, 1);
     loop {
         let trimmed = rest.trim_start();
         place += rest[..rest.len() - trimmed.len()].chars().count();
         rest = trimmed;
-        let (token, len) = token(rest, place)?;
+        // A point behind a name leads to a member.
+        let is_member = tokens.last().is_some_and(|(_, token)| token.is_name());
+        let (token, len) = token(rest, place, is_member)?;
         let is_end = token == Token::End;
         tokens.push((place, token));
         if is_end {
@@ -75,8 +84,8 @@ pub(super) fn tokens(text: &str) -> Result<Vec<(usize, Token<'_>)>> {
     }
 }
 
-/// The first token, and its bytes.
-fn token(rest: &str, place: usize) -> Result<(Token<'_>, usize)> {
+/// The first token, and its bytes; `is_member` if a point is no part of a number.
+fn token(rest: &str, place: usize, is_member: bool) -> Result<(Token<'_>, usize)> {
     let Some(first) = rest.chars().next() else {
         return Ok((Token::End, 0));
     };
@@ -95,7 +104,11 @@ fn token(rest: &str, place: usize) -> Result<(Token<'_>, usize)> {
     }
     let is_inside = |c: char| c.is_alphanumeric() || c == '_';
     let unsigned = rest.strip_prefix(['-', '+']).unwrap_or(rest);
-    if unsigned.starts_with(|c: char| c.is_ascii_digit()) {
+    let digits = match unsigned.strip_prefix('.') {
+        Some(fraction) if !is_member => fraction,
+        _ => unsigned,
+    };
+    if digits.starts_with(|c: char| c.is_ascii_digit()) {
         let mut before = '0';
         let ends = |c: char| {
             let is_exponent = matches!(before, 'e' | 'E') && matches!(c, '-' | '+');

@@ -1,0 +1,202 @@
+//! Rows as people read them: tables that fit the terminal, or a line for each value.
+
+use crate::failure::Failure;
+use crate::text::{self, ShownTexts};
+use arrow_array::RecordBatch;
+use arrow_cast::display::{ArrayFormatter, ArrayFormatterFactory, FormatOptions};
+use arrow_schema::Schema;
+use std::io::{self, Write};
+use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
+
+/// Columns of the terminal that a value gets where not all of them fit.
+const NARROW: usize = 32;
+
+/// The values of some rows as texts, column by column, each with the name first.
+fn cells(schema: &Schema, batches: &[RecordBatch]) -> Result<Vec<Vec<String>>, Failure> {
+    let options = FormatOptions::default()
+        .with_display_error(true)
+        .with_formatter_factory(Some(&ShownTexts));
+    let mut columns: Vec<Vec<String>> = schema
+        .fields()
+        .iter()
+        .map(|field| vec![text::shown(field.name()).into_owned()])
+        .collect();
+    for batch in batches {
+        for ((column, cells), field) in batch
+            .columns()
+            .iter()
+            .zip(&mut columns)
+            .zip(schema.fields())
+        {
+            let own = ShownTexts.create_array_formatter(column, &options, Some(field))?;
+            let formatter = match own {
+                Some(formatter) => formatter,
+                None => ArrayFormatter::try_new(column, &options)?,
+            };
+            cells.extend((0..batch.num_rows()).map(|i| formatter.value(i).to_string()));
+        }
+    }
+    Ok(columns)
+}
+
+/// Draws a table that is at most `width` wide, if that is given: long values are cut first, and then
+/// columns are left out.
+pub(crate) fn draw(
+    out: &mut impl Write,
+    schema: &Schema,
+    batches: &[RecordBatch],
+    width: Option<usize>,
+) -> Result<(), Failure> {
+    let mut columns = cells(schema, batches)?;
+    let most = width.unwrap_or(usize::MAX);
+    let all = columns.len();
+    let mut widths: Vec<usize> = columns.iter().map(|cells| widest(cells)).collect();
+    if total(&widths) > most {
+        for (cells, width) in columns.iter_mut().zip(&mut widths) {
+            cells.iter_mut().for_each(|cell| cut(cell, NARROW));
+            *width = widest(cells);
+        }
+    }
+    while total(&widths) > most && widths.len() > 1 {
+        widths.pop();
+    }
+    columns.truncate(widths.len());
+    let rows: usize = batches.iter().map(RecordBatch::num_rows).sum();
+    line(out, &widths)?;
+    for row in 0..=rows {
+        for (cells, width) in columns.iter().zip(&widths) {
+            let cell = cells.get(row).map_or("", String::as_str);
+            let blanks = width - cell.width();
+            write!(out, "| {cell}{:blanks$} ", "")?;
+        }
+        // Rows without columns are lines all the same.
+        writeln!(out, "{}", if columns.is_empty() { "||" } else { "|" })?;
+        if row == 0 {
+            line(out, &widths)?;
+        }
+    }
+    line(out, &widths)?;
+    if columns.len() < all {
+        writeln!(
+            out,
+            "{} of {all} columns; --full shows all, --columns some, --format vertical a line for each value",
+            columns.len()
+        )?;
+    }
+    Ok(())
+}
+
+fn widest(cells: &[String]) -> usize {
+    cells.iter().map(|cell| cell.width()).max().unwrap_or(0)
+}
+
+/// Width of a table with its frame.
+fn total(widths: &[usize]) -> usize {
+    widths
+        .iter()
+        .fold(1, |sum, width| sum.saturating_add(width + 3))
+}
+
+fn line(out: &mut impl Write, widths: &[usize]) -> io::Result<()> {
+    for width in widths {
+        write!(out, "+{}", "-".repeat(width + 2))?;
+    }
+    writeln!(out, "{}", if widths.is_empty() { "++" } else { "+" })
+}
+
+/// Cuts a text to a width, with a sign that it was cut.
+fn cut(cell: &mut String, most: usize) {
+    if cell.width() <= most {
+        return;
+    }
+    let mut width = 1;
+    let end = cell.char_indices().find(|(_, c)| {
+        width += c.width().unwrap_or(0);
+        width > most
+    });
+    if let Some((end, _)) = end {
+        cell.truncate(end);
+        cell.push('…');
+    }
+}
+
+/// Prints a block of lines for each row, which are numbered from `first` on.
+pub(crate) fn vertical(
+    out: &mut impl Write,
+    schema: &Schema,
+    batches: &[RecordBatch],
+    first: u64,
+) -> Result<(), Failure> {
+    let columns = cells(schema, batches)?;
+    let names: Vec<&str> = columns
+        .iter()
+        .filter_map(|cells| Some(cells.first()?.as_str()))
+        .collect();
+    let width = names.iter().map(|name| name.width()).max().unwrap_or(0);
+    let rows: usize = batches.iter().map(RecordBatch::num_rows).sum();
+    for (row, number) in (1..=rows).zip(first..) {
+        writeln!(out, "row {number}")?;
+        for (name, cells) in names.iter().zip(&columns) {
+            let blanks = width - name.width();
+            let cell = cells.get(row).map_or("", String::as_str);
+            writeln!(out, "  {name}{:blanks$}  {cell}", "")?;
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use arrow_array::{ArrayRef, Int64Array, StringArray};
+    use std::sync::Arc;
+
+    fn batch() -> RecordBatch {
+        let long = "ä".repeat(50);
+        let columns = [
+            (
+                "id",
+                Arc::new(Int64Array::from(vec![Some(1), None])) as ArrayRef,
+            ),
+            (
+                "text",
+                Arc::new(StringArray::from(vec!["世界", long.as_str()])),
+            ),
+            ("last", Arc::new(Int64Array::from(vec![3, 4]))),
+        ];
+        RecordBatch::try_from_iter(columns).unwrap()
+    }
+
+    fn drawn(width: Option<usize>) -> String {
+        let mut out = Vec::new();
+        draw(&mut out, &batch().schema(), &[batch()], width).unwrap();
+        String::from_utf8(out).unwrap()
+    }
+
+    #[test]
+    fn a_table_is_no_wider_than_the_terminal() {
+        let whole = drawn(None);
+        assert!(
+            whole
+                .lines()
+                .all(|line| line.width() == whole.lines().next().unwrap().width())
+        );
+        assert_eq!(whole.lines().count(), 6);
+        for width in [10, 20, 45, 50, 80] {
+            let text = drawn(Some(width));
+            let table = text.lines().filter(|line| line.starts_with(['|', '+']));
+            assert!(table.clone().all(|line| line.width() <= width), "{text}");
+            assert_eq!(table.count(), 6);
+        }
+        assert!(drawn(Some(50)).contains("…") && !drawn(Some(50)).contains("columns;"));
+        assert!(drawn(Some(20)).contains("1 of 3 columns;"));
+    }
+
+    #[test]
+    fn a_row_is_a_block_of_lines() {
+        let mut out = Vec::new();
+        vertical(&mut out, &batch().schema(), &[batch().slice(0, 1)], 7).unwrap();
+        let text = String::from_utf8(out).unwrap();
+        assert_eq!(text, "row 7\n  id    1\n  text  世界\n  last  3\n");
+    }
+}

@@ -1,0 +1,185 @@
+//! Tests that text can ask for, and that are functions of values: nothing else knows about them.
+
+use super::{Comparison, Predicate, col};
+use crate::error::{Error, ErrorKind, Result};
+use arrow_array::cast::AsArray;
+use arrow_array::{Array, ArrayRef, BooleanArray};
+use arrow_cast::cast;
+use arrow_ord::cmp;
+use arrow_schema::{ArrowError, DataType};
+
+/// A pattern of LIKE.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Pattern(Vec<Part>);
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Part {
+    Char(char),
+    /// `_`
+    One,
+    /// `%`
+    Any,
+}
+
+impl Pattern {
+    /// Reads a pattern: `%` stands for any text, `_` for one character, and what follows a backslash
+    /// for itself.
+    pub(super) fn parse(text: &str) -> Result<Self> {
+        let mut parts = Vec::new();
+        let mut chars = text.chars();
+        while let Some(c) = chars.next() {
+            parts.push(match c {
+                '%' => Part::Any,
+                '_' => Part::One,
+                '\\' => Part::Char(chars.next().ok_or_else(|| {
+                    Error::invalid(format!(
+                        "expected a character behind the last `\\` of '{text}'"
+                    ))
+                })?),
+                c => Part::Char(c),
+            });
+        }
+        Ok(Self(parts))
+    }
+
+    /// The rows whose text is like it. Texts and prefixes are looked up in statistics and dictionaries.
+    pub(super) fn predicate(self, path: &str) -> Predicate {
+        let text = |parts: &[Part]| -> Option<String> {
+            let char = |part: &Part| match part {
+                Part::Char(c) => Some(*c),
+                _ => None,
+            };
+            parts.iter().map(char).collect()
+        };
+        if let Some(all) = text(&self.0) {
+            return col(path).eq(all);
+        }
+        if let Some((Part::Any, start)) = self.0.split_last()
+            && let Some(prefix) = text(start)
+        {
+            return col(path).starts_with(prefix);
+        }
+        Predicate::from_fn([path], move |batch| {
+            let texts = plain(batch.column(0), &DataType::Utf8View)?;
+            let texts = texts.as_string_view().iter();
+            Ok(texts
+                .map(|text| text.map(|text| self.matches(text)))
+                .collect())
+        })
+    }
+
+    /// Whether the whole text is like the pattern.
+    fn matches(&self, text: &str) -> bool {
+        let parts = &self.0;
+        let (mut rest, mut at) = (text.chars(), 0);
+        // Where the last `%` stood, and what it has not taken yet.
+        let mut retry = None;
+        loop {
+            let mut next = rest.clone();
+            match (parts.get(at), next.next()) {
+                (Some(Part::Any), _) => {
+                    at += 1;
+                    retry = Some((at, rest.clone()));
+                }
+                (Some(Part::One), Some(_)) => (rest, at) = (next, at + 1),
+                (Some(Part::Char(want)), Some(found)) if *want == found => {
+                    (rest, at) = (next, at + 1);
+                }
+                (None, None) => return true,
+                _ => {
+                    let Some((behind, taken)) = &mut retry else {
+                        return false;
+                    };
+                    if taken.next().is_none() {
+                        return false;
+                    }
+                    (rest, at) = (taken.clone(), *behind);
+                }
+            }
+        }
+    }
+}
+
+/// The rows in which two columns compare so. Their types must be the same, dictionaries and runs aside.
+pub(super) fn columns_compared(left: String, comparison: Comparison, right: String) -> Predicate {
+    let compare = match comparison {
+        Comparison::Eq => cmp::eq,
+        Comparison::NotEq => cmp::neq,
+        Comparison::Lt => cmp::lt,
+        Comparison::LtEq => cmp::lt_eq,
+        Comparison::Gt => cmp::gt,
+        Comparison::GtEq => cmp::gt_eq,
+    };
+    let names = [left, right];
+    let paths = names.clone();
+    Predicate::from_fn(paths, move |batch| -> Result<BooleanArray, ArrowError> {
+        let [left, right] = [0, 1].map(|i| batch.column(i));
+        let types = [left, right].map(|column| value_type(column.data_type()));
+        if types[0] != types[1] {
+            let message = format!(
+                "`{}` is {} and `{}` is {}: only columns of one type are compared",
+                names[0], types[0], names[1], types[1]
+            );
+            return Err(Error::new(ErrorKind::SchemaMismatch, message).into());
+        }
+        let [left, right] = [plain(left, types[0])?, plain(right, types[1])?];
+        compare(&left, &right)
+    })
+}
+
+/// The type of values, of dictionaries and runs that of their values.
+fn value_type(data_type: &DataType) -> &DataType {
+    match data_type {
+        DataType::Dictionary(_, value) => value_type(value),
+        DataType::RunEndEncoded(_, values) => value_type(values.data_type()),
+        plain => plain,
+    }
+}
+
+fn plain(column: &ArrayRef, data_type: &DataType) -> Result<ArrayRef, ArrowError> {
+    match column.data_type() == data_type {
+        true => Ok(column.clone()),
+        false => cast(column, data_type),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn patterns_match_as_in_sql() {
+        for (pattern, text, want) in [
+            ("%", "", true),
+            ("", "", true),
+            ("", "a", false),
+            ("a_c", "abc", true),
+            ("a_c", "aäc", true),
+            ("a_c", "ac", false),
+            ("%b%", "abc", true),
+            ("%b%", "ac", false),
+            ("%bc", "abcbc", true),
+            ("a%b%c", "axxbyyc", true),
+            ("a%b%c", "axxcyyb", false),
+            ("%_", "", false),
+            ("%__", "ab", true),
+            ("50\\%", "50%", true),
+            ("50\\%", "500", false),
+            ("%a%a%a%b", &"a".repeat(2_000), false),
+        ] {
+            assert_eq!(
+                Pattern::parse(pattern).unwrap().matches(text),
+                want,
+                "{pattern} {text}"
+            );
+        }
+        assert!(Pattern::parse("a\\").is_err());
+    }
+
+    #[test]
+    fn texts_and_prefixes_are_no_functions() {
+        let shown = |pattern: &str| Pattern::parse(pattern).unwrap().predicate("a").to_string();
+        assert_eq!(shown("ab"), "a = 'ab'");
+        assert_eq!(shown("a\\_b%"), col("a").starts_with("a_b").to_string());
+    }
+}
