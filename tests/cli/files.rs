@@ -34,43 +34,44 @@ fn send(child: &Child, signal: &str) {
     assert!(sent.unwrap().success());
 }
 
+/// Moments of a conversion at which each signal is sent.
+const MOMENTS: u64 = 25;
+
 #[test]
 fn signals_leave_no_file() {
     use std::os::unix::process::ExitStatusExt;
+    let two_level = &["--layout", "two-level", "--stripe-rows", "20000"][..];
     let cases = [
         ("HUP", 1, "t.parquet", &[][..]),
         ("INT", 2, "t.csv", &[]),
         ("TERM", 15, "t.shard", &[]),
-        (
-            "INT",
-            2,
-            "t.shard",
-            &["--layout", "two-level", "--stripe-rows", "20000"],
-        ),
+        ("INT", 2, "t.shard", two_level),
     ];
-    for (signal, number, output, options) in cases {
-        for round in 0..4 {
+    let at_every_moment = |(signal, number, output, options): (&str, i32, &str, &[&str])| {
+        for moment in 0..MOMENTS {
             let folder = Folder::new();
             let mut child = endless(&folder, output, options);
-            while round > 0 && folder.names().is_empty() {
+            // Every other one comes when there is a file.
+            while moment % 2 > 0 && folder.names().is_empty() {
                 std::thread::sleep(Duration::from_millis(1));
             }
-            std::thread::sleep(Duration::from_millis(60 * round));
-            let place = format!("{signal}, {output}, round {round}");
+            std::thread::sleep(Duration::from_millis(moment * moment / 4));
+            let place = format!("{signal}, {output}, moment {moment}");
             send(&child, signal);
             let status = child.wait().unwrap();
             let mut said = String::new();
-            child
-                .stderr
-                .take()
-                .unwrap()
-                .read_to_string(&mut said)
-                .unwrap();
+            let stderr = child.stderr.as_mut().unwrap();
+            stderr.read_to_string(&mut said).unwrap();
             // It may come before the program listens to signals, or has created anything.
             assert_eq!(status.signal(), Some(number), "{place}: {status} {said}");
             assert_eq!(folder.names(), [""; 0], "{place}");
         }
-    }
+    };
+    std::thread::scope(|scope| {
+        for case in cases {
+            scope.spawn(move || at_every_moment(case));
+        }
+    });
 }
 
 #[test]
@@ -186,4 +187,71 @@ fn a_full_disk_is_named_and_nothing_stays() {
         "{said}"
     );
     assert_eq!(said.lines().count(), 1);
+}
+
+/// Runs the program below a shell that has done something before.
+fn below_shell(folder: &Folder, before: &str, arguments: &[&str]) -> (Option<i32>, String) {
+    let program = env!("CARGO_BIN_EXE_arrow-shard");
+    let done = Command::new("sh")
+        .args(["-c", &format!("{before}; exec \"$0\" \"$@\""), program])
+        .args(arguments)
+        .current_dir(&folder.0)
+        .output()
+        .unwrap();
+    (done.status.code(), String::from_utf8(done.stderr).unwrap())
+}
+
+#[test]
+fn a_file_that_cannot_grow_is_named_and_does_not_stay() {
+    let folder = Folder::with(&plain(100_000));
+    // The shell ignores the signal, or leaves it to the program.
+    for before in ["trap '' XFSZ; ulimit -f 8", "ulimit -f 8"] {
+        for output in ["t.shard", "t.parquet", "t.csv", "t.ndjson", "t.arrows", "u.arrow"] {
+            let (code, said) = below_shell(&folder, before, &["convert", "t.arrow", output]);
+            assert_eq!(code, Some(1), "{output}: {said}");
+            assert!(said.contains(output) && said.contains("too large"), "{said}");
+            assert_eq!(said.lines().count(), 1, "{said}");
+            assert_eq!(folder.names(), ["t.arrow"], "{output}");
+        }
+    }
+}
+
+#[test]
+fn a_folder_that_takes_no_files_is_named() {
+    use std::os::unix::fs::PermissionsExt;
+    let folder = Folder::with(&plain(10));
+    let below = folder.path("below");
+    fs::create_dir(&below).unwrap();
+    fs::set_permissions(&below, fs::Permissions::from_mode(0o555)).unwrap();
+    if File::create(below.join("probe")).is_ok() {
+        eprintln!("SKIPPED: this user may write into every folder");
+        return;
+    }
+    for output in ["below/t.shard", "below/t.csv"] {
+        let error = folder.run(&["convert", "t.arrow", output]).error(1);
+        assert!(error.contains("below") && error.contains("ermission denied"), "{error}");
+    }
+}
+
+#[test]
+fn a_reader_that_has_seen_enough_is_no_error() {
+    let folder = Folder::with(&plain(10));
+    for arguments in [
+        &["cat", "t.arrow"][..],
+        &["cat", "t.arrow", "--format", "csv"],
+        &["convert", "t.arrow", "-", "--to", "ndjson"],
+        &["schema", "t.arrow"],
+    ] {
+        let mut child = Command::new(env!("CARGO_BIN_EXE_arrow-shard"))
+            .args(arguments)
+            .current_dir(&folder.0)
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        drop(child.stdout.take());
+        let done = child.wait_with_output().unwrap();
+        assert_eq!(done.status.code(), Some(0), "{arguments:?}");
+        assert!(done.stderr.is_empty());
+    }
 }

@@ -258,31 +258,3 @@ fn dates_that_no_calendar_holds_are_an_error_and_no_text() {
     );
     assert_eq!(folder.names(), ["t.arrow"]);
 }
-
-#[test]
-fn damaged_files_of_other_formats_end_with_one_line() {
-    let folder = Folder::with(&super::data::nested());
-    for name in ["t.parquet", "t.arrows"] {
-        folder.run(&["convert", "t.arrow", name]).ok();
-    }
-    for name in ["t.parquet", "t.arrows", "t.arrow"] {
-        let whole = std::fs::read(folder.path(name)).unwrap();
-        let damaged = format!("d.{name}");
-        for at in (0..whole.len()).step_by(whole.len() / 40 + 1) {
-            for byte in [0, 0x7F, 0xFF] {
-                let mut bytes = whole.clone();
-                bytes[at] = byte;
-                std::fs::write(folder.path(&damaged), bytes).unwrap();
-                let done = folder.run(&["convert", "--quiet", "--force", &damaged, "x.shard"]);
-                assert!(done.code < 2, "{name} at {at}: {} {}", done.code, done.err);
-                assert_eq!(
-                    done.err.lines().count(),
-                    usize::from(done.code == 1),
-                    "{}",
-                    done.err
-                );
-            }
-        }
-    }
-    assert!(folder.names().iter().all(|name| !name.ends_with(".tmp")));
-}

@@ -6,6 +6,7 @@
 
 #[path = "../support/covered.rs"]
 mod covered;
+mod damaged;
 mod data;
 mod files;
 mod filter;

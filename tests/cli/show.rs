@@ -263,3 +263,61 @@ fn tables_fit_a_width_and_rows_can_be_blocks() {
         2
     );
 }
+
+#[test]
+fn cat_prints_one_file_after_the_other() {
+    let folder = Folder::with(&plain(100));
+    folder.run(&["convert", "t.arrow", "a.shard"]).ok();
+    folder.run(&["convert", "t.arrow", "b.csv"]).ok();
+    let files = ["a.shard", "b.csv", "t.arrow"];
+    let cat = |options: &[&str]| {
+        let options = [&["cat", "--format", "csv", "--columns", "id"], options].concat();
+        folder.run(&[&options[..], &files].concat())
+    };
+    let one = folder.run(&["cat", "t.arrow", "--format", "csv", "--columns", "id"]);
+    let one = one.ok();
+    let rows = one.strip_prefix("id\n").unwrap();
+    assert_eq!(cat(&[]).ok(), format!("id\n{rows}{rows}{rows}"));
+    let lines: Vec<&str> = rows.lines().collect();
+    let window = cat(&["--offset", "99", "--limit", "102"]).ok();
+    let want = [&["id", lines[99]], &lines[..], &lines[..1]].concat();
+    assert_eq!(window.lines().collect::<Vec<_>>(), want);
+    assert_eq!(cat(&["--filter", "id = 4"]).ok(), "id\n4\n4\n4\n");
+    let last = cat(&["--filter", "id = 4", "--offset", "2"]).ok();
+    assert_eq!(last, "id\n4\n");
+
+    std::fs::write(folder.path("c.csv"), "id,name\n1.5,x\n").unwrap();
+    let error = folder.run(&["cat", "a.shard", "c.csv"]).error(1);
+    assert!(
+        error.contains("c.csv") && error.contains("`id` of Float64") && error.contains("a.shard"),
+        "{error}"
+    );
+    let options = ["cat", "a.shard", "c.csv", "--columns", "name"];
+    assert_eq!(folder.run(&options).ok().lines().count(), 105);
+    let options = ["cat", "c.csv", "t.shard"];
+    assert!(folder.run(&options).error(1).contains("t.shard"));
+    std::fs::write(folder.path("d.csv"), "id\n1.5\n").unwrap();
+    let error = folder.run(&["cat", "c.csv", "d.csv"]).error(1);
+    assert!(error.contains("d.csv: it has 1 column, where c.csv has 2"), "{error}");
+}
+
+#[test]
+fn columns_of_odd_names_are_quoted_and_come_as_often_as_they_are_named() {
+    let folder = Folder::new();
+    std::fs::write(folder.path("t.csv"), "\"a,b\",\"c\"\"d\",e.f\n1,2,3\n").unwrap();
+    for file in ["t.csv", "t.shard", "t.parquet"] {
+        if file != "t.csv" {
+            folder.run(&["convert", "t.csv", file]).ok();
+        }
+        let shown = |columns: &str| {
+            let arguments = ["cat", file, "--format", "csv", "--columns", columns];
+            folder.run(&arguments).ok()
+        };
+        assert_eq!(shown("e.f,\"a,b\",e.f"), "e.f,\"a,b\",e.f\n3,1,3\n", "{file}");
+        assert_eq!(shown("\"c\"\"d\""), "\"c\"\"d\"\n2\n", "{file}");
+        let error = folder.run(&["cat", file, "--columns", "a,b"]).error(1);
+        assert!(error.contains("`a`") && error.contains("a,b"), "{error}");
+    }
+    let inspected = folder.run(&["inspect", "t.shard", "--columns", "\"a,b\""]).ok();
+    assert!(inspected.contains("a,b") && !inspected.contains("e.f"), "{inspected}");
+}

@@ -2,17 +2,23 @@
 
 use crate::failure::Failure;
 use crate::rows::{RowArgs, print};
+use std::path::PathBuf;
 
 const EXAMPLES: &str = "\
 Examples:
   arrow-shard cat --format csv flights.amudai.shard > flights.csv
+  arrow-shard cat --format json 2024.amudai.shard 2025.parquet
   arrow-shard cat --offset 1000 --limit 20 --columns origin flights.amudai.shard
   arrow-shard cat --filter \"delay > 60 AND origin LIKE 'OS%'\" flights.amudai.shard";
 
-/// Print all rows of a file, or some of them
+/// Print all rows of files, or some of them
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
+    /// Files to read, one after the other, if their columns are the same; `-` is standard input (IPC
+    /// stream, CSV, NDJSON)
+    #[arg(required = true)]
+    inputs: Vec<PathBuf>,
     #[command(flatten)]
     rows: RowArgs,
     /// Rows to print at most, all by default
@@ -22,5 +28,5 @@ pub(crate) struct Args {
 
 /// Runs the command.
 pub(crate) fn run(args: &Args) -> Result<(), Failure> {
-    print(&args.rows, args.limit)
+    print(&args.inputs, &args.rows, args.limit)
 }

@@ -2,7 +2,7 @@
 
 use crate::failure::Failure;
 use crate::file_format::FileFormat;
-use crate::input::{ColumnArgs, InputArgs, RowWindow};
+use crate::input::{ColumnArgs, ReadArgs, RowWindow};
 use crate::output::{Output, Place};
 use crate::profile::ProfileName;
 use crate::progress::Progress;
@@ -31,13 +31,15 @@ are inferred from all rows, unless --schema-rows says otherwise.";
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
-    #[command(flatten)]
-    input: InputArgs,
+    /// File to read; `-` is standard input (IPC stream, CSV, NDJSON)
+    input: PathBuf,
     /// File to write; `-` is standard output (IPC stream, CSV, NDJSON)
     output: PathBuf,
     /// Format of the output, if its name does not tell
     #[arg(long, value_enum, value_name = "FORMAT")]
     to: Option<FileFormat>,
+    #[command(flatten)]
+    reading: ReadArgs,
     #[command(flatten)]
     columns: ColumnArgs,
     /// Rows to convert, by a condition as in `cat`
@@ -96,19 +98,20 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     let format = FileFormat::of(&args.output, args.to, "--to")?;
     let options = options(args, format)?;
     let found = Place::find(&args.output, format, args.force)?;
-    args.input.check_csv(Some(format))?;
+    let reading = &args.reading;
+    reading.check_csv(std::slice::from_ref(&args.input), Some(format))?;
     let rows = RowWindow {
         filter: args.filter.as_deref(),
         ..RowWindow::default()
     };
-    let input = args.input.open(&args.columns, rows)?;
+    let input = reading.open(&args.input, &args.columns, rows)?;
     let place = args.output.display();
     let mut output = Output::create(
         &found,
         format,
         &input.schema,
         options,
-        &args.input.csv.style(&args.output),
+        &reading.csv.style(&args.output),
     )
     .map_err(|e| e.within(&place))?;
     let mut progress = Progress::new(input.total, args.quiet);

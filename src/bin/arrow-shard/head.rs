@@ -2,6 +2,7 @@
 
 use crate::failure::Failure;
 use crate::rows::{RowArgs, print};
+use std::path::PathBuf;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -12,6 +13,8 @@ Examples:
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
+    /// File to read; `-` is standard input (IPC stream, CSV, NDJSON)
+    input: PathBuf,
     #[command(flatten)]
     rows: RowArgs,
     /// Rows to print
@@ -21,5 +24,9 @@ pub(crate) struct Args {
 
 /// Runs the command.
 pub(crate) fn run(args: &Args) -> Result<(), Failure> {
-    print(&args.rows, Some(args.limit))
+    print(
+        std::slice::from_ref(&args.input),
+        &args.rows,
+        Some(args.limit),
+    )
 }

@@ -6,6 +6,7 @@ mod statistics;
 mod tree;
 
 use crate::failure::Failure;
+use crate::input::ColumnNames;
 use crate::output::Destination;
 use crate::profile::ProfileName;
 use arrow_shard::Shard;
@@ -32,8 +33,8 @@ pub(crate) struct Args {
     /// Directory file of the shard
     file: PathBuf,
     /// Columns to show, separated by commas; all by default
-    #[arg(long, value_delimiter = ',', value_name = "COLUMNS")]
-    columns: Vec<String>,
+    #[arg(long, value_name = "COLUMNS")]
+    columns: Vec<ColumnNames>,
     /// Print JSON
     #[arg(long)]
     json: bool,
@@ -58,7 +59,8 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
         .with_encodings(!args.quick)
         .with_blocks(args.verbose);
     let mut info = shard.inspect(&options)?;
-    for column in &args.columns {
+    let columns = ColumnNames::all(&args.columns);
+    for column in &columns {
         let known = shard.shard_schema()?;
         if known
             .fields
@@ -71,11 +73,9 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
             )));
         }
     }
-    if !args.columns.is_empty() {
+    if !columns.is_empty() {
         for stripe in &mut info.stripes {
-            stripe
-                .fields
-                .retain(|field| args.columns.contains(&field.path));
+            stripe.fields.retain(|field| columns.contains(&field.path));
         }
     }
     let mut out = Destination::standard();
@@ -84,7 +84,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     } else {
         tree::print(&mut out, &info, args.verbose)?;
         if args.explain {
-            explain::print(&mut out, &shard, &args.columns, args.profile)?;
+            explain::print(&mut out, &shard, &columns, args.profile)?;
         }
     }
     out.flush()?;

@@ -1,13 +1,24 @@
-//! Readers of other formats, some of which panic on damaged files.
+//! Readers of other formats, some of which panic on damaged files, or take all the memory that these
+//! ask for.
 
+use crate::allocator::bounded;
 use crate::failure::Failure;
+use crate::text;
 use std::any::Any;
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 use std::panic::{self, AssertUnwindSafe};
+use std::path::Path;
+use std::process;
+
+/// Bytes that a reader may take in one piece, however small the file is: compressed buffers become
+/// large.
+const ENOUGH: u64 = 4 << 30;
 
 thread_local! {
     /// Whether a panic of this thread is caught and told as an error.
     static IS_CAUGHT: Cell<bool> = const { Cell::new(false) };
+    /// The file that is being read.
+    static NAME: RefCell<String> = const { RefCell::new(String::new()) };
 }
 
 /// Keeps panics that are caught from being printed.
@@ -20,17 +31,60 @@ pub(crate) fn silence_caught_panics() {
     }));
 }
 
-/// What `read` gives; a panic in it is an error. Whatever it worked with is not to be used again then.
-pub(crate) fn isolate<T>(read: impl FnOnce() -> Result<T, Failure>) -> Result<T, Failure> {
-    IS_CAUGHT.set(true);
-    let result = panic::catch_unwind(AssertUnwindSafe(read));
-    IS_CAUGHT.set(false);
-    result.unwrap_or_else(|panic| {
-        let why = message(&*panic);
-        Err(Failure::new(format!(
-            "the file is damaged, its reader failed: {why}"
-        )))
-    })
+/// A file that somebody else's code reads.
+#[derive(Debug, Clone)]
+pub(crate) struct Foreign {
+    name: String,
+    /// Most bytes of an allocation.
+    most: usize,
+}
+
+impl Foreign {
+    /// The file at `path`.
+    pub(crate) fn new(path: &Path) -> Self {
+        let bytes = path.metadata().map_or(0, |found| found.len());
+        Self {
+            name: path.display().to_string(),
+            most: usize::try_from(bytes.max(ENOUGH)).unwrap_or(usize::MAX),
+        }
+    }
+
+    /// What the file is called.
+    pub(crate) fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// What `read` gives; its errors begin with the name of the file. A panic in it is an error, and
+    /// whatever it worked with is not to be used again then. If it takes more memory than a file can
+    /// need, the process ends as after an error.
+    pub(crate) fn isolate<T>(
+        &self,
+        read: impl FnOnce() -> Result<T, Failure>,
+    ) -> Result<T, Failure> {
+        NAME.with_borrow_mut(|name| name.clone_from(&self.name));
+        IS_CAUGHT.set(true);
+        let result = panic::catch_unwind(AssertUnwindSafe(|| bounded(self.most, refuse, read)));
+        IS_CAUGHT.set(false);
+        let result = result.unwrap_or_else(|panic| {
+            let why = message(&*panic);
+            Err(Failure::new(format!(
+                "the file is damaged, its reader failed: {why}"
+            )))
+        });
+        result.map_err(|e| e.within(&self.name))
+    }
+}
+
+/// Ends the process, which leaves no file.
+fn refuse(bytes: usize) -> ! {
+    let _discarded = arrow_shard::io::discard_uncommitted();
+    let name = NAME.take();
+    let failure = Failure::new(format!(
+        "{name}: the file is damaged, or too large to read here: it takes a buffer of {}",
+        text::bytes(bytes as u64)
+    ));
+    failure.report();
+    process::exit(1)
 }
 
 fn message(panic: &(dyn Any + Send)) -> &str {
@@ -45,14 +99,15 @@ mod tests {
 
     #[test]
     fn a_panic_becomes_an_error_with_its_message() {
-        let failed: Result<(), _> = isolate(|| panic!("offset {}", 7));
+        let file = Foreign::new(Path::new("some.arrow"));
+        let failed: Result<(), _> = file.isolate(|| panic!("offset {}", 7));
         let Err(Failure::Error(message)) = failed else {
             unreachable!("{failed:?}");
         };
         assert!(
-            message.contains("damaged") && message.contains("offset 7"),
+            message.starts_with("some.arrow: the file is damaged") && message.contains("offset 7"),
             "{message}"
         );
-        assert_eq!(isolate(|| Ok(7)).unwrap(), 7);
+        assert_eq!(file.isolate(|| Ok(7)).unwrap(), 7);
     }
 }

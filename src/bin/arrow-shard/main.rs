@@ -1,5 +1,6 @@
 //! The command line of arrow-shard: convert, look at, and check shards.
 
+mod allocator;
 mod cat;
 mod convert;
 mod failure;
@@ -23,10 +24,8 @@ mod verify;
 use clap::{Parser, Subcommand};
 use std::process::ExitCode;
 
-/// The C library's allocator returns every large buffer to the operating system, and gets the next
-/// one page by page.
 #[global_allocator]
-static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+static ALLOCATOR: allocator::Allocator = allocator::Allocator;
 
 const EXAMPLES: &str = "\
 Examples:

@@ -2,13 +2,13 @@
 
 use crate::failure::Failure;
 use crate::file_format::FileFormat;
-use crate::input::{ColumnArgs, Input, InputArgs, RowWindow};
+use crate::input::{ColumnArgs, Input, ReadArgs, RowWindow};
 use crate::output::{Destination, Encoder, check_columns};
 use crate::table;
 use arrow_array::RecordBatch;
 use clap::ValueEnum;
 use std::io::Write;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// Rows of a table whose columns get the same width.
 const TABLE_ROWS: usize = 10_000;
@@ -30,7 +30,7 @@ pub(crate) enum RowFormat {
 #[derive(Debug, clap::Args)]
 pub(crate) struct RowArgs {
     #[command(flatten)]
-    pub(crate) input: InputArgs,
+    pub(crate) reading: ReadArgs,
     #[command(flatten)]
     pub(crate) columns: ColumnArgs,
     /// Rows to print, by a condition: "delay > 60 AND origin IN ('OSL', 'LIM')", with
@@ -64,16 +64,16 @@ impl RowArgs {
     }
 }
 
-/// Prints rows of an input.
-pub(crate) fn print(args: &RowArgs, limit: Option<u64>) -> Result<(), Failure> {
+/// Prints rows of inputs, which follow each other.
+pub(crate) fn print(inputs: &[PathBuf], args: &RowArgs, limit: Option<u64>) -> Result<(), Failure> {
     let rows = RowWindow {
         filter: args.filter.as_deref(),
         offset: args.offset,
         limit,
     };
     let written = (args.format == RowFormat::Csv).then_some(FileFormat::Csv);
-    args.input.check_csv(written)?;
-    let input = args.input.open(&args.columns, rows)?;
+    args.reading.check_csv(inputs, written)?;
+    let input = args.reading.open_all(inputs, &args.columns, rows)?;
     let format = match args.format {
         RowFormat::Table => {
             let (schema, width) = (input.schema.clone(), args.width());
@@ -95,7 +95,7 @@ pub(crate) fn print(args: &RowArgs, limit: Option<u64>) -> Result<(), Failure> {
         format,
         Destination::standard(),
         &input.schema,
-        &args.input.csv.style(Path::new("-")),
+        &args.reading.csv.style(Path::new("-")),
     )?;
     for batch in input.batches {
         encoder.write(&batch?)?;

@@ -1,13 +1,14 @@
 //! `arrow-shard schema`
 
 use crate::failure::Failure;
-use crate::input::{ColumnArgs, InputArgs, RowWindow};
+use crate::input::{ColumnArgs, ReadArgs, RowWindow};
 use crate::output::Destination;
 use crate::text;
 use arrow_schema::{DataType, Field, FieldRef, Schema};
 use arrow_shard::format::{DataType as Node, PropertyValue};
 use serde_json::{Map, Value, json};
 use std::io::{self, Write};
+use std::path::PathBuf;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -19,8 +20,10 @@ Examples:
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
+    /// File to read; `-` is standard input (IPC stream, CSV, NDJSON)
+    input: PathBuf,
     #[command(flatten)]
-    input: InputArgs,
+    reading: ReadArgs,
     /// Print the nodes that a shard stores: schema id, name, type, label
     #[arg(long)]
     shard: bool,
@@ -31,10 +34,11 @@ pub(crate) struct Args {
 
 /// Runs the command.
 pub(crate) fn run(args: &Args) -> Result<(), Failure> {
-    args.input.check_csv(None)?;
+    let reading = &args.reading;
+    reading.check_csv(std::slice::from_ref(&args.input), None)?;
     let mut out = Destination::standard();
     if args.shard {
-        let schema = args.input.open_shard()?.shard_schema()?;
+        let schema = reading.open_shard(&args.input)?.shard_schema()?;
         let nodes = schema.fields.iter().map(|field| {
             let kind = field.internal_kind.as_deref();
             (&field.data_type, kind)
@@ -48,9 +52,8 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
             }
         }
     } else {
-        let input = args
-            .input
-            .open(&ColumnArgs::default(), RowWindow::default())?;
+        let (columns, rows) = (ColumnArgs::default(), RowWindow::default());
+        let input = reading.open(&args.input, &columns, rows)?;
         if args.json {
             writeln!(out, "{:#}", schema_json(&input.schema))?;
         } else {

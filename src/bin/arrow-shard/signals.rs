@@ -1,13 +1,17 @@
 //! Signals that end the process: no temporary file stays.
 
-use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGXFSZ};
 use signal_hook::iterator::Signals;
 use std::os::raw::c_int;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 use std::{io, thread};
 
 /// Deletes temporary files when the process is told to end, and lets it end as if nobody had
 /// listened, so that a shell sees the signal.
 pub(crate) fn clean_up() -> io::Result<()> {
+    // A file that must not grow further is an error of whoever writes it, and needs no signal.
+    signal_hook::flag::register(SIGXFSZ, Arc::new(AtomicBool::new(false)))?;
     let ignored = ignored();
     let heard = [SIGHUP, SIGINT, SIGTERM];
     let heard = heard.into_iter().filter(|&signal| !ignored.has(signal));

@@ -2,7 +2,7 @@
 
 use super::infer_csv;
 use super::text_file::TextFile;
-use super::{Input, InputArgs, batches};
+use super::{Input, batches};
 use crate::failure::Failure;
 use crate::output::CsvStyle;
 use arrow_csv::reader::Format;
@@ -62,22 +62,23 @@ impl CsvArgs {
 
 /// Opens a file whose types are inferred from `sample` rows, or from all.
 pub(super) fn open(
-    args: &InputArgs,
+    path: &Path,
+    style: &CsvStyle,
     sample: Option<usize>,
     batch_rows: usize,
 ) -> Result<Input, Failure> {
-    let file = TextFile::open(&args.input)?;
-    let CsvStyle {
+    let file = TextFile::open(path)?;
+    let &CsvStyle {
         delimiter,
         has_header,
-        null,
-    } = args.csv.style(&args.input);
+        ref null,
+    } = style;
     let mut reader = ::csv::ReaderBuilder::new()
         .delimiter(delimiter)
         .has_headers(has_header)
         .from_reader(file.reader()?);
-    let schema = Arc::new(infer_csv::infer(&mut reader, &null, sample)?);
-    let null = format!("^(?:{})?$", regex::escape(&null));
+    let schema = Arc::new(infer_csv::infer(&mut reader, null, sample)?);
+    let null = format!("^(?:{})?$", regex::escape(null));
     let null = Regex::new(&null).map_err(|e| Failure::new(e.to_string()))?;
     let format = Format::default()
         .with_header(has_header)

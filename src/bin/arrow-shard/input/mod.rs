@@ -1,5 +1,7 @@
 //! Files as streams of batches.
 
+mod chained;
+mod columns;
 mod csv;
 mod infer_csv;
 mod infer_json;
@@ -9,11 +11,12 @@ mod ndjson;
 mod parquet;
 mod text_file;
 
+pub(crate) use columns::{ColumnArgs, ColumnNames};
 pub(crate) use csv::CsvArgs;
 
 use crate::failure::Failure;
 use crate::file_format::FileFormat;
-use crate::isolate::isolate;
+use crate::isolate::Foreign;
 use arrow_array::RecordBatch;
 use arrow_schema::{ArrowError, DECIMAL256_MAX_PRECISION, SchemaRef, TimeUnit};
 use arrow_shard::Shard;
@@ -21,7 +24,7 @@ use arrow_shard::read::{Projection, ShardOptions};
 use std::cell::Cell;
 use std::fs::File;
 use std::io::{self, Read};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -30,11 +33,9 @@ const BATCH_ROWS: usize = 8192;
 /// Bytes read from a file at a time.
 const BUFFER_BYTES: usize = 1 << 18;
 
-/// The arguments that name an input.
+/// How inputs are read.
 #[derive(Debug, clap::Args)]
-pub(crate) struct InputArgs {
-    /// File to read; `-` is standard input (IPC stream, CSV, NDJSON)
-    input: PathBuf,
+pub(crate) struct ReadArgs {
     /// Format of the input, if its name does not tell
     #[arg(long, value_enum, value_name = "FORMAT")]
     from: Option<FileFormat>,
@@ -72,14 +73,6 @@ fn decimal(text: &str) -> Result<(u8, i8), String> {
             "expected a precision of 1 to {DECIMAL256_MAX_PRECISION}"
         )),
     }
-}
-
-/// The arguments that choose columns of an input.
-#[derive(Debug, clap::Args, Default)]
-pub(crate) struct ColumnArgs {
-    /// Columns to read, separated by commas; in shards also members of structs: `a,b.c`
-    #[arg(long, value_delimiter = ',', value_name = "COLUMNS")]
-    columns: Vec<String>,
 }
 
 /// Which rows of an input are read.
@@ -137,58 +130,106 @@ pub(crate) enum Total {
     Unknown,
 }
 
-impl InputArgs {
+impl ReadArgs {
     /// The format of the file.
-    pub(crate) fn format(&self) -> Result<FileFormat, Failure> {
-        FileFormat::of(&self.input, self.from, "--from")
+    pub(crate) fn format(&self, path: &Path) -> Result<FileFormat, Failure> {
+        FileFormat::of(path, self.from, "--from")
     }
 
-    /// Refuses options of CSV where there is none, neither as input nor as `output`.
-    pub(crate) fn check_csv(&self, output: Option<FileFormat>) -> Result<(), Failure> {
-        let formats = [Some(self.format()?), output];
-        match self.csv.given() {
-            Some(option) if !formats.contains(&Some(FileFormat::Csv)) => Err(Failure::Usage(
-                format!("{option} is for CSV, and there is none here"),
-            )),
-            _ => Ok(()),
+    /// Refuses options of CSV where there is none, neither among the inputs nor as `output`.
+    pub(crate) fn check_csv(
+        &self,
+        inputs: &[PathBuf],
+        output: Option<FileFormat>,
+    ) -> Result<(), Failure> {
+        let Some(option) = self.csv.given() else {
+            return Ok(());
+        };
+        let mut has_csv = output == Some(FileFormat::Csv);
+        for input in inputs {
+            has_csv |= self.format(input)? == FileFormat::Csv;
+        }
+        match has_csv {
+            true => Ok(()),
+            false => Err(Failure::Usage(format!(
+                "{option} is for CSV, and there is none here"
+            ))),
         }
     }
 
-    /// Opens the input.
-    pub(crate) fn open(&self, columns: &ColumnArgs, rows: RowWindow<'_>) -> Result<Input, Failure> {
-        let format = self.format()?;
+    /// Opens an input.
+    pub(crate) fn open(
+        &self,
+        path: &Path,
+        columns: &ColumnArgs,
+        rows: RowWindow<'_>,
+    ) -> Result<Input, Failure> {
+        let format = self.format(path)?;
+        if format == FileFormat::Shard {
+            return self.shard(path, columns, rows);
+        }
+        let names = columns.names();
         let projection = match rows.filter {
             // The condition may be about other columns.
             Some(_) => &[],
-            None => columns.columns.as_slice(),
+            None => names.as_slice(),
         };
         let sample = self.schema_rows.or_else(|| rows.sample());
-        if format == FileFormat::Shard {
-            return self.shard(&columns.columns, rows);
-        }
-        let opened = isolate(|| match format {
-            FileFormat::Parquet => parquet::open(&self.input, projection),
-            FileFormat::IpcStream => ipc::open_stream(&self.input),
-            FileFormat::Csv => csv::open(self, sample, rows.batch_rows()),
-            FileFormat::Ndjson => ndjson::open(self, sample, rows.batch_rows()),
-            FileFormat::IpcFile | FileFormat::Shard => ipc::open_file(&self.input),
-        });
-        let name = self.input.display().to_string();
-        let mut input = opened.map_err(|e| e.within(&name))?.guarded(name.clone());
+        let file = Foreign::new(path);
+        let style = self.csv.style(path);
+        let mut input = file.isolate(|| match format {
+            FileFormat::Parquet => parquet::open(path, projection),
+            FileFormat::IpcStream => ipc::open_stream(path),
+            FileFormat::Csv => csv::open(path, &style, sample, rows.batch_rows()),
+            FileFormat::Ndjson => ndjson::open(path, sample, rows.batch_rows()),
+            FileFormat::IpcFile | FileFormat::Shard => ipc::open_file(path),
+        })?;
+        input = input.guarded(file.clone());
         if let Some(filter) = rows.filter {
             input = matching::matching(input, filter)?;
         }
-        let input = input.project(&columns.columns, &name)?;
+        let input = match names.as_slice() {
+            [] => input,
+            names => {
+                let indices = columns::indices(&input.schema, names);
+                input.project(indices.map_err(|e| e.within(file.name()))?)?
+            }
+        };
         Ok(input.window(rows))
     }
 
-    /// Opens the input as a shard, for commands that read nothing else.
-    pub(crate) fn open_shard(&self) -> Result<Shard, Failure> {
-        match self.format()? {
-            FileFormat::Shard => Ok(Shard::open_with(&self.input, self.shard_options())?),
+    /// Opens inputs of the same columns, one after the other.
+    pub(crate) fn open_all(
+        &self,
+        paths: &[PathBuf],
+        columns: &ColumnArgs,
+        rows: RowWindow<'_>,
+    ) -> Result<Input, Failure> {
+        if let [path] = paths {
+            return self.open(path, columns, rows);
+        }
+        // Nobody knows in which of them the rows to leave out end.
+        let each = RowWindow {
+            offset: 0,
+            limit: rows.limit.map(|limit| limit.saturating_add(rows.offset)),
+            ..rows
+        };
+        let open =
+            |path: &PathBuf| Ok((path.display().to_string(), self.open(path, columns, each)?));
+        let inputs = paths
+            .iter()
+            .map(open)
+            .collect::<Result<Vec<_>, Failure>>()?;
+        Ok(chained::chained(inputs)?.window(rows))
+    }
+
+    /// Opens a shard, for commands that read nothing else.
+    pub(crate) fn open_shard(&self, path: &Path) -> Result<Shard, Failure> {
+        match self.format(path)? {
+            FileFormat::Shard => Ok(Shard::open_with(path, self.shard_options())?),
             other => Err(Failure::Usage(format!(
                 "`{}` is {other}, this works on shards only",
-                self.input.display()
+                path.display()
             ))),
         }
     }
@@ -209,11 +250,17 @@ impl InputArgs {
         options
     }
 
-    fn shard(&self, columns: &[String], rows: RowWindow<'_>) -> Result<Input, Failure> {
-        let shard = self.open_shard()?;
-        let projection = match columns {
-            [] => Projection::All,
-            some => some.to_vec().into(),
+    fn shard(
+        &self,
+        path: &Path,
+        columns: &ColumnArgs,
+        rows: RowWindow<'_>,
+    ) -> Result<Input, Failure> {
+        let shard = self.open_shard(path)?;
+        let names = columns.names();
+        let projection = match names.is_empty() {
+            true => Projection::All,
+            false => names.clone().into(),
         };
         let mut scan = shard
             .scan()
@@ -227,11 +274,17 @@ impl InputArgs {
             scan = scan.with_filter(matching::predicate(filter, &shard)?);
         }
         let reader = scan.build()?;
-        Ok(Input {
-            schema: arrow_array::RecordBatchReader::schema(&reader),
+        let schema = arrow_array::RecordBatchReader::schema(&reader);
+        let repeated = columns::repeated(&schema, &names);
+        let input = Input {
+            schema,
             total: Total::Rows(reader.remaining_rows()),
             batches: Box::new(reader.map(|batch| Ok(batch?))),
-        })
+        };
+        match repeated {
+            Some(indices) => input.project(indices),
+            None => Ok(input),
+        }
     }
 }
 
@@ -242,39 +295,21 @@ fn batches(reader: impl Iterator<Item = Result<RecordBatch, ArrowError>> + 'stat
 impl Input {
     /// Ends with the first error, panics of the reader included, and puts the name of the file
     /// before it.
-    fn guarded(mut self, name: String) -> Self {
+    fn guarded(mut self, file: Foreign) -> Self {
         let mut batches = Some(self.batches);
         self.batches = Box::new(std::iter::from_fn(move || {
             let reader = batches.as_mut()?;
-            let next = isolate(|| reader.next().transpose());
+            let next = file.isolate(|| reader.next().transpose());
             if !matches!(next, Ok(Some(_))) {
                 batches = None;
             }
-            next.map_err(|e| e.within(&name)).transpose()
+            next.transpose()
         }));
         self
     }
 
-    /// Keeps the columns of these names, in this order; all if there are none.
-    fn project(mut self, columns: &[String], name: &str) -> Result<Self, Failure> {
-        if columns.is_empty() {
-            return Ok(self);
-        }
-        let index = |column: &String| {
-            self.schema.index_of(column).map_err(|_| {
-                let known: Vec<&str> = self
-                    .schema
-                    .fields()
-                    .iter()
-                    .map(|field| field.name().as_str())
-                    .collect();
-                Failure::new(format!(
-                    "{name}: there is no column `{column}`; there are {}",
-                    known.join(", ")
-                ))
-            })
-        };
-        let indices = columns.iter().map(index).collect::<Result<Vec<_>, _>>()?;
+    /// Keeps the columns of these indices, in this order.
+    fn project(mut self, indices: Vec<usize>) -> Result<Self, Failure> {
         self.schema = Arc::new(self.schema.project(&indices)?);
         let batches = self.batches;
         self.batches = Box::new(batches.map(move |batch| Ok(batch?.project(&indices)?)));

@@ -2,19 +2,20 @@
 
 use super::infer_json;
 use super::text_file::TextFile;
-use super::{BUFFER_BYTES, Input, InputArgs, batches};
+use super::{BUFFER_BYTES, Input, batches};
 use crate::failure::Failure;
 use arrow_json::ReaderBuilder;
 use std::io::{self, BufReader, ErrorKind, Read};
+use std::path::Path;
 use std::sync::Arc;
 
 /// Opens a file whose types are inferred from `sample` objects, or from all.
 pub(super) fn open(
-    args: &InputArgs,
+    path: &Path,
     sample: Option<usize>,
     batch_rows: usize,
 ) -> Result<Input, Failure> {
-    let file = TextFile::open(&args.input)?;
+    let file = TextFile::open(path)?;
     let objects = BufReader::with_capacity(BUFFER_BYTES, Objects::new(file.reader()?));
     let schema = Arc::new(infer_json::infer(objects, sample)?);
     let (counted, total) = file.counted()?;

@@ -54,14 +54,12 @@ pub(super) fn open(path: &Path, columns: &[String]) -> Result<Input, Failure> {
 
 /// The columns of these names. With an unknown name all of them, for the error that lists them.
 fn mask(read: &ArrowReaderMetadata, columns: &[String]) -> ProjectionMask {
-    let fields = read.schema().fields().iter().enumerate();
-    let wanted: Vec<usize> = fields
-        .filter(|(_, field)| columns.contains(field.name()))
-        .map(|(i, _)| i)
-        .collect();
-    match columns.is_empty() || wanted.len() < columns.len() {
-        true => ProjectionMask::all(),
-        false => ProjectionMask::roots(read.parquet_schema(), wanted),
+    let fields = read.schema().fields();
+    let index = |name: &String| fields.iter().position(|field| field.name() == name);
+    let wanted: Option<Vec<usize>> = columns.iter().map(index).collect();
+    match wanted {
+        Some(wanted) if !wanted.is_empty() => ProjectionMask::roots(read.parquet_schema(), wanted),
+        _ => ProjectionMask::all(),
     }
 }
 

@@ -1,0 +1,68 @@
+//! Inputs that follow each other.
+
+use super::{Input, Total};
+use crate::failure::Failure;
+use crate::text;
+use arrow_array::{RecordBatch, RecordBatchOptions};
+use arrow_schema::{Field, Schema};
+use std::sync::Arc;
+
+/// The rows of all inputs, which have names. Their columns must have the same names and types.
+pub(super) fn chained(inputs: Vec<(String, Input)>) -> Result<Input, Failure> {
+    let Some((first_name, first)) = inputs.first() else {
+        return Err(Failure::new("there is no input"));
+    };
+    let mut fields: Vec<Field> = first
+        .schema
+        .fields()
+        .iter()
+        .map(|it| it.as_ref().clone())
+        .collect();
+    for (name, input) in &inputs[1..] {
+        let others = input.schema.fields();
+        let differs = |(field, other): &(&Field, &Field)| {
+            field.name() != other.name() || field.data_type() != other.data_type()
+        };
+        let pairs = fields.iter().zip(others.iter().map(AsRef::as_ref));
+        if let Some((field, other)) = pairs.clone().find(differs) {
+            return Err(Failure::new(format!(
+                "{name}: there is the column `{}` of {}, where {first_name} has `{}` of {}; choose \
+                 columns that are the same with --columns, or print the files one by one",
+                other.name(),
+                other.data_type(),
+                field.name(),
+                field.data_type()
+            )));
+        }
+        if fields.len() != others.len() {
+            return Err(Failure::new(format!(
+                "{name}: it has {}, where {first_name} has {}; choose columns that are the same with \
+                 --columns, or print the files one by one",
+                text::count(others.len() as u64, "column"),
+                text::count(fields.len() as u64, "column")
+            )));
+        }
+        for (field, other) in fields.iter_mut().zip(others) {
+            field.set_nullable(field.is_nullable() || other.is_nullable());
+        }
+    }
+    let metadata = first.schema.metadata().clone();
+    let schema = Arc::new(Schema::new_with_metadata(fields, metadata));
+    let common = schema.clone();
+    let batches = inputs.into_iter().flat_map(|(_, input)| input.batches);
+    let batches = batches.map(move |batch| {
+        let batch = batch?;
+        let rows = RecordBatchOptions::new().with_row_count(Some(batch.num_rows()));
+        let columns = batch.columns().to_vec();
+        Ok(RecordBatch::try_new_with_options(
+            common.clone(),
+            columns,
+            &rows,
+        )?)
+    });
+    Ok(Input {
+        schema,
+        total: Total::Unknown,
+        batches: Box::new(batches),
+    })
+}

@@ -1,0 +1,117 @@
+//! Which columns of an input are read.
+
+use crate::failure::Failure;
+use arrow_schema::Schema;
+use std::str::FromStr;
+
+/// The arguments that choose columns of an input.
+#[derive(Debug, clap::Args, Default)]
+pub(crate) struct ColumnArgs {
+    /// Columns to read, separated by commas; a name that has one itself is put in double quotes:
+    /// `a,"b,c"`. In shards also members of structs: `a,b.c`
+    #[arg(long, value_name = "COLUMNS")]
+    columns: Vec<ColumnNames>,
+}
+
+impl ColumnArgs {
+    /// The names in the order given; none stands for all columns.
+    pub(crate) fn names(&self) -> Vec<String> {
+        ColumnNames::all(&self.columns)
+    }
+}
+
+/// Names with commas between them, in CSV's way of quoting.
+#[derive(Debug, Clone)]
+pub(crate) struct ColumnNames(Vec<String>);
+
+impl ColumnNames {
+    /// The names of all lists.
+    pub(crate) fn all(lists: &[Self]) -> Vec<String> {
+        lists.iter().flat_map(|list| list.0.clone()).collect()
+    }
+}
+
+impl FromStr for ColumnNames {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let mut reader = ::csv::ReaderBuilder::new();
+        let mut reader = reader.has_headers(false).from_reader(text.as_bytes());
+        let mut names = Vec::new();
+        for record in reader.records() {
+            let record = record.map_err(|e| e.to_string())?;
+            names.extend(record.iter().map(str::to_owned));
+        }
+        match names.is_empty() {
+            true => Err("expected names of columns".to_owned()),
+            false => Ok(Self(names)),
+        }
+    }
+}
+
+/// The indices of the columns of these names.
+pub(super) fn indices(schema: &Schema, names: &[String]) -> Result<Vec<usize>, Failure> {
+    let index = |name: &String| {
+        schema.index_of(name).map_err(|_| {
+            let known = schema.fields().iter().map(|field| field.name().as_str());
+            Failure::new(format!(
+                "there is no column `{name}`; there are {}",
+                known.collect::<Vec<_>>().join(", ")
+            ))
+        })
+    };
+    names.iter().map(index).collect()
+}
+
+/// The columns of a shard, of which `schema` holds each once, as often as they are named; nothing if
+/// that is once. Members of a struct that are named one by one are parts of one column.
+pub(super) fn repeated(schema: &Schema, names: &[String]) -> Option<Vec<usize>> {
+    let mut indices = Vec::new();
+    for name in names {
+        match schema.index_of(name) {
+            Ok(index) => indices.push(index),
+            Err(_) => {
+                let ends = name.match_indices('.').map(|(end, _)| end);
+                let column = ends
+                    .rev()
+                    .find_map(|end| schema.index_of(&name[..end]).ok())?;
+                if !indices.contains(&column) {
+                    indices.push(column);
+                }
+            }
+        }
+    }
+    (indices.len() > schema.fields().len()).then_some(indices)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use arrow_schema::{DataType, Field};
+
+    #[test]
+    fn commas_in_quotes_are_part_of_a_name() {
+        let names = |text: &str| text.parse::<ColumnNames>().map(|names| names.0);
+        assert_eq!(names("a,\"b,c\",\"d\"\"e\"").unwrap(), ["a", "b,c", "d\"e"]);
+        assert_eq!(names("a b,,c.d").unwrap(), ["a b", "", "c.d"]);
+        assert_eq!(names("\"a\nb\",c").unwrap(), ["a\nb", "c"]);
+        assert_eq!(names("\"\"").unwrap(), [""]);
+        assert!(names("").is_err());
+    }
+
+    #[test]
+    fn columns_of_a_shard_come_as_often_as_they_are_named() {
+        let field = |name: &str| Field::new(name, DataType::Null, true);
+        let schema = Schema::new(vec![field("a"), field("b.c"), field("d")]);
+        let repeated = |names: &[&str]| {
+            let names: Vec<String> = names.iter().map(|&name| name.to_owned()).collect();
+            repeated(&schema, &names)
+        };
+        assert_eq!(repeated(&["a", "b.c", "d"]), None);
+        assert_eq!(repeated(&["a.x", "b.c.x", "a.y", "d"]), None);
+        assert_eq!(
+            repeated(&["a", "b.c", "a", "d.x", "d.y"]),
+            Some(vec![0, 1, 0, 2])
+        );
+    }
+}
