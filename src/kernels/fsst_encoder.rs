@@ -92,10 +92,15 @@ impl FsstEncoder {
             ignored: 0,
         };
         let mut long = Box::new(std::array::from_fn(empty));
-        let is_legal = |length: u8| (1..=MAX_SYMBOL).contains(&usize::from(length));
+        // A symbol that ends with a zero would match behind the end of a text.
+        let is_legal = |symbol: &[u8; MAX_SYMBOL], length: u8| match usize::from(length) {
+            0 => false,
+            1 => true,
+            length => symbol.get(length - 1).is_some_and(|last| *last != 0),
+        };
         let all = || {
             let coded = (0..ESCAPE).zip(symbols.iter().zip(&lengths));
-            coded.filter(|(_, (_, length))| is_legal(**length))
+            coded.filter(|(_, (symbol, length))| is_legal(symbol, **length))
         };
         for (code, (symbol, &length)) in all().filter(|(_, (_, length))| **length == 1) {
             for second in 0..=u8::MAX {

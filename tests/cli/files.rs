@@ -206,10 +206,20 @@ fn a_file_that_cannot_grow_is_named_and_does_not_stay() {
     let folder = Folder::with(&plain(100_000));
     // The shell ignores the signal, or leaves it to the program.
     for before in ["trap '' XFSZ; ulimit -f 8", "ulimit -f 8"] {
-        for output in ["t.shard", "t.parquet", "t.csv", "t.ndjson", "t.arrows", "u.arrow"] {
+        for output in [
+            "t.shard",
+            "t.parquet",
+            "t.csv",
+            "t.ndjson",
+            "t.arrows",
+            "u.arrow",
+        ] {
             let (code, said) = below_shell(&folder, before, &["convert", "t.arrow", output]);
             assert_eq!(code, Some(1), "{output}: {said}");
-            assert!(said.contains(output) && said.contains("too large"), "{said}");
+            assert!(
+                said.contains(output) && said.contains("too large"),
+                "{said}"
+            );
             assert_eq!(said.lines().count(), 1, "{said}");
             assert_eq!(folder.names(), ["t.arrow"], "{output}");
         }
@@ -229,7 +239,10 @@ fn a_folder_that_takes_no_files_is_named() {
     }
     for output in ["below/t.shard", "below/t.csv"] {
         let error = folder.run(&["convert", "t.arrow", output]).error(1);
-        assert!(error.contains("below") && error.contains("ermission denied"), "{error}");
+        assert!(
+            error.contains("below") && error.contains("ermission denied"),
+            "{error}"
+        );
     }
 }
 

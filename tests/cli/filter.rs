@@ -2,6 +2,8 @@
 
 use super::data::{nested, plain};
 use super::{Folder, Value};
+use arrow_array::{ArrayRef, BinaryArray, FixedSizeBinaryArray, Float32Array, RecordBatch};
+use std::sync::Arc;
 
 #[test]
 fn cat_and_head_print_the_rows_that_match() {
@@ -108,4 +110,35 @@ fn a_number_with_a_point_is_compared_exactly() {
         "c = 9007199254740993.0",
     ];
     assert_eq!(folder.run(&arguments).ok(), "c\n9007199254740993\n");
+}
+
+#[test]
+fn patterns_are_for_text_and_filters_name_the_file() {
+    let bytes = BinaryArray::from(vec![&b"abc"[..], b"\xFFabc"]);
+    let ids = FixedSizeBinaryArray::try_from_iter([[7u8; 16], [8; 16]].into_iter()).unwrap();
+    let columns = [
+        ("b", Arc::new(bytes) as ArrayRef),
+        ("u", Arc::new(ids)),
+        ("f", Arc::new(Float32Array::from(vec![0.1, 0.2]))),
+    ];
+    let folder = Folder::with(&RecordBatch::try_from_iter(columns).unwrap());
+    folder.run(&["convert", "t.arrow", "t.shard"]).ok();
+    for file in ["t.arrow", "t.shard"] {
+        let filtered = |filter: &str| {
+            let options = ["cat", file, "--columns", "f", "--format", "csv", "--filter"];
+            folder.run(&[&options[..], &[filter]].concat())
+        };
+        for (filter, place) in [
+            ("b LIKE '%abc'", "character 8"),
+            ("f > 0 AND u LIKE 'a%'", "character 18"),
+            ("f = u", "character 5"),
+        ] {
+            let error = filtered(filter).error(2);
+            assert!(error.contains(place), "{filter}: {error}");
+        }
+        assert_eq!(filtered("b LIKE 'ab%'").ok(), "f\n0.1\n");
+        assert_eq!(filtered("f = 0.1").ok(), "f\n0.1\n");
+        assert_eq!(filtered("f <= 0.1").ok(), "f\n0.1\n");
+        assert_eq!(filtered("f <> 0.1 AND f < 1e300").ok(), "f\n0.2\n");
+    }
 }

@@ -2,7 +2,8 @@
 
 use super::data::{nested, plain};
 use super::{Folder, Value};
-use arrow_array::{ArrayRef, RecordBatch, StringArray};
+use arrow_array::{ArrayRef, RecordBatch, StringArray, StructArray};
+use arrow_schema::{DataType, Field};
 use std::sync::Arc;
 
 #[test]
@@ -151,7 +152,10 @@ fn verify_says_what_is_broken_where() {
 #[test]
 fn nothing_that_is_shown_reaches_the_terminal_as_a_command() {
     let texts = StringArray::from(vec!["a\u{1b}[2Jb", "c\nd"]);
-    let columns = [("x\u{1b}y", Arc::new(texts) as ArrayRef)];
+    let texts: ArrayRef = Arc::new(texts);
+    let member = Field::new("m\u{1b}n", DataType::Utf8, false);
+    let member = StructArray::from(vec![(Arc::new(member), texts.clone())]);
+    let columns = [("x\u{1b}y", texts), ("s", Arc::new(member) as ArrayRef)];
     let folder = Folder::with(&RecordBatch::try_from_iter(columns).unwrap());
     folder.run(&["convert", "t.arrow", "t.shard"]).ok();
     for arguments in [
@@ -161,6 +165,7 @@ fn nothing_that_is_shown_reaches_the_terminal_as_a_command() {
         &["schema", "--shard", "t.shard"],
         &["inspect", "t.shard"],
         &["inspect", "--verbose", "t.shard"],
+        &["inspect", "--explain", "t.shard"],
     ] {
         let text = folder.run(arguments).ok();
         assert!(!text.contains('\u{1b}'), "{arguments:?}: {text}");
@@ -178,8 +183,10 @@ fn nothing_that_is_shown_reaches_the_terminal_as_a_command() {
         !error.contains('\u{1b}') && error.contains("z\\u{1b}z"),
         "{error}"
     );
+    assert!(table.contains("m\\u{1b}n"), "{table}");
     // Data that go to other programs stay as they are.
-    let csv = folder.run(&["cat", "t.shard", "--format", "csv"]).ok();
+    let options = ["cat", "t.shard", "--format", "csv", "--columns", "x\u{1b}y"];
+    let csv = folder.run(&options).ok();
     assert!(csv.contains("a\u{1b}[2Jb"), "{csv}");
 }
 
@@ -298,7 +305,10 @@ fn cat_prints_one_file_after_the_other() {
     assert!(folder.run(&options).error(1).contains("t.shard"));
     std::fs::write(folder.path("d.csv"), "id\n1.5\n").unwrap();
     let error = folder.run(&["cat", "c.csv", "d.csv"]).error(1);
-    assert!(error.contains("d.csv: it has 1 column, where c.csv has 2"), "{error}");
+    assert!(
+        error.contains("d.csv: it has 1 column, where c.csv has 2"),
+        "{error}"
+    );
 }
 
 #[test]
@@ -313,11 +323,20 @@ fn columns_of_odd_names_are_quoted_and_come_as_often_as_they_are_named() {
             let arguments = ["cat", file, "--format", "csv", "--columns", columns];
             folder.run(&arguments).ok()
         };
-        assert_eq!(shown("e.f,\"a,b\",e.f"), "e.f,\"a,b\",e.f\n3,1,3\n", "{file}");
+        assert_eq!(
+            shown("e.f,\"a,b\",e.f"),
+            "e.f,\"a,b\",e.f\n3,1,3\n",
+            "{file}"
+        );
         assert_eq!(shown("\"c\"\"d\""), "\"c\"\"d\"\n2\n", "{file}");
         let error = folder.run(&["cat", file, "--columns", "a,b"]).error(1);
         assert!(error.contains("`a`") && error.contains("a,b"), "{error}");
     }
-    let inspected = folder.run(&["inspect", "t.shard", "--columns", "\"a,b\""]).ok();
-    assert!(inspected.contains("a,b") && !inspected.contains("e.f"), "{inspected}");
+    let inspected = folder
+        .run(&["inspect", "t.shard", "--columns", "\"a,b\""])
+        .ok();
+    assert!(
+        inspected.contains("a,b") && !inspected.contains("e.f"),
+        "{inspected}"
+    );
 }

@@ -180,3 +180,54 @@ fn the_head_of_a_long_file_is_all_that_is_read() {
         .ok();
     assert_eq!(end, "n\nx\nx\n");
 }
+
+#[cfg(unix)]
+#[test]
+fn text_is_read_from_pipes() {
+    let folder = Folder::new();
+    let mut mkfifo = std::process::Command::new("mkfifo");
+    assert!(mkfifo.arg(folder.path("pipe")).status().unwrap().success());
+    for (format, text) in [("csv", "a,b\n1,x\n"), ("ndjson", "{\"a\":1,\"b\":\"x\"}\n")] {
+        let pipe = folder.path("pipe");
+        let writer = std::thread::spawn(move || std::fs::write(pipe, text).unwrap());
+        let csv = folder.run(&["cat", "--from", format, "pipe", "--format", "csv"]);
+        assert_eq!(csv.ok(), "a,b\n1,x\n");
+        writer.join().unwrap();
+    }
+}
+
+#[test]
+fn options_that_mean_nothing_are_refused() {
+    let folder = Folder::with(&super::data::plain(3));
+    folder.run(&["convert", "t.arrow", "t.csv"]).ok();
+    folder.run(&["convert", "t.arrow", "t.shard"]).ok();
+    for (option, value, meant) in [
+        ("--schema-rows", "1", "t.csv"),
+        ("--delimiter", ",", "t.csv"),
+        ("--time-unit", "us", "t.shard"),
+        ("--decimal", "38,10", "t.shard"),
+    ] {
+        for file in ["t.csv", "t.arrow", "t.shard"] {
+            let done = folder.run(&["head", file, option, value]);
+            match file == meant {
+                true => drop(done.ok()),
+                false => assert!(done.error(2).contains(option), "{file} {option}"),
+            }
+        }
+    }
+}
+
+#[test]
+fn broken_arrays_and_objects_name_their_line() {
+    let folder = Folder::new();
+    for (text, want) in [
+        ("[{\"a\":1} {\"b\":2}]", "line 1: expected `,` or `]`"),
+        ("[{\"a\":1},\n,{\"a\":2}]", "line 2: expected an object"),
+        ("[{\"a\":1}]\n{\"a\":2}", "line 2: expected nothing"),
+        ("{\"a\":1}\n7", "line 2"),
+    ] {
+        std::fs::write(folder.path("t.json"), text).unwrap();
+        let error = folder.run(&["convert", "t.json", "t.arrow"]).error(1);
+        assert!(error.contains("t.json") && error.contains(want), "{error}");
+    }
+}

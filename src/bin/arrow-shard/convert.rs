@@ -99,7 +99,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     let options = options(args, format)?;
     let found = Place::find(&args.output, format, args.force)?;
     let reading = &args.reading;
-    reading.check_csv(std::slice::from_ref(&args.input), Some(format))?;
+    reading.check(std::slice::from_ref(&args.input), Some(format))?;
     let rows = RowWindow {
         filter: args.filter.as_deref(),
         ..RowWindow::default()

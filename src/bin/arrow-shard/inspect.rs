@@ -58,21 +58,22 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     let options = InspectOptions::default()
         .with_encodings(!args.quick)
         .with_blocks(args.verbose);
-    let mut info = shard.inspect(&options)?;
     let columns = ColumnNames::all(&args.columns);
-    for column in &columns {
-        let known = shard.shard_schema()?;
-        if known
-            .fields
-            .iter()
-            .all(|field| field.data_type.name != *column)
-        {
-            return Err(Failure::new(format!(
-                "{}: there is no column `{column}`",
-                args.file.display()
-            )));
+    if !columns.is_empty() {
+        let schema = shard.shard_schema()?;
+        let mut known = schema.fields.iter().map(|field| &field.data_type.name);
+        for column in &columns {
+            if known.clone().all(|name| name != column) {
+                let known: Vec<&str> = known.by_ref().map(String::as_str).collect();
+                return Err(Failure::new(format!(
+                    "{}: there is no column `{column}`; there are {}",
+                    args.file.display(),
+                    known.join(", ")
+                )));
+            }
         }
     }
+    let mut info = shard.inspect(&options)?;
     if !columns.is_empty() {
         for stripe in &mut info.stripes {
             stripe.fields.retain(|field| columns.contains(&field.path));

@@ -1,5 +1,5 @@
-//! Readers of other formats, some of which panic on damaged files, or take all the memory that these
-//! ask for.
+//! Code of other formats, some of which panics on damaged files and odd types, or takes all the memory
+//! that a file asks for.
 
 use crate::allocator::bounded;
 use crate::failure::Failure;
@@ -62,17 +62,22 @@ impl Foreign {
         read: impl FnOnce() -> Result<T, Failure>,
     ) -> Result<T, Failure> {
         NAME.with_borrow_mut(|name| name.clone_from(&self.name));
-        IS_CAUGHT.set(true);
-        let result = panic::catch_unwind(AssertUnwindSafe(|| bounded(self.most, refuse, read)));
-        IS_CAUGHT.set(false);
-        let result = result.unwrap_or_else(|panic| {
-            let why = message(&*panic);
+        let result = caught(|| bounded(self.most, refuse, read)).unwrap_or_else(|why| {
             Err(Failure::new(format!(
                 "the file is damaged, its reader failed: {why}"
             )))
         });
         result.map_err(|e| e.within(&self.name))
     }
+}
+
+/// What `work` gives, or the message of its panic. Whatever it worked with is not to be used again
+/// then.
+pub(crate) fn caught<T>(work: impl FnOnce() -> T) -> Result<T, String> {
+    IS_CAUGHT.set(true);
+    let result = panic::catch_unwind(AssertUnwindSafe(work));
+    IS_CAUGHT.set(false);
+    result.map_err(|panic| message(&*panic).to_owned())
 }
 
 /// Ends the process, which leaves no file.

@@ -1,16 +1,36 @@
-//! Types with other types at their leaves.
+//! Types with other types in them, and columns of these.
 
-use arrow_array::ArrayRef;
+use crate::failure::Failure;
+use arrow_array::{ArrayRef, RecordBatch, RecordBatchOptions};
 use arrow_cast::{CastOptions, cast_with_options};
 use arrow_data::ArrayData;
 use arrow_schema::{DataType, Field, FieldRef, Fields, Schema, SchemaRef};
 use std::sync::Arc;
 
-use crate::failure::Failure;
-
 /// The schema with other leaves: `change` is asked once for each, from the first column to the last,
 /// and gives `None` for one that stays. The values of dictionaries and runs are leaves.
 pub(crate) fn change_leaves(
+    schema: &Schema,
+    change: &mut dyn FnMut(&DataType) -> Option<DataType>,
+) -> SchemaRef {
+    change_types(schema, &mut |ty| match ty {
+        DataType::Dictionary(..) => None,
+        nested if nested.is_nested() => None,
+        leaf => change(leaf),
+    })
+}
+
+/// The schema with values in the place of dictionaries.
+pub(crate) fn without_dictionaries(schema: &Schema) -> SchemaRef {
+    change_types(schema, &mut |ty| match ty {
+        DataType::Dictionary(_, value) => Some(value.as_ref().clone()),
+        _ => None,
+    })
+}
+
+/// The schema with other types: `change` is asked for each, before those in it, and gives `None` for
+/// one that stays.
+fn change_types(
     schema: &Schema,
     change: &mut dyn FnMut(&DataType) -> Option<DataType>,
 ) -> SchemaRef {
@@ -32,6 +52,9 @@ fn field(field: &FieldRef, change: &mut dyn FnMut(&DataType) -> Option<DataType>
 
 fn data_type(whole: &DataType, change: &mut dyn FnMut(&DataType) -> Option<DataType>) -> DataType {
     use DataType as T;
+    if let Some(changed) = change(whole) {
+        return changed;
+    }
     match whole {
         T::List(item) => T::List(field(item, change)),
         T::LargeList(item) => T::LargeList(field(item, change)),
@@ -42,7 +65,7 @@ fn data_type(whole: &DataType, change: &mut dyn FnMut(&DataType) -> Option<DataT
         T::Struct(members) => T::Struct(fields(members, change)),
         T::Dictionary(key, value) => T::Dictionary(key.clone(), Box::new(data_type(value, change))),
         T::RunEndEncoded(ends, values) => T::RunEndEncoded(ends.clone(), field(values, change)),
-        leaf => change(leaf).unwrap_or_else(|| leaf.clone()),
+        other => other.clone(),
     }
 }
 
@@ -60,9 +83,30 @@ pub(crate) fn cast_column(column: &ArrayRef, field: &Field) -> Result<ArrayRef, 
         safe: false,
         ..CastOptions::default()
     };
-    let place = || format!("column `{}`", field.name());
-    cast_with_options(column, field.data_type(), &strict)
-        .map_err(|e| Failure::from(e).within(place()))
+    let cast = |column: &ArrayRef, ty: &DataType| {
+        cast_with_options(column, ty, &strict)
+            .map_err(|e| Failure::from(e).within(format!("column `{}`", field.name())))
+    };
+    match (column.data_type(), field.data_type()) {
+        // Times of one unit as entries of another would keep their numbers.
+        (plain, whole @ DataType::Dictionary(_, entry)) if plain.is_temporal() => {
+            cast(&cast(column, entry)?, whole)
+        }
+        (_, wanted) => cast(column, wanted),
+    }
+}
+
+/// The columns in the types of a schema, whose every value these hold.
+pub(crate) fn cast_batch(batch: &RecordBatch, schema: &SchemaRef) -> Result<RecordBatch, Failure> {
+    let columns = batch.columns().iter().zip(schema.fields());
+    let columns = columns.map(|(column, field)| cast_column(column, field));
+    let columns = columns.collect::<Result<Vec<_>, _>>()?;
+    let rows = RecordBatchOptions::new().with_row_count(Some(batch.num_rows()));
+    Ok(RecordBatch::try_new_with_options(
+        schema.clone(),
+        columns,
+        &rows,
+    )?)
 }
 
 #[cfg(test)]

@@ -72,7 +72,7 @@ pub(crate) fn print(inputs: &[PathBuf], args: &RowArgs, limit: Option<u64>) -> R
         limit,
     };
     let written = (args.format == RowFormat::Csv).then_some(FileFormat::Csv);
-    args.reading.check_csv(inputs, written)?;
+    args.reading.check(inputs, written)?;
     let input = args.reading.open_all(inputs, &args.columns, rows)?;
     let format = match args.format {
         RowFormat::Table => {

@@ -35,7 +35,7 @@ pub(crate) struct Args {
 /// Runs the command.
 pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     let reading = &args.reading;
-    reading.check_csv(std::slice::from_ref(&args.input), None)?;
+    reading.check(std::slice::from_ref(&args.input), None)?;
     let mut out = Destination::standard();
     if args.shard {
         let schema = reading.open_shard(&args.input)?.shard_schema()?;

@@ -33,7 +33,10 @@ fn cells(schema: &Schema, batches: &[RecordBatch]) -> Result<Vec<Vec<String>>, F
                 Some(formatter) => formatter,
                 None => ArrayFormatter::try_new(column, &options)?,
             };
-            cells.extend((0..batch.num_rows()).map(|i| formatter.value(i).to_string()));
+            cells.extend((0..batch.num_rows()).map(|i| {
+                // Names of members are in values, too.
+                text::shown(&formatter.value(i).to_string()).into_owned()
+            }));
         }
     }
     Ok(columns)

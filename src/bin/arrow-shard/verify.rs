@@ -64,7 +64,7 @@ fn verify(file: &Path, args: &Args, out: &mut Destination) -> Result<bool, Failu
         shard.verify_with(&options, |progress| {
             bar.set_length(progress.total);
             bar.set_position(progress.done);
-            bar.set_message(progress.field.to_owned());
+            bar.set_message(text::shown(progress.field).into_owned());
             ControlFlow::Continue(())
         })
     });

@@ -297,9 +297,13 @@ impl Binder<'_> {
             fields.push(Field::new(path, value_type, true));
             columns.push(column);
         }
+        let schema = Schema::new(fields);
+        if let Some((_, check)) = &function.written {
+            check(&schema)?;
+        }
         self.bound.functions.push(BoundFunction {
             columns,
-            schema: Arc::new(Schema::new(fields)),
+            schema: Arc::new(schema),
             function: function.clone(),
         });
         Ok(Some(Node::Function(self.bound.functions.len() - 1)))

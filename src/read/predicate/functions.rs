@@ -1,12 +1,14 @@
 //! Tests that text can ask for, and that are functions of values: nothing else knows about them.
 
-use super::{Comparison, Predicate, col};
+use super::literal::quoted;
+use super::{CheckColumns, Comparison, Predicate, col, named};
 use crate::error::{Error, ErrorKind, Result};
 use arrow_array::cast::AsArray;
 use arrow_array::{Array, ArrayRef, BooleanArray};
 use arrow_cast::cast;
 use arrow_ord::cmp;
-use arrow_schema::{ArrowError, DataType};
+use arrow_schema::{ArrowError, DataType, Schema};
+use std::fmt;
 
 /// A pattern of LIKE.
 #[derive(Debug, PartialEq, Eq)]
@@ -59,7 +61,9 @@ impl Pattern {
         {
             return col(path).starts_with(prefix);
         }
-        Predicate::from_fn([path], move |batch| {
+        let written = format!("{} LIKE {}", named(path), quoted(&self.to_string()));
+        let written = Some((written, check_text as CheckColumns));
+        Predicate::function(vec![path.to_owned()], written, move |batch| {
             let texts = plain(batch.column(0), &DataType::Utf8View)?;
             let texts = texts.as_string_view().iter();
             Ok(texts
@@ -100,6 +104,94 @@ impl Pattern {
     }
 }
 
+impl fmt::Display for Pattern {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for part in &self.0 {
+            match part {
+                Part::Any => f.write_str("%")?,
+                Part::One => f.write_str("_")?,
+                Part::Char(c) => f.write_str(&escaped(&c.to_string()))?,
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The pattern that matches this text alone.
+pub(super) fn escaped(text: &str) -> String {
+    let is_special = |c: char| matches!(c, '%' | '_' | '\\');
+    let chars = text.chars();
+    let chars = chars.flat_map(|c| is_special(c).then_some('\\').into_iter().chain([c]));
+    chars.collect()
+}
+
+/// Refuses columns that LIKE is not for.
+pub(super) fn check_like(columns: &Schema) -> Result<()> {
+    check_types(
+        columns,
+        |ty| ty.is_string() || is_bytes(ty) || ty.is_null(),
+        "LIKE is for text",
+    )
+}
+
+/// Refuses columns of bytes, too: what a pattern stands for is characters.
+fn check_text(columns: &Schema) -> Result<()> {
+    let what = "LIKE is for text, if the pattern has a `_`, or a `%` before its end";
+    check_types(columns, |ty| ty.is_string() || ty.is_null(), what)
+}
+
+fn check_types(columns: &Schema, takes: impl Fn(&DataType) -> bool, what: &str) -> Result<()> {
+    let types = columns
+        .fields()
+        .iter()
+        .map(|field| (field, value_type(field.data_type())));
+    for (field, ty) in types {
+        if !takes(ty) {
+            let message = format!("column `{}` is {ty}, and {what}", field.name());
+            return Err(Error::new(ErrorKind::SchemaMismatch, message));
+        }
+    }
+    Ok(())
+}
+
+/// Bytes of any length.
+fn is_bytes(data_type: &DataType) -> bool {
+    data_type.is_binary() && !matches!(data_type, DataType::FixedSizeBinary(_))
+}
+
+/// Whether LIKE takes a column.
+pub(super) fn may_be_like(path: &str) -> Predicate {
+    let written = Some((
+        format!("{} LIKE ''", named(path)),
+        check_like as CheckColumns,
+    ));
+    Predicate::function(vec![path.to_owned()], written, |batch| {
+        Ok(BooleanArray::new_null(batch.num_rows()))
+    })
+}
+
+/// Refuses columns that cannot be compared with each other.
+fn check_same(columns: &Schema) -> Result<()> {
+    let mut types = columns
+        .fields()
+        .iter()
+        .map(|field| (field, value_type(field.data_type())));
+    let (Some((left, first)), Some((right, second))) = (types.next(), types.next()) else {
+        return Ok(());
+    };
+    let why = match first == second {
+        true if first.is_nested() => "such values are not compared",
+        true => return Ok(()),
+        false => "only columns of one type are compared",
+    };
+    let message = format!(
+        "`{}` is {first} and `{}` is {second}: {why}",
+        left.name(),
+        right.name()
+    );
+    Err(Error::new(ErrorKind::SchemaMismatch, message))
+}
+
 /// The rows in which two columns compare so. Their types must be the same, dictionaries and runs aside.
 pub(super) fn columns_compared(left: String, comparison: Comparison, right: String) -> Predicate {
     let compare = match comparison {
@@ -110,20 +202,14 @@ pub(super) fn columns_compared(left: String, comparison: Comparison, right: Stri
         Comparison::Gt => cmp::gt,
         Comparison::GtEq => cmp::gt_eq,
     };
-    let names = [left, right];
-    let paths = names.clone();
-    Predicate::from_fn(paths, move |batch| -> Result<BooleanArray, ArrowError> {
-        let [left, right] = [0, 1].map(|i| batch.column(i));
-        let types = [left, right].map(|column| value_type(column.data_type()));
-        if types[0] != types[1] {
-            let message = format!(
-                "`{}` is {} and `{}` is {}: only columns of one type are compared",
-                names[0], types[0], names[1], types[1]
-            );
-            return Err(Error::new(ErrorKind::SchemaMismatch, message).into());
-        }
-        let [left, right] = [plain(left, types[0])?, plain(right, types[1])?];
-        compare(&left, &right)
+    let written = format!("{} {comparison} {}", named(&left), named(&right));
+    let written = Some((written, check_same as CheckColumns));
+    Predicate::function(vec![left, right], written, move |batch| {
+        let plain = |i: usize| {
+            let column = batch.column(i);
+            plain(column, value_type(column.data_type()))
+        };
+        compare(&plain(0)?, &plain(1)?)
     })
 }
 
@@ -181,5 +267,7 @@ mod tests {
         let shown = |pattern: &str| Pattern::parse(pattern).unwrap().predicate("a").to_string();
         assert_eq!(shown("ab"), "a = 'ab'");
         assert_eq!(shown("a\\_b%"), col("a").starts_with("a_b").to_string());
+        assert_eq!(shown("a\\_b%"), "a LIKE 'a\\_b%'");
+        assert_eq!(shown("%'_\\%"), "a LIKE '%''_\\%'");
     }
 }

@@ -19,7 +19,7 @@ pub(super) use place::bytes as bytes_of;
 
 use crate::error::Error;
 use arrow_array::{BooleanArray, RecordBatch};
-use arrow_schema::ArrowError;
+use arrow_schema::{ArrowError, Schema};
 use std::fmt;
 use std::ops::{BitAnd, BitOr, Not};
 use std::str::FromStr;
@@ -168,7 +168,12 @@ type BatchFn = dyn Fn(&RecordBatch) -> Result<BooleanArray, ArrowError> + Send +
 pub(super) struct Function {
     pub(super) paths: Vec<String>,
     pub(super) function: Arc<BatchFn>,
+    /// What the text that asked for it was, and which columns it takes.
+    pub(super) written: Option<(String, CheckColumns)>,
 }
+
+/// Says of columns, each named by its path, whether a function takes them.
+type CheckColumns = fn(&Schema) -> Result<(), Error>;
 
 impl fmt::Debug for Function {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -189,8 +194,18 @@ impl Predicate {
         F: Fn(&RecordBatch) -> Result<BooleanArray, ArrowError> + Send + Sync + 'static,
     {
         let paths = paths.into_iter().map(Into::into).collect();
-        let function = Arc::new(function);
-        Self::leaf(Expr::Function(Function { paths, function }))
+        Self::function(paths, None, function)
+    }
+
+    fn function<F>(paths: Vec<String>, written: Option<(String, CheckColumns)>, function: F) -> Self
+    where
+        F: Fn(&RecordBatch) -> Result<BooleanArray, ArrowError> + Send + Sync + 'static,
+    {
+        Self::leaf(Expr::Function(Function {
+            paths,
+            function: Arc::new(function),
+            written,
+        }))
     }
 
     fn leaf(expr: Expr) -> Self {
@@ -336,27 +351,44 @@ impl fmt::Display for Expr {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Compare(path, comparison, literal) => {
-                write!(f, "{path} {comparison} {literal}")
+                write!(f, "{} {comparison} {literal}", named(path))
             }
             Self::In(path, literals) => {
                 let literals: Vec<String> = literals.iter().map(Literal::to_string).collect();
-                write!(f, "{path} IN ({})", literals.join(", "))
+                write!(f, "{} IN ({})", named(path), literals.join(", "))
             }
-            Self::IsNull(path) => write!(f, "{path} IS NULL"),
+            Self::IsNull(path) => write!(f, "{} IS NULL", named(path)),
             Self::StartsWith(path, prefix) => {
-                let prefix = String::from_utf8_lossy(prefix);
-                write!(f, "{path} LIKE {}", literal::quoted(&format!("{prefix}%")))
+                let prefix = functions::escaped(&String::from_utf8_lossy(prefix));
+                let pattern = literal::quoted(&format!("{prefix}%"));
+                write!(f, "{} LIKE {pattern}", named(path))
             }
-            Self::Function(function) => write!(f, "function({})", function.paths.join(", ")),
+            Self::Function(function) => match &function.written {
+                Some((text, _)) => f.write_str(text),
+                None => {
+                    let paths: Vec<String> =
+                        function.paths.iter().map(|path| named(path)).collect();
+                    write!(f, "function({})", paths.join(", "))
+                }
+            },
             Self::And(parts) => join(f, parts, " AND ", |part| matches!(part, Self::Or(_))),
             Self::Or(parts) => join(f, parts, " OR ", |_| false),
             Self::Not(part) => match part.as_ref() {
-                Self::IsNull(path) => write!(f, "{path} IS NOT NULL"),
+                Self::IsNull(path) => write!(f, "{} IS NOT NULL", named(path)),
                 part => write!(f, "NOT ({part})"),
             },
             Self::TooDeep => f.write_str("..."),
         }
     }
+}
+
+/// A path as text names it: what is no word stands in quotes.
+fn named(path: &str) -> String {
+    let name = |name: &str| match parse::is_word(name) {
+        true => name.to_owned(),
+        false => format!("\"{}\"", name.replace('"', "\"\"")),
+    };
+    path.split('.').map(name).collect::<Vec<_>>().join(".")
 }
 
 fn join(

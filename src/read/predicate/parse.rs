@@ -14,10 +14,11 @@
 
 mod tokens;
 
-use super::functions::{Pattern, columns_compared};
+use super::functions::{Pattern, columns_compared, may_be_like};
 use super::number::number;
 use super::{Comparison, Literal, Predicate, col, lit};
 use crate::error::{Error, Result};
+pub(super) use tokens::is_word;
 use tokens::{Token, error, tokens};
 
 /// Parentheses and NOTs within each other, at most: reading them takes room on the stack.
@@ -202,8 +203,11 @@ impl<'a> Parser<'a> {
     /// What follows a comparison.
     fn compared(&mut self, path: String, comparison: Comparison) -> Result<Predicate> {
         if self.peek().is_name() {
+            let start = self.place();
             let other = self.column()?;
-            return Ok(columns_compared(path, comparison, other));
+            let predicate = columns_compared(path, comparison, other);
+            self.check(start, &predicate)?;
+            return Ok(predicate);
         }
         let literal = self.literal(&path)?;
         Ok(col(path).compare(comparison, literal))
@@ -254,10 +258,11 @@ impl<'a> Parser<'a> {
             return Err(self.expected("a 'text%'"));
         };
         let pattern = Pattern::parse(pattern).map_err(|e| at(self.place(), e))?;
-        // Only text has prefixes.
-        self.check(self.place(), &col(path).starts_with(""))?;
+        self.check(self.place(), &may_be_like(path))?;
+        let predicate = pattern.predicate(path);
+        self.check(self.place(), &predicate)?;
         self.advance();
-        Ok(pattern.predicate(path))
+        Ok(predicate)
     }
 
     /// Checks a part whose last token is at a place.

@@ -126,7 +126,15 @@ pub(super) fn place(literal: &Literal, data_type: &DataType) -> Result<Place> {
         // What is written stands for the nearest float.
         (DataType::Decimal256(_, 1..), float) if float.is_floating() => {
             let text = array_value_to_string(value, 0)?;
-            let nearest = text.parse().map_err(|_| Error::invalid(text))?;
+            let nearest: f64 = text.parse().map_err(|_| Error::invalid(text))?;
+            #[expect(clippy::cast_possible_truncation, reason = "the nearest is wanted")]
+            let own = match float {
+                DataType::Float16 => f16::from_f64(nearest).to_f64(),
+                DataType::Float32 => f64::from(nearest as f32),
+                _ => nearest,
+            };
+            // Infinity is far from every number.
+            let nearest = if own.is_finite() { own } else { nearest };
             among_floats(nearest, |v| v.total_cmp(&nearest), data_type)
         }
         (_, DataType::Duration(unit)) => match Exact::of(value) {

@@ -1,9 +1,9 @@
 //! Inputs that follow each other.
 
-use super::{Input, Total};
+use super::source::{Input, Total};
 use crate::failure::Failure;
+use crate::leaves::cast_batch;
 use crate::text;
-use arrow_array::{RecordBatch, RecordBatchOptions};
 use arrow_schema::{Field, Schema};
 use std::sync::Arc;
 
@@ -50,16 +50,7 @@ pub(super) fn chained(inputs: Vec<(String, Input)>) -> Result<Input, Failure> {
     let schema = Arc::new(Schema::new_with_metadata(fields, metadata));
     let common = schema.clone();
     let batches = inputs.into_iter().flat_map(|(_, input)| input.batches);
-    let batches = batches.map(move |batch| {
-        let batch = batch?;
-        let rows = RecordBatchOptions::new().with_row_count(Some(batch.num_rows()));
-        let columns = batch.columns().to_vec();
-        Ok(RecordBatch::try_new_with_options(
-            common.clone(),
-            columns,
-            &rows,
-        )?)
-    });
+    let batches = batches.map(move |batch| cast_batch(&batch?, &common));
     Ok(Input {
         schema,
         total: Total::Unknown,

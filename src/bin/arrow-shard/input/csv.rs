@@ -1,8 +1,8 @@
 //! CSV files.
 
 use super::infer_csv;
+use super::source::{Input, batches};
 use super::text_file::TextFile;
-use super::{Input, batches};
 use crate::failure::Failure;
 use crate::output::CsvStyle;
 use arrow_csv::reader::Format;

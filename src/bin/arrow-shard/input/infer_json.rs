@@ -1,29 +1,24 @@
 //! The Arrow schema of JSON: fields in the order in which they are first met.
 
+use super::numbers::Numbers;
 use crate::failure::Failure;
 use arrow_schema::{DataType, Field, Fields, Schema};
 use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visitor};
+use serde_json::value::RawValue;
 use std::collections::HashMap;
 use std::fmt;
 use std::io::Read;
 use std::sync::Arc;
 
-/// All integers up to this are floats, too.
-const EXACT: u64 = 1 << f64::MANTISSA_DIGITS;
+/// Objects and lists within each other, at most: reading them takes room on the stack.
+const MAX_DEPTH: usize = 128;
 
 /// What the values met so far look like.
 #[derive(Debug, Default)]
 struct Shape {
     boolean: bool,
     text: bool,
-    float: bool,
-    negative: bool,
-    /// Integers that an i64 holds.
-    integer: bool,
-    /// Integers above those.
-    large: bool,
-    /// Integers that a Float64 may not hold.
-    precise: bool,
+    numbers: Numbers,
     items: Option<Box<Shape>>,
     members: Option<Members>,
 }
@@ -42,23 +37,47 @@ pub(super) fn infer(reader: impl Read, rows: Option<usize>) -> Result<Schema, Fa
     let mut seen = 0;
     // The end is no error but that of the text.
     while rows.is_none_or(|rows| seen < rows) && json.end().is_err() {
-        (&mut members).deserialize(&mut json)?;
+        let members = &mut members;
+        ObjectSeed { members, depth: 1 }.deserialize(&mut json)?;
         seen += 1;
     }
     Ok(Schema::new(members.fields("")?))
 }
 
 impl Shape {
-    fn is_scalar(&self) -> bool {
-        self.boolean || self.text || self.is_number()
-    }
-
-    fn is_number(&self) -> bool {
-        self.float || self.integer || self.large
+    /// Meets a value, which is `depth` objects and lists deep.
+    fn meet(&mut self, json: &str, depth: usize) -> Result<(), serde_json::Error> {
+        if depth > MAX_DEPTH {
+            return Err(Error::custom(format!(
+                "there are more than {MAX_DEPTH} objects and lists within each other"
+            )));
+        }
+        let depth = depth + 1;
+        match json.as_bytes().first() {
+            Some(b'{') => {
+                let members = self.members.get_or_insert_default();
+                let members = ObjectSeed { members, depth };
+                members.deserialize(&mut serde_json::Deserializer::from_str(json))?;
+            }
+            Some(b'[') => {
+                let items = ItemsSeed {
+                    shape: self.items.get_or_insert_default(),
+                    depth,
+                };
+                items.deserialize(&mut serde_json::Deserializer::from_str(json))?;
+            }
+            Some(b'"') => self.text = true,
+            Some(b't' | b'f') => self.boolean = true,
+            Some(b'n') | None => {}
+            // Whatever else it is, it is no number of the types that there are.
+            Some(_) => self.text |= !self.numbers.meet(json),
+        }
+        Ok(())
     }
 
     fn data_type(self, path: &str) -> Result<DataType, Failure> {
-        let scalar = self.is_scalar();
+        let number = self.numbers.data_type();
+        let scalar = self.boolean || self.text || number.is_some();
         let kinds = [scalar, self.items.is_some(), self.members.is_some()];
         if kinds.iter().filter(|&&kind| kind).count() > 1 {
             return Err(Failure::new(format!(
@@ -72,13 +91,10 @@ impl Shape {
         if let Some(members) = self.members {
             return Ok(DataType::Struct(members.fields(path)?));
         }
-        Ok(match (self.boolean, self.text, self.is_number()) {
-            (false, false, false) => DataType::Null,
-            (true, false, false) => DataType::Boolean,
-            (false, false, true) if self.float && !self.precise => DataType::Float64,
-            (false, false, true) if self.float => DataType::Utf8,
-            (false, false, true) if !self.large => DataType::Int64,
-            (false, false, true) if !self.negative => DataType::UInt64,
+        Ok(match (self.boolean, self.text, number) {
+            (false, false, None) => DataType::Null,
+            (true, false, None) => DataType::Boolean,
+            (false, false, Some(number)) => number,
             _ => DataType::Utf8,
         })
     }
@@ -106,77 +122,22 @@ impl Members {
     }
 }
 
-impl<'de> DeserializeSeed<'de> for &mut Shape {
+/// Reads an object, and nothing else.
+struct ObjectSeed<'a> {
+    members: &'a mut Members,
+    /// How deep its values are.
+    depth: usize,
+}
+
+impl<'de> DeserializeSeed<'de> for ObjectSeed<'_> {
     type Value = ();
 
     fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
-        deserializer.deserialize_any(self)
+        deserializer.deserialize_map(self)
     }
 }
 
-impl<'de> Visitor<'de> for &mut Shape {
-    type Value = ();
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a JSON value")
-    }
-
-    fn visit_unit<E: Error>(self) -> Result<(), E> {
-        Ok(())
-    }
-
-    fn visit_bool<E: Error>(self, _: bool) -> Result<(), E> {
-        self.boolean = true;
-        Ok(())
-    }
-
-    fn visit_i64<E: Error>(self, value: i64) -> Result<(), E> {
-        self.integer = true;
-        self.negative |= value < 0;
-        self.precise |= value.unsigned_abs() > EXACT;
-        Ok(())
-    }
-
-    fn visit_u64<E: Error>(self, value: u64) -> Result<(), E> {
-        match i64::try_from(value) {
-            Ok(_) => self.integer = true,
-            Err(_) => self.large = true,
-        }
-        self.precise |= value > EXACT;
-        Ok(())
-    }
-
-    fn visit_f64<E: Error>(self, _: f64) -> Result<(), E> {
-        self.float = true;
-        Ok(())
-    }
-
-    fn visit_str<E: Error>(self, _: &str) -> Result<(), E> {
-        self.text = true;
-        Ok(())
-    }
-
-    fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<(), A::Error> {
-        let shape = self.items.get_or_insert_default();
-        while items.next_element_seed(&mut **shape)?.is_some() {}
-        Ok(())
-    }
-
-    fn visit_map<A: MapAccess<'de>>(self, members: A) -> Result<(), A::Error> {
-        self.members.get_or_insert_default().visit_map(members)
-    }
-}
-
-/// An object, and nothing else.
-impl<'de> DeserializeSeed<'de> for &mut Members {
-    type Value = ();
-
-    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
-        deserializer.deserialize_any(self)
-    }
-}
-
-impl<'de> Visitor<'de> for &mut Members {
+impl<'de> Visitor<'de> for ObjectSeed<'_> {
     type Value = ();
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -185,10 +146,44 @@ impl<'de> Visitor<'de> for &mut Members {
 
     fn visit_map<A: MapAccess<'de>>(self, mut members: A) -> Result<(), A::Error> {
         while let Some(name) = members.next_key::<String>()? {
-            match self.shape(name) {
-                Some(shape) => members.next_value_seed(shape)?,
+            // Numbers are looked at as they are written.
+            let value: Box<RawValue> = members.next_value()?;
+            match self.members.shape(name) {
+                Some(shape) => shape.meet(value.get(), self.depth).map_err(Error::custom)?,
                 None => return Err(Error::custom("too many members")),
             }
+        }
+        Ok(())
+    }
+}
+
+/// Reads the items of a list.
+struct ItemsSeed<'a> {
+    shape: &'a mut Shape,
+    /// How deep its values are.
+    depth: usize,
+}
+
+impl<'de> DeserializeSeed<'de> for ItemsSeed<'_> {
+    type Value = ();
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
+        deserializer.deserialize_seq(self)
+    }
+}
+
+impl<'de> Visitor<'de> for ItemsSeed<'_> {
+    type Value = ();
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a list")
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<(), A::Error> {
+        while let Some(item) = items.next_element::<&RawValue>()? {
+            self.shape
+                .meet(item.get(), self.depth)
+                .map_err(Error::custom)?;
         }
         Ok(())
     }
@@ -233,6 +228,9 @@ mod tests {
         assert_eq!(beside("-9007199254740993"), ["a: Utf8"]);
         assert_eq!(beside("18446744073709551615"), ["a: Utf8"]);
         assert_eq!(types("{\"a\":true}\n{\"a\":0}"), ["a: Utf8"]);
+        for number in ["18446744073709551617", "-9223372036854775809", "1e999"] {
+            assert_eq!(types(&format!("{{\"a\":{number}}}")), ["a: Utf8"]);
+        }
     }
 
     #[test]
@@ -241,6 +239,9 @@ mod tests {
         assert!(matches!(error, Failure::Error(m) if m.contains("`a.b`")));
         let error = infer("{\"a\":1}\n[1]".as_bytes(), None).unwrap_err();
         assert!(matches!(error, Failure::Error(m) if m.contains("line 2")));
+        let deep = format!("{{\"a\":{}1{}}}", "[".repeat(100_000), "]".repeat(100_000));
+        let error = infer(deep.as_bytes(), None).unwrap_err();
+        assert!(matches!(error, Failure::Error(m) if m.contains("128")));
         let error = infer("{\"a\":1} }".as_bytes(), None).unwrap_err();
         assert!(matches!(error, Failure::Error(m) if m.contains("line 1")));
     }

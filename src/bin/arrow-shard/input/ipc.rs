@@ -1,6 +1,7 @@
 //! Arrow IPC files and streams.
 
-use super::{BUFFER_BYTES, Batches, Input, Total, batches, counted};
+use super::BUFFER_BYTES;
+use super::source::{Batches, Input, Total, batches, counted};
 use crate::failure::Failure;
 use crate::file_format::is_standard;
 use arrow_ipc::reader::{FileReader, StreamReader};

@@ -1,6 +1,6 @@
 //! Conditions on the rows of any format.
 
-use super::Input;
+use super::source::{Input, Total};
 use crate::failure::Failure;
 use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;
@@ -10,24 +10,30 @@ use arrow_shard::{ErrorKind, Shard};
 
 /// The rows of another format that a condition keeps: batches become shards in memory, so that it
 /// means the same as for a shard.
-pub(super) fn matching(input: Input, filter: &str) -> Result<Input, Failure> {
+pub(super) fn matching(input: Input, filter: &str, name: &str) -> Result<Input, Failure> {
     let predicate = predicate(filter, &shard(&input.schema, None)?)?;
     let schema = input.schema.clone();
+    let name = name.to_owned();
     let keep = move |batch: RecordBatch| -> Result<Vec<RecordBatch>, Failure> {
         let scan = shard(&schema, Some(&batch))?.scan();
         let scan = scan.with_filter(predicate.clone()).build()?;
         scan.map(|batch| Ok(batch?.with_schema(schema.clone())?))
             .collect()
     };
-    let batches = input
-        .batches
-        .flat_map(move |batch| match batch.and_then(&keep) {
+    let batches = input.batches.flat_map(move |batch| {
+        match batch.and_then(|batch| keep(batch).map_err(|e| e.within(&name))) {
             Ok(kept) => kept.into_iter().map(Ok).collect(),
             Err(failure) => vec![Err(failure)],
-        });
+        }
+    });
     Ok(Input {
         batches: Box::new(batches),
-        ..input
+        schema: input.schema,
+        // Rows that do not match are read as well, and nobody counts them.
+        total: match input.total {
+            Total::Rows(_) | Total::Batches(_) => Total::Unknown,
+            other => other,
+        },
     })
 }
 

@@ -8,25 +8,22 @@ mod infer_json;
 mod ipc;
 mod matching;
 mod ndjson;
+mod numbers;
 mod parquet;
+mod source;
 mod text_file;
 
 pub(crate) use columns::{ColumnArgs, ColumnNames};
 pub(crate) use csv::CsvArgs;
+pub(crate) use source::{Input, Total};
 
 use crate::failure::Failure;
 use crate::file_format::FileFormat;
 use crate::isolate::Foreign;
-use arrow_array::RecordBatch;
-use arrow_schema::{ArrowError, DECIMAL256_MAX_PRECISION, SchemaRef, TimeUnit};
+use arrow_schema::{DECIMAL256_MAX_PRECISION, TimeUnit};
 use arrow_shard::Shard;
 use arrow_shard::read::{Projection, ShardOptions};
-use std::cell::Cell;
-use std::fs::File;
-use std::io::{self, Read};
 use std::path::{Path, PathBuf};
-use std::rc::Rc;
-use std::sync::Arc;
 
 /// Rows per batch.
 const BATCH_ROWS: usize = 8192;
@@ -86,9 +83,6 @@ pub(crate) struct RowWindow<'a> {
     pub(crate) limit: Option<u64>,
 }
 
-/// Batches of one schema.
-type Batches = Box<dyn Iterator<Item = Result<RecordBatch, Failure>>>;
-
 impl RowWindow<'_> {
     /// How many rows are read at most, if that is known.
     fn end(&self) -> Option<usize> {
@@ -107,54 +101,50 @@ impl RowWindow<'_> {
     }
 }
 
-/// An open input.
-pub(crate) struct Input {
-    /// Schema of the batches.
-    pub(crate) schema: SchemaRef,
-    /// The batches.
-    pub(crate) batches: Batches,
-    /// How much there is to read.
-    pub(crate) total: Total,
-}
-
-/// How much there is to read.
-#[derive(Debug, Clone)]
-pub(crate) enum Total {
-    /// Rows.
-    Rows(u64),
-    /// Batches.
-    Batches(u64),
-    /// Bytes, and those that have been read.
-    Bytes(u64, Rc<Cell<u64>>),
-    /// Nobody knows.
-    Unknown,
-}
-
 impl ReadArgs {
     /// The format of the file.
     pub(crate) fn format(&self, path: &Path) -> Result<FileFormat, Failure> {
         FileFormat::of(path, self.from, "--from")
     }
 
-    /// Refuses options of CSV where there is none, neither among the inputs nor as `output`.
-    pub(crate) fn check_csv(
+    /// Refuses options that mean nothing for any of the inputs, nor for the `output`.
+    pub(crate) fn check(
         &self,
         inputs: &[PathBuf],
         output: Option<FileFormat>,
     ) -> Result<(), Failure> {
-        let Some(option) = self.csv.given() else {
-            return Ok(());
-        };
-        let mut has_csv = output == Some(FileFormat::Csv);
-        for input in inputs {
-            has_csv |= self.format(input)? == FileFormat::Csv;
+        use FileFormat::{Csv, Ndjson, Shard};
+        let inputs = inputs.iter().map(|input| self.format(input));
+        let inputs = inputs.collect::<Result<Vec<_>, _>>()?;
+        let is_read = |formats: &[FileFormat]| inputs.iter().any(|it| formats.contains(it));
+        let has_csv = is_read(&[Csv]) || output == Some(Csv);
+        let has_text = is_read(&[Csv, Ndjson]);
+        let options = [
+            (self.csv.given(), has_csv, "CSV"),
+            (
+                self.schema_rows.map(|_| "--schema-rows"),
+                has_text,
+                "CSV and NDJSON that is read",
+            ),
+            (
+                self.time_unit.map(|_| "--time-unit"),
+                is_read(&[Shard]),
+                "shards that are read",
+            ),
+            (
+                self.decimal.map(|_| "--decimal"),
+                is_read(&[Shard]),
+                "shards that are read",
+            ),
+        ];
+        for (option, means_something, what) in options {
+            if let Some(option) = option.filter(|_| !means_something) {
+                return Err(Failure::Usage(format!(
+                    "{option} is for {what}, and there is none here"
+                )));
+            }
         }
-        match has_csv {
-            true => Ok(()),
-            false => Err(Failure::Usage(format!(
-                "{option} is for CSV, and there is none here"
-            ))),
-        }
+        Ok(())
     }
 
     /// Opens an input.
@@ -186,7 +176,7 @@ impl ReadArgs {
         })?;
         input = input.guarded(file.clone());
         if let Some(filter) = rows.filter {
-            input = matching::matching(input, filter)?;
+            input = matching::matching(input, filter, file.name())?;
         }
         let input = match names.as_slice() {
             [] => input,
@@ -285,81 +275,5 @@ impl ReadArgs {
             Some(indices) => input.project(indices),
             None => Ok(input),
         }
-    }
-}
-
-fn batches(reader: impl Iterator<Item = Result<RecordBatch, ArrowError>> + 'static) -> Batches {
-    Box::new(reader.map(|batch| Ok(batch?)))
-}
-
-impl Input {
-    /// Ends with the first error, panics of the reader included, and puts the name of the file
-    /// before it.
-    fn guarded(mut self, file: Foreign) -> Self {
-        let mut batches = Some(self.batches);
-        self.batches = Box::new(std::iter::from_fn(move || {
-            let reader = batches.as_mut()?;
-            let next = file.isolate(|| reader.next().transpose());
-            if !matches!(next, Ok(Some(_))) {
-                batches = None;
-            }
-            next.transpose()
-        }));
-        self
-    }
-
-    /// Keeps the columns of these indices, in this order.
-    fn project(mut self, indices: Vec<usize>) -> Result<Self, Failure> {
-        self.schema = Arc::new(self.schema.project(&indices)?);
-        let batches = self.batches;
-        self.batches = Box::new(batches.map(move |batch| Ok(batch?.project(&indices)?)));
-        Ok(self)
-    }
-
-    /// Keeps some of the rows.
-    fn window(mut self, rows: RowWindow<'_>) -> Self {
-        if rows.offset == 0 && rows.limit.is_none() {
-            return self;
-        }
-        let mut batches = self.batches;
-        let (mut skip, mut left) = (rows.offset, rows.limit.unwrap_or(u64::MAX));
-        self.batches = Box::new(std::iter::from_fn(move || {
-            while left > 0 {
-                let batch = match batches.next()? {
-                    Ok(batch) => batch,
-                    Err(e) => return Some(Err(e)),
-                };
-                let len = batch.num_rows();
-                let start = usize::try_from(skip).unwrap_or(len).min(len);
-                skip -= start as u64;
-                let count = usize::try_from(left).unwrap_or(len).min(len - start);
-                left -= count as u64;
-                if count > 0 {
-                    return Some(Ok(batch.slice(start, count)));
-                }
-            }
-            None
-        }));
-        self
-    }
-}
-
-/// A file that counts the bytes read of it.
-struct Counted {
-    file: File,
-    read: Rc<Cell<u64>>,
-}
-
-fn counted(file: File) -> Result<(Counted, Total), Failure> {
-    let read = Rc::new(Cell::new(0));
-    let total = Total::Bytes(file.metadata()?.len(), read.clone());
-    Ok((Counted { file, read }, total))
-}
-
-impl Read for Counted {
-    fn read(&mut self, buf: &mut [u8]) -> io::Result<usize> {
-        let n = self.file.read(buf)?;
-        self.read.set(self.read.get() + n as u64);
-        Ok(n)
     }
 }

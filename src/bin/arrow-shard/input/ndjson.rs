@@ -1,8 +1,9 @@
 //! JSON: an object per line, objects over several lines, or an array of objects.
 
+use super::BUFFER_BYTES;
 use super::infer_json;
+use super::source::{Input, batches};
 use super::text_file::TextFile;
-use super::{BUFFER_BYTES, Input, batches};
 use crate::failure::Failure;
 use arrow_json::ReaderBuilder;
 use std::io::{self, BufReader, ErrorKind, Read};
@@ -43,8 +44,14 @@ struct Objects<R> {
     state: State,
     /// Brackets and braces that are open.
     depth: usize,
+    /// What the array may go on with.
+    next: Next,
+    /// The line that is being read, from 1 on.
+    line: u64,
     in_string: bool,
     is_escaped: bool,
+    /// What is wrong with the text, which is said again to whoever reads on.
+    wrong: Option<String>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -59,32 +66,32 @@ enum State {
     End,
 }
 
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Next {
+    /// An item, or the end of an array without any.
+    First,
+    Item,
+    /// A comma, or the end.
+    Comma,
+}
+
 impl<R> Objects<R> {
     fn new(inner: R) -> Self {
         Self {
             inner,
             state: State::Start,
             depth: 0,
+            next: Next::First,
+            line: 1,
             in_string: false,
             is_escaped: false,
+            wrong: None,
         }
     }
 
     /// What stands in place of the byte.
-    fn next(&mut self, byte: u8) -> u8 {
-        match self.state {
-            State::Plain | State::End => return byte,
-            State::Start if byte.is_ascii_whitespace() => return byte,
-            State::Start if byte == b'[' => {
-                (self.state, self.depth) = (State::Array, 1);
-                return b' ';
-            }
-            State::Start => {
-                self.state = State::Plain;
-                return byte;
-            }
-            State::Array => {}
-        }
+    fn next(&mut self, byte: u8) -> Result<u8, &'static str> {
+        self.line += u64::from(byte == b'\n');
         if self.in_string {
             match byte {
                 _ if self.is_escaped => self.is_escaped = false,
@@ -92,42 +99,78 @@ impl<R> Objects<R> {
                 b'"' => self.in_string = false,
                 _ => {}
             }
-            return byte;
+            return Ok(byte);
+        }
+        match self.state {
+            State::Plain => return Ok(byte),
+            _ if byte.is_ascii_whitespace() => return Ok(byte),
+            State::End => return Err("expected nothing behind the array"),
+            State::Start if byte == b'[' => {
+                (self.state, self.depth) = (State::Array, 1);
+                return Ok(b' ');
+            }
+            State::Start => {
+                self.state = State::Plain;
+                return Ok(byte);
+            }
+            State::Array => {}
+        }
+        if self.depth == 1 {
+            match (byte, self.next) {
+                (b',', Next::Comma) => self.next = Next::Item,
+                (b']', Next::First | Next::Comma) => self.state = State::End,
+                (b'{', Next::First | Next::Item) => {
+                    (self.next, self.depth) = (Next::Comma, 2);
+                    return Ok(byte);
+                }
+                (_, Next::First) => return Err("expected an object or `]`"),
+                (_, Next::Item) => return Err("expected an object"),
+                (_, Next::Comma) => return Err("expected `,` or `]`"),
+            }
+            return Ok(b' ');
         }
         match byte {
             b'"' => self.in_string = true,
             b'[' | b'{' => self.depth += 1,
-            b']' | b'}' => {
-                self.depth -= 1;
-                if self.depth == 0 && byte == b']' {
-                    self.state = State::End;
-                    return b' ';
-                }
-                // Text that is no JSON is refused by whoever parses it.
-                self.depth = self.depth.max(1);
-            }
-            b',' if self.depth == 1 => return b' ',
+            b']' | b'}' => self.depth -= 1,
             _ => {}
         }
-        byte
+        Ok(byte)
+    }
+}
+
+impl<R: Read> Objects<R> {
+    /// Reads bytes; what is wrong with the text is the inner error.
+    fn read_next(&mut self, buf: &mut [u8]) -> io::Result<Result<usize, String>> {
+        let n = self.inner.read(buf)?;
+        if n == 0 && !buf.is_empty() && self.state == State::Array {
+            return Ok(Err("the array does not end".to_owned()));
+        }
+        if self.state != State::Plain {
+            for byte in buf.iter_mut().take(n) {
+                match self.next(*byte) {
+                    Ok(instead) => *byte = instead,
+                    Err(what) => {
+                        let found = byte.escape_ascii();
+                        return Ok(Err(format!("line {}: {what}, found `{found}`", self.line)));
+                    }
+                }
+            }
+        }
+        Ok(Ok(n))
     }
 }
 
 impl<R: Read> Read for Objects<R> {
     fn read(&mut self, buf: &mut [u8]) -> io::Result<usize> {
-        let n = self.inner.read(buf)?;
-        if n == 0 && !buf.is_empty() && self.state == State::Array {
-            return Err(io::Error::new(
-                ErrorKind::UnexpectedEof,
-                "the array does not end",
-            ));
-        }
-        if self.state != State::Plain {
-            for byte in buf.iter_mut().take(n) {
-                *byte = self.next(*byte);
+        if self.wrong.is_none() {
+            match self.read_next(buf)? {
+                Ok(n) => return Ok(n),
+                Err(wrong) => self.wrong = Some(wrong),
             }
         }
-        Ok(n)
+        let wrong = self.wrong.clone().unwrap_or_default();
+        Err(io::Error::new(ErrorKind::InvalidData, wrong))
     }
 }
 
@@ -151,8 +194,30 @@ mod tests {
             "\n {\"a\":[1,\"],\\\"[\"]} \n {\"b\":{}} \n"
         );
         assert_eq!(objects("[]"), "  ");
-        assert_eq!(objects("[}}, 1]"), " }}  1 ");
-        let endless = Objects::new("[{},".as_bytes()).read_to_string(&mut String::new());
-        assert_eq!(endless.unwrap_err().kind(), ErrorKind::UnexpectedEof);
+        assert_eq!(
+            objects("[{\"a\":{\"b\":[{}]}} ]"),
+            " {\"a\":{\"b\":[{}]}}  "
+        );
+    }
+
+    #[test]
+    fn what_is_no_array_of_objects_is_named_with_its_line() {
+        for (text, want) in [
+            ("[{},", "does not end"),
+            ("[1]", "line 1: expected an object or `]`, found `1`"),
+            ("[{},\n1]", "line 2: expected an object, found `1`"),
+            ("[{},]", "line 1: expected an object, found `]`"),
+            ("[{},,{}]", "line 1: expected an object, found `,`"),
+            ("[\n{}\n\n{}]", "line 4: expected `,` or `]`, found `{`"),
+            ("[}", "line 1: expected an object or `]`, found `}`"),
+            (
+                "[{}] {}",
+                "line 1: expected nothing behind the array, found `{`",
+            ),
+        ] {
+            let error = Objects::new(text.as_bytes()).read_to_string(&mut String::new());
+            let error = error.unwrap_err().to_string();
+            assert!(error.contains(want), "{text}: {error}");
+        }
     }
 }

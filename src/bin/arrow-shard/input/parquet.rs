@@ -1,9 +1,10 @@
 //! Parquet files, with what `parquet` leaves out of them: metadata of the table, instants that
 //! nanoseconds cannot hold, months of intervals, and units that only the Arrow schema names.
 
-use super::{BATCH_ROWS, Batches, Input, Total};
+use super::BATCH_ROWS;
+use super::source::{Batches, Input, Total};
 use crate::failure::Failure;
-use crate::leaves::{any_array, cast_column, change_leaves};
+use crate::leaves::{any_array, cast_batch, change_leaves};
 use crate::output::parquet_leaf;
 use arrow_array::cast::AsArray;
 use arrow_array::types::{IntervalDayTimeType, IntervalYearMonthType};
@@ -39,10 +40,7 @@ pub(super) fn open(path: &Path, columns: &[String]) -> Result<Input, Failure> {
     }
     let (schema, batches) = match parquet.intervals(&schema)? {
         Some((months, days)) => parquet.whole_intervals(&months, &days)?,
-        None => {
-            let batches = parquet.batches(&schema, parquet.mask.clone())?;
-            (parquet.projected(&schema)?, batches)
-        }
+        None => parquet.read(&schema, parquet.mask.clone())?,
     };
     let (schema, batches) = original_units(&schema, batches, arrow_schema(&parquet.metadata))?;
     Ok(Input {
@@ -83,8 +81,12 @@ impl Parquet {
         }
     }
 
-    /// The columns of the mask, in the types of a schema of all columns.
-    fn batches(&self, schema: &SchemaRef, mask: ProjectionMask) -> Result<Batches, Failure> {
+    /// The columns of the mask, in the types of a schema of all columns, and what they are called.
+    fn read(
+        &self,
+        schema: &SchemaRef,
+        mask: ProjectionMask,
+    ) -> Result<(SchemaRef, Batches), Failure> {
         let options = ArrowReaderOptions::new().with_schema(schema.clone());
         let read = ArrowReaderMetadata::try_new(self.metadata.clone(), options)?;
         let builder =
@@ -101,24 +103,9 @@ impl Parquet {
             schema.metadata().clone(),
         );
         let projected = Arc::new(projected);
-        Ok(Box::new(reader.map(move |batch| {
-            Ok(batch?.with_schema(projected.clone())?)
-        })))
-    }
-
-    /// What the columns of the mask are called and hold.
-    fn projected(&self, schema: &SchemaRef) -> Result<SchemaRef, Failure> {
-        let options = ArrowReaderOptions::new().with_schema(schema.clone());
-        let read = ArrowReaderMetadata::try_new(self.metadata.clone(), options)?;
-        let builder =
-            ParquetRecordBatchReaderBuilder::new_with_metadata(self.file.try_clone()?, read);
-        let reader = builder.with_projection(self.mask.clone()).build()?;
-        Ok(Arc::new(Schema::new_with_metadata(
-            arrow_array::RecordBatchReader::schema(&reader)
-                .fields()
-                .clone(),
-            schema.metadata().clone(),
-        )))
+        let schema = projected.clone();
+        let batches = reader.map(move |batch| Ok(batch?.with_schema(projected.clone())?));
+        Ok((schema, Box::new(batches)))
     }
 
     /// The leaves of the wanted columns that `is` picks, and the schema with other types for them.
@@ -149,7 +136,7 @@ impl Parquet {
     ) -> Result<bool, Failure> {
         let descriptor = self.metadata.file_metadata().schema_descr();
         let mask = ProjectionMask::leaves(descriptor, leaves.iter().copied());
-        for batch in self.batches(schema, mask)? {
+        for batch in self.read(schema, mask)?.1 {
             let batch = batch?;
             if batch
                 .columns()
@@ -180,8 +167,9 @@ impl Parquet {
         Ok(beyond.then_some(coarse))
     }
 
-    /// If there are intervals with months: the schema with intervals of months, and the one with those
-    /// of days and milliseconds. `parquet` reads one or the other.
+    /// If there are intervals with months, or with more milliseconds than its 32 bits with a sign hold:
+    /// the schema with intervals of months, and the one with those of days and milliseconds. `parquet`
+    /// reads one or the other.
     fn intervals(&self, schema: &Schema) -> Result<Option<(SchemaRef, SchemaRef)>, Failure> {
         let descriptor = self.metadata.file_metadata().schema_descr();
         let is_interval =
@@ -199,7 +187,13 @@ impl Parquet {
                     .iter()
                     .any(|&months| months != 0)
         };
-        let any = self.any(&months, &leaves, &has_months)?;
+        let is_long = |data: &ArrayData| {
+            *data.data_type() == interval(IntervalUnit::DayTime)
+                && data.buffer::<IntervalDayTime>(0)[..data.len()]
+                    .iter()
+                    .any(|interval| interval.milliseconds < 0)
+        };
+        let any = self.any(&months, &leaves, &has_months)? || self.any(&days, &leaves, &is_long)?;
         Ok(any.then_some((months, days)))
     }
 
@@ -211,7 +205,7 @@ impl Parquet {
     ) -> Result<(SchemaRef, Batches), Failure> {
         let whole = DataType::Interval(IntervalUnit::MonthDayNano);
         let is_months = |ty: &DataType| *ty == DataType::Interval(IntervalUnit::YearMonth);
-        let projected = self.projected(months)?;
+        let (projected, months) = self.read(months, self.mask.clone())?;
         for field in projected.fields() {
             let mut nested = false;
             let one = Schema::new(vec![field.clone()]);
@@ -221,8 +215,8 @@ impl Parquet {
             });
             if nested {
                 return Err(Failure::new(format!(
-                    "column `{}` has intervals with months below {}, which are read in columns of \
-                     their own only; choose other columns with --columns",
+                    "column `{}` has intervals of months or many days below {}, which are read in \
+                     columns of their own only; choose other columns with --columns",
                     field.name(),
                     field.data_type()
                 )));
@@ -231,8 +225,7 @@ impl Parquet {
         let schema = change_leaves(&projected, &mut |leaf| {
             is_months(leaf).then(|| whole.clone())
         });
-        let months = self.batches(months, self.mask.clone())?;
-        let days = self.batches(days, self.mask.clone())?;
+        let (_, days) = self.read(days, self.mask.clone())?;
         let joined = schema.clone();
         let batches = months.zip(days).map(move |(months, days)| {
             let (months, days) = (months?, days?);
@@ -253,7 +246,9 @@ fn whole_interval(months: &ArrayRef, days: &ArrayRef) -> ArrayRef {
     let days = days.as_primitive::<IntervalDayTimeType>().values();
     let whole = months.iter().zip(days.iter()).map(|(&months, &days)| {
         let IntervalDayTime { days, milliseconds } = days;
-        IntervalMonthDayNano::new(months, days, i64::from(milliseconds) * 1_000_000)
+        // None of the three has a sign in Parquet.
+        let milliseconds = i64::from(milliseconds.cast_unsigned());
+        IntervalMonthDayNano::new(months, days, milliseconds * 1_000_000)
     });
     Arc::new(IntervalMonthDayNanoArray::new(whole.collect(), nulls))
 }
@@ -291,8 +286,14 @@ fn original_units(
         };
         let one = Schema::new(vec![wanted.clone()]);
         let stored = change_leaves(&one, &mut stored_leaf);
+        let stored = stored.field(0).data_type();
+        // The reader knows no dictionary of a time that is stored in another unit.
+        let is_plain = match stored {
+            DataType::Dictionary(_, values) => values.as_ref() == field.data_type(),
+            _ => false,
+        };
         // Whatever else is different, the reader has its reasons.
-        match stored.field(0).data_type() == field.data_type() {
+        match is_plain || stored == field.data_type() {
             true => Arc::new(
                 field
                     .as_ref()
@@ -308,14 +309,6 @@ fn original_units(
         return Ok((wanted, batches));
     }
     let target = wanted.clone();
-    let batches = batches.map(move |batch| {
-        let batch = batch?;
-        let columns = batch.columns().iter().zip(target.fields());
-        let columns = columns.map(|(column, field)| cast_column(column, field));
-        Ok(RecordBatch::try_new(
-            target.clone(),
-            columns.collect::<Result<_, Failure>>()?,
-        )?)
-    });
+    let batches = batches.map(move |batch| cast_batch(&batch?, &target));
     Ok((wanted, Box::new(batches)))
 }

@@ -1,6 +1,7 @@
 //! Files of text that are read twice: once for their types, and once for their values.
 
-use super::{BUFFER_BYTES, Counted, Total, counted};
+use super::BUFFER_BYTES;
+use super::source::{Counted, Total, counted};
 use crate::failure::Failure;
 use crate::file_format::is_standard;
 use std::fs::File;
@@ -14,17 +15,15 @@ pub(super) struct TextFile {
 }
 
 impl TextFile {
-    /// Opens a file; standard input is copied to a temporary one.
+    /// Opens a file; what cannot be read twice, such as standard input, is copied to a temporary one.
     pub(super) fn open(path: &Path) -> Result<Self, Failure> {
         let mut file = match is_standard(path) {
             false => File::open(path)?,
-            true => {
-                let mut file = tempfile::tempfile()?;
-                io::copy(&mut io::stdin().lock(), &mut file)?;
-                file.rewind()?;
-                file
-            }
+            true => copied(&mut io::stdin().lock())?,
         };
+        if !file.metadata()?.is_file() {
+            file = copied(&mut file)?;
+        }
         let mut mark = Vec::new();
         file.by_ref().take(3).read_to_end(&mut mark)?;
         match mark.as_slice() {
@@ -51,4 +50,12 @@ impl TextFile {
         self.file.seek(SeekFrom::Start(self.start))?;
         counted(self.file)
     }
+}
+
+/// A temporary file with all that there is to read.
+fn copied(from: &mut impl Read) -> Result<File, Failure> {
+    let mut file = tempfile::tempfile()?;
+    io::copy(from, &mut file)?;
+    file.rewind()?;
+    Ok(file)
 }

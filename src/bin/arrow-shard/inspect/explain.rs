@@ -2,6 +2,7 @@
 
 use crate::failure::Failure;
 use crate::profile::ProfileName;
+use crate::text;
 use arrow_shard::write::{WriterOptions, explain};
 use arrow_shard::{Projection, Shard};
 use std::io::Write;
@@ -37,7 +38,7 @@ pub(super) fn print(
         batch.num_rows()
     )?;
     for field in explain(&batch, &options)? {
-        writeln!(out, "{}", field.path())?;
+        writeln!(out, "{}", text::shown(field.path()))?;
         for (i, candidate) in field.candidates().iter().enumerate() {
             let mark = if i == 0 { "->" } else { "  " };
             let cost = match candidate.cost() {

@@ -105,7 +105,8 @@ fn fields(out: &mut impl Write, indent: &str, all: &[FieldInfo], verbose: bool) 
             print_buffer(out, &indent, buffer)?;
         }
         if let Some(filter) = &field.membership_filter {
-            writeln!(out, "{indent}· {}", statistics::filter_line(filter))?;
+            let line = statistics::filter_line(filter);
+            writeln!(out, "{indent}· {}", text::shown(&line))?;
         }
         fields(out, &indent, &field.children, verbose)?;
     }

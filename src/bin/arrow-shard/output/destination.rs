@@ -62,7 +62,12 @@ impl Place {
             )));
         }
         match is_link {
-            true => Ok(Self::File(path.canonicalize()?)),
+            true => {
+                let target = path
+                    .canonicalize()
+                    .map_err(|e| Failure::from(e).within(shown))?;
+                Ok(Self::File(target))
+            }
             false => Ok(Self::File(path.to_path_buf())),
         }
     }

@@ -1,26 +1,29 @@
 //! Streams of batches as files.
 
+mod check;
 mod destination;
 mod dictionaries;
 mod json_times;
 mod parquet;
 
+pub(crate) use check::check_columns;
 pub(crate) use destination::{Destination, Place};
 pub(crate) use parquet::parquet_leaf;
 
 use crate::failure::Failure;
 use crate::file_format::FileFormat;
-use arrow_array::{RecordBatch, new_null_array};
+use crate::leaves::{cast_batch, without_dictionaries};
+use arrow_array::RecordBatch;
 use arrow_csv::Writer as CsvWriter;
 use arrow_ipc::writer::{DictionaryHandling, FileWriter, IpcWriteOptions, StreamWriter};
 use arrow_json::writer::{LineDelimited, WriterBuilder as JsonWriterBuilder};
-use arrow_schema::{DataType, Field, Schema, SchemaRef};
+use arrow_schema::SchemaRef;
 use arrow_shard::io::LocalSink;
 use arrow_shard::write::{ShardWriter, WriterOptions};
 use dictionaries::Dictionaries;
 use json_times::JsonTimes;
 use parquet::ParquetEncoder;
-use std::io::{self, Write};
+use std::io::Write;
 use std::sync::Arc;
 
 type JsonWriter<W> = arrow_json::Writer<W, LineDelimited>;
@@ -102,7 +105,7 @@ pub(crate) enum Encoder<W: Write + Send> {
     IpcFile(Box<FileWriter<W>>, Dictionaries),
     IpcStream(Box<StreamWriter<W>>),
     Csv(Box<CsvWriter<W>>),
-    Ndjson(JsonWriter<W>, JsonTimes),
+    Ndjson(JsonWriter<W>, JsonTimes, SchemaRef),
 }
 
 impl<W: Write + Send> Encoder<W> {
@@ -139,7 +142,7 @@ impl<W: Write + Send> Encoder<W> {
                     .with_explicit_nulls(true)
                     .with_encoder_factory(Arc::new(times.clone()))
                     .build(out);
-                Self::Ndjson(writer, times)
+                Self::Ndjson(writer, times, without_dictionaries(schema))
             }
         })
     }
@@ -151,8 +154,10 @@ impl<W: Write + Send> Encoder<W> {
             Self::IpcFile(writer, dictionaries) => writer.write(&dictionaries.apply(batch)?)?,
             Self::IpcStream(writer) => writer.write(batch)?,
             Self::Csv(writer) => writer.write(batch)?,
-            Self::Ndjson(writer, times) => {
-                writer.write(batch)?;
+            Self::Ndjson(writer, times, plain) => {
+                // The writer takes nulls in a dictionary for values.
+                let plain = cast_batch(batch, plain)?;
+                writer.write(&plain)?;
                 times.check()?;
             }
         }
@@ -166,66 +171,10 @@ impl<W: Write + Send> Encoder<W> {
             Self::IpcFile(writer, _) => writer.into_inner()?,
             Self::IpcStream(writer) => writer.into_inner()?,
             Self::Csv(writer) => writer.into_inner(),
-            Self::Ndjson(mut writer, _) => {
+            Self::Ndjson(mut writer, ..) => {
                 writer.finish()?;
                 writer.into_inner()
             }
         })
-    }
-}
-
-/// An error that names the first column whose type the format cannot hold: a row of nulls of every
-/// column is written to memory, because nobody knows better than the writers what they can do.
-pub(crate) fn check_columns(format: FileFormat, schema: &SchemaRef) -> Result<(), Failure> {
-    if schema.fields().is_empty() && matches!(format, FileFormat::Csv | FileFormat::Parquet) {
-        return Err(Failure::new(format!(
-            "{format} holds no rows without columns"
-        )));
-    }
-    for field in schema.fields() {
-        let why = match try_column(format, field) {
-            Ok(()) => continue,
-            Err(Failure::Error(why)) => why,
-            Err(other) => return Err(other),
-        };
-        return Err(Failure::new(format!(
-            "column `{}` is {}, which {format} cannot hold ({why}); choose other columns with \
-             --columns, or another format (ipc, ipc-stream)",
-            field.name(),
-            field.data_type()
-        )));
-    }
-    Ok(())
-}
-
-fn try_column(format: FileFormat, field: &Field) -> Result<(), Failure> {
-    // The Parquet writer panics on unions.
-    if format == FileFormat::Parquet && has_union(field.data_type()) {
-        return Err(Failure::new("it has no unions"));
-    }
-    let field = field.clone().with_nullable(true);
-    let column = new_null_array(field.data_type(), 1);
-    let schema = Arc::new(Schema::new(vec![field]));
-    let batch = RecordBatch::try_new(schema.clone(), vec![column])?;
-    let mut encoder = Encoder::start(format, io::sink(), &schema, &CsvStyle::default())?;
-    encoder.write(&batch)?;
-    encoder.finish()?;
-    Ok(())
-}
-
-fn has_union(data_type: &DataType) -> bool {
-    use DataType as T;
-    match data_type {
-        T::Union(..) => true,
-        T::List(item)
-        | T::LargeList(item)
-        | T::ListView(item)
-        | T::LargeListView(item)
-        | T::FixedSizeList(item, _)
-        | T::Map(item, _)
-        | T::RunEndEncoded(_, item) => has_union(item.data_type()),
-        T::Struct(members) => members.iter().any(|member| has_union(member.data_type())),
-        T::Dictionary(_, values) => has_union(values),
-        _ => false,
     }
 }

@@ -1,7 +1,7 @@
 //! Parquet files that other readers understand too.
 
 use crate::failure::Failure;
-use crate::leaves::{cast_column, change_leaves};
+use crate::leaves::{cast_batch, change_leaves};
 use arrow_array::RecordBatch;
 use arrow_schema::{DataType, SchemaRef, TimeUnit};
 use parquet::arrow::arrow_writer::ArrowWriterOptions;
@@ -55,13 +55,7 @@ impl<W: Write + Send> ParquetEncoder<W> {
     }
 
     pub(super) fn write(&mut self, batch: &RecordBatch) -> Result<(), Failure> {
-        let columns = batch.columns().iter().zip(self.stored.fields());
-        let columns = columns.map(|(column, field)| cast_column(column, field));
-        let columns = columns.collect::<Result<Vec<_>, _>>()?;
-        let batch = match columns.is_empty() {
-            true => batch.clone(),
-            false => RecordBatch::try_new(self.stored.clone(), columns)?,
-        };
+        let batch = cast_batch(batch, &self.stored)?;
         Ok(self.writer.write(&batch)?)
     }
 

@@ -3,8 +3,8 @@ use crate::error::ErrorKind;
 use crate::read::{Projection, Shard};
 use crate::write::{ShardWriter, WriterOptions};
 use arrow_array::{
-    ArrayRef, BooleanArray, Date32Array, Decimal128Array, DurationMillisecondArray, Float64Array,
-    Int8Array, RecordBatch, StringArray, StructArray, TimestampMicrosecondArray,
+    ArrayRef, BooleanArray, Date32Array, Decimal128Array, DurationMillisecondArray, Float32Array,
+    Float64Array, Int8Array, RecordBatch, StringArray, StructArray, TimestampMicrosecondArray,
 };
 use arrow_schema::{DataType, Field};
 use std::sync::Arc;
@@ -257,14 +257,11 @@ fn columns_of_one_type_are_compared_with_each_other() {
     assert_eq!(rows("name < point.y"), [0, 1, 3, 4, 5]);
     assert_eq!(rows("id > 3 AND \"a \"\"b\"\".c\" != id"), [4, 5]);
     let filter: Predicate = "id = name".parse().unwrap();
-    let error = shard()
-        .scan()
-        .with_filter(filter)
-        .build()
-        .unwrap()
-        .find_map(Result::err);
-    let error = error.unwrap().to_string();
+    let error = shard().scan().with_filter(filter).build().unwrap_err();
+    let error = format!("{error:#}");
     assert!(error.contains("`id` is Int8 and `name` is Utf8"), "{error}");
+    assert_eq!(refused("id = name").1, 6);
+    assert_eq!(refused("point = point").1, 9);
     assert_eq!(refused("id = nam").1, 6);
 }
 
@@ -285,7 +282,7 @@ fn columns_and_values_that_the_shard_has_not_are_named_with_their_place() {
         ("name = 5", 8, "Utf8"),
         ("id IN (1, 'a')", 11, "Int8"),
         ("day BETWEEN '2024-02-28' AND 'soon'", 30, "`soon`"),
-        ("id LIKE '1%'", 9, "no prefix"),
+        ("id LIKE '1%'", 9, "LIKE is for text"),
         ("wait = 'long'", 8, "Duration"),
     ] {
         let (is_usage, at, message) = refused(filter);
@@ -313,7 +310,8 @@ fn nesting_has_a_limit_and_length_has_none() {
 #[test]
 fn numbers_are_compared_exactly_beside_integers_and_decimals_and_nearest_beside_floats() {
     let large = 9_007_199_254_740_992i64;
-    let columns: [(&str, ArrayRef); 3] = [
+    let columns: [(&str, ArrayRef); 4] = [
+        ("h", Arc::new(Float32Array::from(vec![0.1, f32::INFINITY]))),
         (
             "i",
             Arc::new(arrow_array::Int64Array::from(vec![large, large + 1])),
@@ -333,6 +331,11 @@ fn numbers_are_compared_exactly_beside_integers_and_decimals_and_nearest_beside_
         ("i < 1e300 AND i > -1e300", 2),
         ("i > 1e-300", 2),
         ("f = 0.1", 1),
+        ("h = 0.1 AND h <= 0.1 AND h >= 0.1", 1),
+        ("h IN (0.1)", 1),
+        ("h <> 0.1", 1),
+        ("h = 1e39", 0),
+        ("h > 1e39", 1),
         ("f = 0.10", 1),
         ("f >= 1e300", 1),
         ("d = 5.0", 1),

@@ -58,6 +58,17 @@ impl fmt::Display for Token<'_> {
     }
 }
 
+/// Whether a name needs no quotes.
+pub(in crate::read::predicate) fn is_word(name: &str) -> bool {
+    let starts = name.starts_with(|c: char| is_inside(c) && !c.is_ascii_digit());
+    starts && name.chars().all(is_inside) && !Token::Word(name).is_keyword()
+}
+
+/// Whether words consist of such characters.
+fn is_inside(c: char) -> bool {
+    c.is_alphanumeric() || c == '_'
+}
+
 /// The error for what makes no sense at a place.
 pub(super) fn error(place: usize, what: &str) -> Error {
     Error::invalid(what).within(format!("character {place}"))
@@ -102,7 +113,6 @@ fn token(rest: &str, place: usize, is_member: bool) -> Result<(Token<'_>, usize)
         };
         return Ok((token, len));
     }
-    let is_inside = |c: char| c.is_alphanumeric() || c == '_';
     let unsigned = rest.strip_prefix(['-', '+']).unwrap_or(rest);
     let digits = match unsigned.strip_prefix('.') {
         Some(fraction) if !is_member => fraction,

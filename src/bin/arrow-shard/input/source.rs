@@ -1,0 +1,116 @@
+//! An open input: batches, and what is done to each of them.
+
+use super::RowWindow;
+use crate::failure::Failure;
+use crate::isolate::Foreign;
+use arrow_array::RecordBatch;
+use arrow_schema::{ArrowError, SchemaRef};
+use std::cell::Cell;
+use std::fs::File;
+use std::io::{self, Read};
+use std::rc::Rc;
+use std::sync::Arc;
+
+/// Batches of one schema.
+pub(super) type Batches = Box<dyn Iterator<Item = Result<RecordBatch, Failure>>>;
+
+/// An open input.
+pub(crate) struct Input {
+    /// Schema of the batches.
+    pub(crate) schema: SchemaRef,
+    /// The batches.
+    pub(crate) batches: Batches,
+    /// How much there is to read.
+    pub(crate) total: Total,
+}
+
+/// How much there is to read.
+#[derive(Debug, Clone)]
+pub(crate) enum Total {
+    /// Rows.
+    Rows(u64),
+    /// Batches.
+    Batches(u64),
+    /// Bytes, and those that have been read.
+    Bytes(u64, Rc<Cell<u64>>),
+    /// Nobody knows.
+    Unknown,
+}
+
+pub(super) fn batches(
+    reader: impl Iterator<Item = Result<RecordBatch, ArrowError>> + 'static,
+) -> Batches {
+    Box::new(reader.map(|batch| Ok(batch?)))
+}
+
+impl Input {
+    /// Ends with the first error, panics of the reader included, and puts the name of the file
+    /// before it.
+    pub(super) fn guarded(mut self, file: Foreign) -> Self {
+        let mut batches = Some(self.batches);
+        self.batches = Box::new(std::iter::from_fn(move || {
+            let reader = batches.as_mut()?;
+            let next = file.isolate(|| reader.next().transpose());
+            if !matches!(next, Ok(Some(_))) {
+                batches = None;
+            }
+            next.transpose()
+        }));
+        self
+    }
+
+    /// Keeps the columns of these indices, in this order.
+    pub(super) fn project(mut self, indices: Vec<usize>) -> Result<Self, Failure> {
+        self.schema = Arc::new(self.schema.project(&indices)?);
+        let batches = self.batches;
+        self.batches = Box::new(batches.map(move |batch| Ok(batch?.project(&indices)?)));
+        Ok(self)
+    }
+
+    /// Keeps some of the rows.
+    pub(super) fn window(mut self, rows: RowWindow<'_>) -> Self {
+        if rows.offset == 0 && rows.limit.is_none() {
+            return self;
+        }
+        let mut batches = self.batches;
+        let (mut skip, mut left) = (rows.offset, rows.limit.unwrap_or(u64::MAX));
+        self.batches = Box::new(std::iter::from_fn(move || {
+            while left > 0 {
+                let batch = match batches.next()? {
+                    Ok(batch) => batch,
+                    Err(e) => return Some(Err(e)),
+                };
+                let len = batch.num_rows();
+                let start = usize::try_from(skip).unwrap_or(len).min(len);
+                skip -= start as u64;
+                let count = usize::try_from(left).unwrap_or(len).min(len - start);
+                left -= count as u64;
+                if count > 0 {
+                    return Some(Ok(batch.slice(start, count)));
+                }
+            }
+            None
+        }));
+        self
+    }
+}
+
+/// A file that counts the bytes read of it.
+pub(super) struct Counted {
+    file: File,
+    read: Rc<Cell<u64>>,
+}
+
+pub(super) fn counted(file: File) -> Result<(Counted, Total), Failure> {
+    let read = Rc::new(Cell::new(0));
+    let total = Total::Bytes(file.metadata()?.len(), read.clone());
+    Ok((Counted { file, read }, total))
+}
+
+impl Read for Counted {
+    fn read(&mut self, buf: &mut [u8]) -> io::Result<usize> {
+        let n = self.file.read(buf)?;
+        self.read.set(self.read.get() + n as u64);
+        Ok(n)
+    }
+}

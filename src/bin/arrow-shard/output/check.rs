@@ -1,0 +1,46 @@
+//! Which types a format can hold.
+
+use super::{CsvStyle, Encoder};
+use crate::failure::Failure;
+use crate::file_format::FileFormat;
+use crate::isolate::caught;
+use arrow_array::{RecordBatch, new_null_array};
+use arrow_schema::{Field, Schema};
+use std::io;
+use std::sync::Arc;
+
+/// An error that names the first column whose type the format cannot hold: a row of nulls of every
+/// column is written to memory, because nobody knows better than the writers what they can do.
+pub(crate) fn check_columns(format: FileFormat, schema: &Schema) -> Result<(), Failure> {
+    if schema.fields().is_empty() && matches!(format, FileFormat::Csv | FileFormat::Parquet) {
+        return Err(Failure::new(format!(
+            "{format} holds no rows without columns"
+        )));
+    }
+    for field in schema.fields() {
+        // Some types make a writer panic.
+        let why = match caught(|| try_column(format, field)) {
+            Ok(Ok(())) => continue,
+            Ok(Err(Failure::Error(why))) | Err(why) => why,
+            Ok(Err(other)) => return Err(other),
+        };
+        return Err(Failure::new(format!(
+            "column `{}` is {}, which {format} cannot hold ({why}); choose other columns with \
+             --columns, or another format (ipc, ipc-stream)",
+            field.name(),
+            field.data_type()
+        )));
+    }
+    Ok(())
+}
+
+fn try_column(format: FileFormat, field: &Field) -> Result<(), Failure> {
+    let field = field.clone().with_nullable(true);
+    let column = new_null_array(field.data_type(), 1);
+    let schema = Arc::new(Schema::new(vec![field]));
+    let batch = RecordBatch::try_new(schema.clone(), vec![column])?;
+    let mut encoder = Encoder::start(format, io::sink(), &schema, &CsvStyle::default())?;
+    encoder.write(&batch)?;
+    encoder.finish()?;
+    Ok(())
+}
