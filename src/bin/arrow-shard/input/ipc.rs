@@ -4,9 +4,11 @@ use super::BUFFER_BYTES;
 use super::source::{Batches, Input, Total, batches, counted};
 use crate::failure::Failure;
 use crate::file_format::is_standard;
+use crate::text;
+use arrow_ipc::Endianness;
 use arrow_ipc::reader::{FileReader, StreamReader};
 use std::fs::File;
-use std::io::{self, BufReader, Cursor, Read};
+use std::io::{self, BufReader, ErrorKind, Read};
 use std::path::Path;
 
 /// Opens a file.
@@ -29,9 +31,10 @@ pub(super) fn open_stream(path: &Path) -> Result<Input, Failure> {
     stream(BufReader::with_capacity(BUFFER_BYTES, file), total)
 }
 
-fn stream(mut reader: impl Read + 'static, total: Total) -> Result<Input, Failure> {
-    let first = first_message(&mut reader)?;
-    let reader = StreamReader::try_new(Cursor::new(first).chain(reader), None)?;
+fn stream(reader: impl Read + 'static, total: Total) -> Result<Input, Failure> {
+    let mut reader = Messages::new(reader);
+    reader.advance()?;
+    let reader = StreamReader::try_new(reader, None)?;
     let schema = reader.schema();
     let batches: Batches = batches(reader);
     Ok(Input {
@@ -41,47 +44,113 @@ fn stream(mut reader: impl Read + 'static, total: Total) -> Result<Input, Failur
     })
 }
 
-/// Most bytes of a schema.
+/// Most bytes of a message without its body.
 const MOST: u32 = 1 << 28;
 
-/// The first message of a stream with what stands before it. `arrow-ipc` reads numbers of the other
-/// byte order as if they were of ours, so that they are refused here.
-fn first_message(reader: &mut impl Read) -> Result<Vec<u8>, Failure> {
-    let mut bytes = Vec::new();
-    let mut word = || -> Result<u32, Failure> {
-        let mut word = [0; 4];
-        reader.read_exact(&mut word).map_err(|_| no_stream())?;
-        bytes.extend(word);
-        Ok(u32::from_le_bytes(word))
-    };
-    // Streams of old writers begin with the length.
-    let length = match word()? {
-        u32::MAX => word()?,
-        length => length,
-    };
-    if length > MOST {
-        return Err(no_stream());
-    }
-    let start = bytes.len();
-    reader
-        .by_ref()
-        .take(length.into())
-        .read_to_end(&mut bytes)?;
-    let message = arrow_ipc::root_as_message(&bytes[start..]).map_err(|_| no_stream())?;
-    let schema = message.header_as_schema().ok_or_else(no_stream)?;
-    let native = match cfg!(target_endian = "little") {
-        true => arrow_ipc::Endianness::Little,
-        false => arrow_ipc::Endianness::Big,
-    };
-    if schema.endianness() != native {
-        return Err(Failure::new(
-            "the numbers of this stream are in the byte order of other computers (big-endian), which is not \
-             read; write it on one whose order is little-endian",
-        ));
-    }
-    Ok(bytes)
+/// The bytes of a stream, whose messages are looked at first: `arrow-ipc` reads numbers of the other
+/// byte order as if they were of ours, and takes all the memory that a message claims to need.
+struct Messages<R> {
+    inner: R,
+    /// Messages so far.
+    count: u64,
+    /// What has been read of a message and not been given yet, the next byte last.
+    ahead: Vec<u8>,
+    /// Bytes of the body behind it.
+    body: u64,
 }
 
-fn no_stream() -> Failure {
-    Failure::new("this is no Arrow IPC stream: it does not begin with a schema")
+impl<R: Read> Messages<R> {
+    fn new(inner: R) -> Self {
+        Self {
+            inner,
+            count: 0,
+            ahead: Vec::new(),
+            body: 0,
+        }
+    }
+
+    /// Reads the next message without its body; nothing at the end of the stream.
+    fn advance(&mut self) -> io::Result<()> {
+        let mut bytes = Vec::new();
+        self.take(4, &mut bytes)?;
+        if bytes == [0xFF; 4] {
+            self.take(4, &mut bytes)?;
+        }
+        // Streams of old writers begin with the length.
+        let length = match bytes.last_chunk() {
+            Some(length) => u32::from_le_bytes(*length),
+            None => 0,
+        };
+        if length > MOST {
+            return Err(match self.count {
+                0 => no_stream(),
+                count => invalid(format!(
+                    "message {count} is damaged: it claims to have {} without its body",
+                    text::bytes(length.into())
+                )),
+            });
+        }
+        let start = bytes.len();
+        self.take(length.into(), &mut bytes)?;
+        // What is no message is refused by whoever reads it.
+        let message = arrow_ipc::root_as_message(&bytes[start..]);
+        if self.count == 0 {
+            let schema = message.as_ref().ok().and_then(|it| it.header_as_schema());
+            check_order(schema.ok_or_else(no_stream)?.endianness())?;
+        }
+        let body = message.map_or(0, |message| message.bodyLength());
+        self.body = u64::try_from(body).unwrap_or(0);
+        self.count += 1;
+        bytes.reverse();
+        self.ahead = bytes;
+        Ok(())
+    }
+
+    fn take(&mut self, most: u64, bytes: &mut Vec<u8>) -> io::Result<()> {
+        self.inner.by_ref().take(most).read_to_end(bytes)?;
+        Ok(())
+    }
+}
+
+impl<R: Read> Read for Messages<R> {
+    fn read(&mut self, buf: &mut [u8]) -> io::Result<usize> {
+        if self.ahead.is_empty() && self.body == 0 {
+            self.advance()?;
+        }
+        if !self.ahead.is_empty() {
+            let n = buf.len().min(self.ahead.len());
+            let rest = self.ahead.len() - n;
+            for (to, from) in buf.iter_mut().zip(self.ahead.drain(rest..).rev()) {
+                *to = from;
+            }
+            return Ok(n);
+        }
+        let most = usize::try_from(self.body).unwrap_or(usize::MAX);
+        let n = buf.len().min(most);
+        let n = self.inner.read(&mut buf[..n])?;
+        self.body -= n as u64;
+        Ok(n)
+    }
+}
+
+fn check_order(order: Endianness) -> io::Result<()> {
+    let native = match cfg!(target_endian = "little") {
+        true => Endianness::Little,
+        false => Endianness::Big,
+    };
+    match order == native {
+        true => Ok(()),
+        false => Err(invalid(
+            "the numbers of this stream are in the byte order of other computers (big-endian), which is not \
+             read; write it on one whose order is little-endian",
+        )),
+    }
+}
+
+fn no_stream() -> io::Error {
+    invalid("this is no Arrow IPC stream: it does not begin with a schema")
+}
+
+fn invalid(what: impl Into<String>) -> io::Error {
+    io::Error::new(ErrorKind::InvalidData, what.into())
 }
