@@ -242,3 +242,47 @@ fn every_type_in_every_format_is_as_the_docs_say() {
         "the table in docs/conversions.md"
     );
 }
+
+/// Files of other programs become every format and come back; CSV and JSON say what they cannot hold.
+#[test]
+fn files_of_other_programs_become_every_format() {
+    let Some(data) = super::support::shared("data") else {
+        return;
+    };
+    let folder = Folder::new();
+    let mut files = 0;
+    for below in ["parquet", "real"] {
+        for entry in std::fs::read_dir(data.join(below)).unwrap() {
+            let path = entry.unwrap().path();
+            let name = path.to_str().unwrap();
+            if name.ends_with(".bin") {
+                continue;
+            }
+            files += 1;
+            let convert =
+                |from: &str, to: &str| folder.run(&["convert", "--quiet", "--force", from, to]);
+            convert(name, "first.arrow").ok();
+            let first = folder.run(&["cat", "--format", "json", "first.arrow"]);
+            for to in ["t.shard", "t.parquet", "t.arrows"] {
+                convert(name, to).ok();
+                convert(to, "back.arrow").ok();
+                let (want, back) = ("first.arrow", "back.arrow");
+                let [want, back] = [want, back].map(|name| read_ipc(&folder.path(name)));
+                assert_eq!(back.schema(), want.schema(), "{name} {to}");
+                // NaN is nothing that equals itself.
+                if back != want {
+                    let shown = folder.run(&["cat", "--format", "json", "back.arrow"]);
+                    assert_eq!(shown.text(), first.text(), "{name} {to}");
+                }
+            }
+            for to in ["t.csv", "t.ndjson"] {
+                let done = convert(name, to);
+                match done.code {
+                    0 => drop(convert(to, "back.arrow").ok()),
+                    _ => assert!(done.error(1).contains("column `"), "{name} {to}"),
+                }
+            }
+        }
+    }
+    assert!(files > 25, "{files}");
+}

@@ -340,3 +340,35 @@ fn columns_of_odd_names_are_quoted_and_come_as_often_as_they_are_named() {
         "{inspected}"
     );
 }
+
+#[test]
+fn native_times_and_decimals_are_read_in_the_types_that_are_asked_for() {
+    let Some(golden) = super::support::shared("golden/shards") else {
+        return;
+    };
+    let file = |name: &str| {
+        let path = golden.join(format!("{name}.amudai.shard"));
+        path.to_str().unwrap().to_owned()
+    };
+    let folder = Folder::new();
+    let times = file("temporal");
+    for (unit, type_name) in [("s", "s"), ("ms", "ms"), ("us", "µs"), ("ns", "ns")] {
+        let schema = folder.run(&["schema", &times, "--time-unit", unit]).ok();
+        let want = format!("ts_s: Timestamp({type_name}, \"UTC\")");
+        assert!(schema.contains(&want), "{schema}");
+    }
+    let seconds = ["cat", &times, "--columns", "ts_s", "--time-unit"];
+    let shown = |unit| folder.run(&[&seconds[..], &[unit]].concat()).ok();
+    assert_eq!(shown("s"), shown("us"));
+
+    let decimals = file("decimal256");
+    let options = ["head", "-n", "1", &decimals, "--format", "csv"];
+    let cut = folder.run(&[&options[..], &["--decimal", "76,20"]].concat());
+    assert_eq!(cut.ok(), "d\n7924994790.78000000000000000000\n");
+    let small = folder.run(&[&options[..], &["--decimal", "9,1"]].concat());
+    let error = small.error(1);
+    assert!(
+        error.contains("decimal256") && error.contains("Decimal128(9, 1)"),
+        "{error}"
+    );
+}

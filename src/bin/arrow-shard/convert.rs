@@ -23,9 +23,9 @@ Examples:
   arrow-shard convert in.amudai.shard out.csv --columns id,name --force
   producer | arrow-shard convert --from ipc-stream - out.amudai.shard
 
-A file appears when it is complete; a failed or interrupted conversion leaves none. A symbolic link is
-followed, a named pipe is written to. In CSV an empty value is null; the types of CSV and JSON columns
-are inferred from all rows, unless --schema-rows says otherwise.";
+A file appears when it is complete; a failed or interrupted conversion leaves none. A symbolic \
+link is followed, a named pipe is written to. In CSV an empty value is null; the types of CSV and \
+JSON columns are inferred from all rows, unless --schema-rows says otherwise.";
 
 /// Convert between shards, Parquet, Arrow IPC, CSV and NDJSON
 #[derive(Debug, clap::Args)]

@@ -21,10 +21,10 @@ Examples:
   arrow-shard inspect --quick --json flights.amudai.shard
   arrow-shard inspect --explain --profile high-compression --columns origin flights.amudai.shard
 
-Of a block, the tree names every encoding, nested ones included, with the number of values and the
-bytes. CONTRADICTION marks statistics that cannot all be true, PROBLEM what could not be read; the exit code
-is 1 then. Sizes are those of the field and everything below it; the ratio is that of the size before encoding
-to the encoded one.";
+Of a block, the tree names every encoding, nested ones included, with the number of values and \
+the bytes. CONTRADICTION marks statistics that cannot all be true, PROBLEM what could not be \
+read; the exit code is 1 then. Sizes are those of the field and everything below it; the ratio is \
+that of the size before encoding to the encoded one.";
 
 /// Show what a shard consists of: sizes, encodings and ratios per stripe and field
 #[derive(Debug, clap::Args)]

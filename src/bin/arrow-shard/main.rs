@@ -36,7 +36,7 @@ Examples:
   arrow-shard inspect flights.amudai.shard
   arrow-shard verify *.amudai.shard
 
-Formats by file name: .amudai.shard .shard | .parquet | .arrow .feather .ipc (IPC file) |
+Formats by file name: .amudai.shard .shard | .parquet | .arrow .feather .ipc (IPC file) | \
 .arrows (IPC stream) | .csv .tsv | .ndjson .jsonl .json; `-` is standard input or output.
 
 Exit codes: 0 done, 1 an error or a damaged shard, 2 wrong usage.";

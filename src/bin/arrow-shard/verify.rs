@@ -15,9 +15,9 @@ Examples:
   arrow-shard verify flights.amudai.shard
   arrow-shard verify --quiet --threads 4 *.amudai.shard && echo sound
 
-Every checksum is compared, every block decoded, every column read and held against its statistics,
-filters and range indexes. Each problem is a line that says where it is; the exit code is 1 if there
-is any.";
+Every checksum is compared, every block decoded, every column read and held against its \
+statistics, filters and range indexes. Each problem is a line that says where it is; the exit \
+code is 1 if there is any.";
 
 /// Check everything in shards: checksums, blocks, columns
 #[derive(Debug, clap::Args)]
