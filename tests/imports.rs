@@ -90,6 +90,7 @@ const NOT_SPECIFIED: &[&str] = &[
     // What writers decide by.
     "encoding/bytes/plan.rs",
     "encoding/bytes/stats.rs",
+    "encoding/number/follow.rs",
     "encoding/number/plan.rs",
     "encoding/number/stats.rs",
 ];

@@ -31,7 +31,7 @@ pub use stored::{
 };
 pub use stream::{BlockCache, ByteSource, Numbers, ReadContext, read_bits, read_numbers};
 pub use strings::{StringCache, Strings, read_fixed, read_strings, string_bytes};
-pub use writer::{BUFFER_ALIGNMENT, BlockStreamWriter, FinishedBuffer};
+pub use writer::{BlockStreamWriter, FinishedBuffer};
 
 use arrow_buffer::{ArrowNativeType, Buffer, ScalarBuffer};
 
@@ -44,3 +44,6 @@ pub(crate) fn words<W: ArrowNativeType>(data: &Buffer) -> ScalarBuffer<W> {
         ScalarBuffer::new(Buffer::from_slice_ref(data.as_slice()), 0, len)
     }
 }
+
+/// Every encoded buffer starts on a multiple of this many bytes of its file.
+pub const BUFFER_ALIGNMENT: usize = 64;

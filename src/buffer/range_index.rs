@@ -8,8 +8,8 @@
 //! Each of the three is one block of u8: the little-endian bytes of an entry for every block of
 //! positions. Null and NaN are invalid; a block that has nothing else has zeros for a range.
 
+use super::BUFFER_ALIGNMENT;
 use super::Chunks;
-use super::writer::BUFFER_ALIGNMENT;
 use crate::encoding::{Context, NumberKind, envelope, number};
 use crate::error::{Error, Result, Within, to_usize};
 use crate::format::{AnyValue, BasicType, DataType, INDEX_BLOCK, ValueKind, decimal128};

@@ -10,8 +10,6 @@ use crate::format::{BufferKind, DataRef, EncodedBuffer};
 use crate::io::ByteRange;
 use std::sync::Arc;
 
-/// Every encoded buffer starts on a multiple of this many bytes of its file.
-pub const BUFFER_ALIGNMENT: usize = 64;
 /// Padding between the blocks of a stream and its block map.
 const DATA_ALIGNMENT: usize = 16;
 

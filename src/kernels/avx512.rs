@@ -1,7 +1,7 @@
 //! Unpacking chunks, and running sums, by vectors of 512 bits. A row of a chunk is two of them.
 
 use super::Word;
-use super::bitpack::{CHUNK, ORDER, row_start};
+use super::chunk::{CHUNK, ORDER, row_start};
 use std::arch::x86_64::{
     __m512i, _mm512_add_epi16, _mm512_add_epi32, _mm512_add_epi64, _mm512_alignr_epi64,
     _mm512_and_si512, _mm512_loadu_si512, _mm512_maskz_shuffle_epi32, _mm512_or_si512,

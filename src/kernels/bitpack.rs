@@ -6,12 +6,8 @@
 
 #[cfg(target_arch = "x86_64")]
 use super::avx512::{unpack16, unpack32, unpack64};
+use super::chunk::{CHUNK, ORDER, row_start};
 use super::{Word, dispatch, prefetch};
-
-/// Values of a chunk.
-pub(crate) const CHUNK: usize = 1024;
-
-pub(super) const ORDER: [usize; 8] = [0, 4, 2, 6, 1, 5, 3, 7];
 
 /// Bytes of a chunk of values of `width` bits.
 pub(crate) fn chunk_bytes(width: u32) -> usize {
@@ -22,12 +18,6 @@ pub(crate) fn chunk_bytes(width: u32) -> usize {
 #[inline(always)]
 fn mask<W: Word>(width: u32) -> W {
     W::MAX >> (W::BITS - width)
-}
-
-/// First input index of a row; its lanes follow one another.
-#[inline(always)]
-pub(super) fn row_start(row: usize) -> usize {
-    16 * ORDER[row / 8] + 128 * (row % 8)
 }
 
 #[inline(always)]

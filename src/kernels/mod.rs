@@ -9,6 +9,7 @@
 mod avx512;
 mod bitpack;
 mod bytes;
+mod chunk;
 mod cpu;
 mod extremes;
 mod fsst;
@@ -21,12 +22,11 @@ mod views;
 mod word;
 mod words;
 
-pub(crate) use bitpack::{
-    CHUNK, Place, chunk_bytes, pack, place_of, prefetch_at, unpack, unpack_at,
-};
+pub(crate) use bitpack::{Place, chunk_bytes, pack, place_of, prefetch_at, unpack, unpack_at};
 pub(crate) use bytes::{
     GATHER_SLACK, Offset, checked_offsets, gather_bytes, is_ascending, make_views, rebase_offsets,
 };
+pub(crate) use chunk::CHUNK;
 use cpu::dispatch;
 pub(crate) use cpu::prefetch;
 pub(crate) use extremes::{FloatCounts, float_counts, number_range};

@@ -4,7 +4,8 @@
 //! windows: of all that, one addition is waited for.
 
 use super::Word;
-use super::bitpack::{CHUNK, chunk_bytes, unpack};
+use super::bitpack::{chunk_bytes, unpack};
+use super::chunk::CHUNK;
 
 /// Running sums modulo 2^`BITS`, in place.
 pub(crate) fn prefix_sum<W: Word>(values: &mut [W]) {

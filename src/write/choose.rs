@@ -5,7 +5,7 @@
 //! left to the encoders, which fall back on their own.
 
 use super::nesting::{takes_bytes, takes_numbers};
-use super::options::Profile;
+use super::profile::Profile;
 use super::settings::Settings;
 use crate::encoding::bytes;
 use crate::encoding::number::{Plan, Stats};

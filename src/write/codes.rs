@@ -1,15 +1,8 @@
-//! Spec: Chapter 6, "Value Dictionary": codes of a stripe field, and the dictionary they refer to.
+//! Spec: Chapter 6, "Value Dictionary": codes of a stripe field, and the entries they refer to.
 
 use super::interner::Interner;
-use super::number::NumberEncoder;
-use super::settings::Settings;
-use crate::buffer::{DictionaryInput, FinishedBuffer};
 use crate::encoding::NumberKind;
-use crate::error::{Error, Result};
-use crate::format::{BasicType, BufferKind};
-use arrow_buffer::{ArrowNativeType, BooleanBuffer, NullBuffer};
-use std::cmp::Reverse;
-use std::sync::Arc;
+use crate::format::BasicType;
 
 /// Stands for a position that is null.
 pub(super) const NULL: u32 = u32::MAX;
@@ -47,10 +40,10 @@ impl EntryType {
 /// The entries of a finished dictionary, and how often each one occurs.
 #[derive(Debug)]
 pub(super) struct Entries {
-    entries: Interner,
-    frequencies: Vec<u32>,
+    pub(super) entries: Interner,
+    pub(super) frequencies: Vec<u32>,
     /// Whether every value is there once.
-    unique: bool,
+    pub(super) unique: bool,
     /// Their number, a null entry included.
     pub(super) size: u64,
 }
@@ -72,9 +65,9 @@ impl Entries {
 /// The codes of a stripe field so far, and the values that they stand for.
 #[derive(Debug, Default)]
 pub(super) struct Codes {
-    entries: Interner,
-    codes: Vec<u32>,
-    nulls: usize,
+    pub(super) entries: Interner,
+    pub(super) codes: Vec<u32>,
+    pub(super) nulls: usize,
 }
 
 impl Codes {
@@ -116,122 +109,5 @@ impl Codes {
     /// Bytes held in memory.
     pub(super) fn memory_size(&self) -> usize {
         self.entries.memory_size() + 4 * self.codes.capacity()
-    }
-
-    /// The finished buffers, codes and dictionary, and the entries. The most frequent entry gets
-    /// code 0, unless the order is to be kept.
-    pub(super) fn finish(
-        self,
-        entry: EntryType,
-        settings: Settings,
-    ) -> Result<(Vec<FinishedBuffer>, Entries)> {
-        let Self {
-            entries,
-            mut codes,
-            nulls,
-        } = self;
-        let count = u32::try_from(entries.len()).unwrap_or(NULL);
-        let mut order: Vec<u32> = (0..count).collect();
-        let mut frequencies = vec![0u32; entries.len()];
-        for &code in codes.iter().filter(|&&code| code != NULL) {
-            frequencies[code.as_usize()] += 1;
-        }
-        if !entry.ordered {
-            order.sort_by_key(|code| Reverse(frequencies[code.as_usize()]));
-            let mut renumbered = vec![0; entries.len()];
-            for (new, old) in (0..).zip(&order) {
-                renumbered[old.as_usize()] = new;
-            }
-            for code in codes.iter_mut().filter(|code| **code != NULL) {
-                *code = renumbered[code.as_usize()];
-            }
-        }
-        let null_entry = !settings.capabilities.presence_beside_dictionary && nulls > 0;
-        let dictionary = encode_entries(&entries, &order, null_entry, entry, settings)?;
-        let settings = Settings {
-            embedded_presence: false,
-            ..settings
-        };
-        let mut encoder = NumberEncoder::new(NumberKind::Unsigned, settings, &Arc::default());
-        if null_entry {
-            for code in codes.iter_mut().filter(|code| **code == NULL) {
-                *code = count;
-            }
-        }
-        let present = (nulls > 0 && !null_entry).then(|| {
-            let bits = BooleanBuffer::collect_bool(codes.len(), |i| codes[i] != NULL);
-            NullBuffer::new(bits)
-        });
-        encoder.push(&codes, present.as_ref())?;
-        let buffers = vec![
-            encoder.finish(BufferKind::Data)?,
-            FinishedBuffer::dictionary(dictionary),
-        ];
-        let entries = Entries {
-            entries,
-            frequencies,
-            unique: !entry.ordered,
-            size: u64::from(count) + u64::from(null_entry),
-        };
-        Ok((buffers, entries))
-    }
-}
-
-/// The bytes of a dictionary of the entries in that order, and of a null entry after them.
-fn encode_entries(
-    entries: &Interner,
-    order: &[u32],
-    null_entry: bool,
-    entry: EntryType,
-    settings: Settings,
-) -> Result<Vec<u8>> {
-    let width = entry.width.unwrap_or(0);
-    let mut values = Vec::with_capacity(entries.byte_len() + width);
-    let mut offsets = Vec::with_capacity(order.len() + 2);
-    offsets.push(0);
-    for &code in order {
-        values.extend_from_slice(entries.entry(code));
-        offsets.push(values.len() as u64);
-    }
-    let mut count = u32::try_from(order.len()).unwrap_or(NULL);
-    let mut sorted: Vec<u32> = (0..count).collect();
-    sorted.sort_by(|&a, &b| {
-        let of = |new: u32| entries.entry(order[new.as_usize()]);
-        match entry.kind {
-            Some(kind) => number_key(of(a), kind).cmp(&number_key(of(b), kind)),
-            None => of(a).cmp(of(b)),
-        }
-    });
-    let null_id = null_entry.then_some(count);
-    if null_entry {
-        values.resize(values.len() + width, 0);
-        offsets.push(values.len() as u64);
-        count += 1;
-    }
-    let fixed_value_size =
-        u32::try_from(width).map_err(|_| Error::invalid("a fixed size exceeds 32 bits"))?;
-    let input = DictionaryInput {
-        value_type: entry.value_type,
-        count,
-        null_id,
-        fixed_value_size,
-        values: &values,
-        offsets: entry.width.is_none().then_some(&offsets[..]),
-        sorted_ids: &sorted,
-    };
-    Ok(input.encode(settings.capabilities.spec_dictionary_header))
-}
-
-/// A number of up to 8 bytes, as an integer that sorts like it; floats by total order.
-fn number_key(bytes: &[u8], kind: NumberKind) -> u64 {
-    let mut word = [0; 8];
-    word[8 - bytes.len()..].copy_from_slice(bytes);
-    let bits = u64::from_le_bytes(word);
-    let sign = 1 << 63;
-    match kind {
-        NumberKind::Unsigned => bits,
-        NumberKind::Signed => bits ^ sign,
-        NumberKind::Float if bits & sign == 0 => bits ^ sign,
-        NumberKind::Float => !bits,
     }
 }

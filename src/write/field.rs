@@ -1,9 +1,9 @@
 //! One stripe field: from chunks to encoded buffers and a descriptor.
 
 use super::bits::finish_bits;
+use super::candidate::Candidate;
 use super::codes::Used;
 use super::dictionary::{DictionaryEncoder, expand};
-use super::explain::Candidate;
 use super::number::NumberEncoder;
 use super::plan::FieldPlan;
 use super::raw::RawOffsets;

@@ -6,10 +6,10 @@ use super::choose;
 use super::codes::Entries;
 use super::dictionary::DictionaryEncoder;
 use super::field::{ListEncoder, NumberField, ValueEncoder};
-use super::options::Profile;
+use super::finished::{FinishedBytes, FinishedLeaf};
 use super::plan::FieldPlan;
+use super::profile::Profile;
 use super::settings::FilterChoice;
-use super::strings::FinishedBytes;
 use crate::buffer::{FinishedBuffer, Physical, RangeIndexInput};
 use crate::encoding::{NumberKind, Word};
 use crate::error::Result;
@@ -42,47 +42,6 @@ pub(super) struct FinishedValues {
     distinct_count: Option<u64>,
     distinct: Option<DistinctStats>,
     index: Option<IndexedRanges>,
-}
-
-/// The buffers of the values of a leaf.
-#[derive(Debug)]
-pub(super) struct FinishedLeaf {
-    pub(super) buffers: Vec<FinishedBuffer>,
-    /// The entries, if there is a dictionary.
-    pub(super) entries: Option<Entries>,
-    pub(super) distinct: Option<DistinctStats>,
-    /// Number of distinct values, if it is known.
-    pub(super) distinct_count: Option<u64>,
-}
-
-impl FinishedLeaf {
-    /// Values that have no dictionary.
-    pub(super) fn plain(buffers: Vec<FinishedBuffer>) -> Self {
-        Self {
-            buffers,
-            entries: None,
-            distinct: None,
-            distinct_count: None,
-        }
-    }
-
-    /// Values that have a dictionary.
-    pub(super) fn with_entries(buffers: Vec<FinishedBuffer>, entries: Entries) -> Self {
-        Self {
-            distinct_count: entries.distinct(),
-            entries: Some(entries),
-            ..Self::plain(buffers)
-        }
-    }
-
-    /// Gives what is known of the distinct values, entries of the dictionary added.
-    pub(super) fn with_distinct(mut self, mut distinct: Option<DistinctStats>) -> Self {
-        if let (Some(entries), Some(distinct)) = (&self.entries, &mut distinct) {
-            entries.used().for_each(|(entry, _)| distinct.add(entry));
-        }
-        self.distinct = distinct;
-        self
-    }
 }
 
 impl FinishedValues {

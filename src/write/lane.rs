@@ -1,6 +1,6 @@
 //! What a stripe field has to do, in order, on whatever thread has time for it.
 
-use super::explain::Candidate;
+use super::candidate::Candidate;
 use super::field::{EncodedField, FieldEncoder};
 use crate::column::{Chunk, Values};
 use crate::error::{Error, Result, Within};

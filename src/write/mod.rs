@@ -5,23 +5,30 @@
 
 mod batch;
 mod bits;
+mod byte_run;
+mod candidate;
 mod choose;
+mod coded;
 mod codes;
 mod dictionary;
 mod directory;
 mod explain;
 mod field;
 mod finish;
+mod finished;
 mod growth;
 mod interner;
 mod lane;
 #[cfg(not(target_family = "wasm"))]
 mod local;
 mod nesting;
+mod nulls;
 mod number;
 mod options;
 mod output;
+mod plain_numbers;
 mod plan;
+mod profile;
 mod raw;
 #[cfg(not(target_family = "wasm"))]
 mod replaced;
@@ -39,7 +46,9 @@ mod workers;
 pub use crate::column::TypeMapping;
 pub use crate::format::{AnyValue, DataRef, NameValuePair, ValueKind, Wire};
 pub use crate::sorting::{SORTING_COLUMNS_PROPERTY, SortingColumn};
-pub use explain::{Candidate, FieldCandidates, explain};
-pub use options::{ColumnOptions, Layout, PresenceLayout, Profile, WriterOptions};
-pub use shard::{ARROW_SCHEMA_PROPERTY, ShardWriter};
+pub use candidate::{Candidate, FieldCandidates};
+pub use explain::explain;
+pub use options::{ARROW_SCHEMA_PROPERTY, ColumnOptions, Layout, PresenceLayout, WriterOptions};
+pub use profile::Profile;
+pub use shard::ShardWriter;
 pub use summary::ShardSummary;

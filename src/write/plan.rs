@@ -1,7 +1,7 @@
 //! What the writer knows of a stripe field before its first value.
 
 use super::codes::EntryType;
-use super::options::Profile;
+use super::profile::Profile;
 use super::settings::{FilterChoice, Settings};
 use crate::Limits;
 use crate::buffer::{Physical, PiecePool};

@@ -1,9 +1,9 @@
 //! Spec: Chapter 6, "Encoded Buffers": values on their way into raw buffers, as Arrow has them.
 
-use super::finish::FinishedLeaf;
-use super::number::extend_filled;
+use super::byte_run::{MAX_VALUE_BYTES, check_length, note_run};
+use super::finished::{FinishedBytes, FinishedLeaf};
+use super::nulls::extend_filled;
 use super::plan::FieldPlan;
-use super::strings::{FinishedBytes, MAX_VALUE_BYTES, check_length, note_run};
 use crate::buffer::{FinishedBuffer, PiecePool, Pieces};
 use crate::column::{ByteValues, append_views};
 use crate::encoding::Word;
@@ -37,7 +37,7 @@ impl<W: Word> RawNumbers<W> {
         }
     }
 
-    /// As [`NumberEncoder::push`](super::number::NumberEncoder::push).
+    /// Appends values. Null positions take the value before them.
     pub(super) fn push(&mut self, values: &[W], nulls: Option<&NullBuffer>) {
         let mut first = Some(0);
         let mut stored = values;

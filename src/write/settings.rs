@@ -1,6 +1,6 @@
 //! How the buffers of a column are written.
 
-use super::options::Profile;
+use super::profile::Profile;
 use crate::format::Capabilities;
 
 /// Positions after which blocks end, and encodings are chosen anew. Scans that are split by

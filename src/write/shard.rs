@@ -1,10 +1,10 @@
 //! The writer of shards.
 
 use super::batch::{batch_bytes, check_batch};
+use super::candidate::FieldCandidates;
 use super::directory::{StripeRecord, StripesMetadata};
-use super::explain::FieldCandidates;
 use super::growth::growth;
-use super::options::{Layout, WriterOptions};
+use super::options::{ARROW_SCHEMA_PROPERTY, Layout, WriterOptions};
 use super::output::Output;
 use super::plan::FieldPlan;
 #[cfg(not(target_family = "wasm"))]
@@ -27,9 +27,6 @@ use arrow_array::{RecordBatch, RecordBatchWriter};
 use arrow_schema::{ArrowError, SchemaRef};
 use std::fmt;
 use std::time::{SystemTime, UNIX_EPOCH};
-
-/// Name of the property that holds the Arrow schema.
-pub const ARROW_SCHEMA_PROPERTY: &str = "ARROW:schema";
 
 /// Writes RecordBatches to a shard.
 ///

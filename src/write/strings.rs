@@ -3,11 +3,12 @@
 
 mod staged;
 
-use super::bits::StagedPresence;
+use super::byte_run::{check_length, note_run};
+use super::candidate::Candidate;
 use super::choose::{self, Weighed};
 use super::codes::{Codes, Entries, NULL};
-use super::explain::Candidate;
-use super::finish::FinishedLeaf;
+use super::finished::{FinishedBytes, FinishedLeaf};
+use super::nulls::StagedPresence;
 use super::number::NumberEncoder;
 use super::plan::FieldPlan;
 use super::raw::RawBytes;
@@ -17,7 +18,7 @@ use crate::buffer::BlockStreamWriter;
 use crate::column::{ByteValues, append_views};
 use crate::encoding::NumberKind;
 use crate::encoding::{bytes, presence};
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::Result;
 use crate::format::BufferKind;
 use crate::stats::{ByteRun, ByteStats, DecimalStats, DistinctStats};
 use arrow_buffer::{ArrowNativeType, BooleanBuffer, Buffer, NullBuffer};
@@ -25,9 +26,6 @@ use staged::Staged;
 
 /// Bytes of values after which staged values are encoded, full window or not.
 const WINDOW_BYTES: usize = 4 << 20;
-/// Longest value, in bytes.
-pub(super) const MAX_VALUE_BYTES: usize = u32::MAX as usize;
-
 /// Encodes the byte values of one stripe field.
 #[derive(Debug)]
 pub(super) enum BytesEncoder {
@@ -114,24 +112,6 @@ impl BytesEncoder {
     }
 }
 
-/// Takes note of the values that are not null among the first `len`.
-pub(super) fn note_run<E: Fn(usize) -> usize>(
-    stats: &mut ByteStats,
-    distinct: &mut Option<DistinctStats>,
-    len: usize,
-    nulls: Option<&BooleanBuffer>,
-    run: &ByteRun<'_, E>,
-) {
-    stats.update(len, nulls, run);
-    let Some(distinct) = distinct else {
-        return;
-    };
-    match nulls {
-        None => (0..len).for_each(|i| distinct.add(run.value(i))),
-        Some(nulls) => nulls.set_indices().for_each(|i| distinct.add(run.value(i))),
-    }
-}
-
 /// Encodes the byte values of one stripe field in blocks.
 #[derive(Debug)]
 pub(super) struct BlockBytes {
@@ -156,14 +136,6 @@ pub(super) struct BlockBytes {
     decimals: Option<DecimalStats>,
     distinct: Option<DistinctStats>,
     total_bytes: u64,
-}
-
-/// The buffers of byte values, and what is known of the values.
-#[derive(Debug)]
-pub(super) struct FinishedBytes {
-    pub(super) leaf: FinishedLeaf,
-    pub(super) stats: ByteStats,
-    pub(super) decimals: Option<DecimalStats>,
 }
 
 impl BlockBytes {
@@ -578,14 +550,4 @@ pub(super) fn offsets_encoder(plan: &FieldPlan) -> NumberEncoder<u64> {
         ..plan.settings
     };
     NumberEncoder::new(NumberKind::Unsigned, settings, &plan.pool)
-}
-
-pub(super) fn check_length(len: usize) -> Result<()> {
-    if len > MAX_VALUE_BYTES {
-        return Err(Error::new(
-            ErrorKind::ValueOutOfRange,
-            format!("a value of {len} bytes exceeds 4 GiB"),
-        ));
-    }
-    Ok(())
 }

@@ -1,7 +1,7 @@
 //! One stripe: the encoders of all its fields.
 
+use super::candidate::Candidate;
 use super::directory::StripeRecord;
-use super::explain::Candidate;
 use super::field::{EncodedField, FieldEncoder};
 use super::lane::Lane;
 use super::output::Output;

@@ -3,12 +3,13 @@
 
 use super::choose::{self, Weighed};
 use super::codes::{Codes, EntryType, NULL};
-use super::finish::FinishedLeaf;
+use super::finished::FinishedLeaf;
 use super::interner::Interner;
+use super::plain_numbers::NumberWindow;
 use super::settings::{Settings, WINDOW};
 use crate::encoding::{NumberKind, Word};
 use crate::error::Result;
-use arrow_buffer::{ArrowNativeType, BooleanBuffer};
+use arrow_buffer::ArrowNativeType;
 
 /// Values after which a window is given up that cannot pay any more.
 const STRIDE: usize = 1024;
@@ -29,23 +30,6 @@ const FIRST_WINDOW: f64 = 1.2;
 const FEWEST_NUMBERS: usize = 4096;
 /// Bytes that a dictionary takes beside its entries: header, padding, its place in the descriptor.
 const OVERHEAD: f64 = 256.0;
-
-/// The numbers of a window.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct NumberWindow<'a, W> {
-    /// What is to be stored, at null positions too.
-    pub(super) values: &'a [W],
-    /// Which positions have values, if that is stored with them.
-    pub(super) present: Option<&'a BooleanBuffer>,
-    /// Positions before the first value of all, whose numbers are made up.
-    pub(super) leading: usize,
-}
-
-impl<W> NumberWindow<'_, W> {
-    fn is_null(&self, i: usize) -> bool {
-        i < self.leading || self.present.is_some_and(|present| !present.value(i))
-    }
-}
 
 /// A byte string that was looked up shortly before: its first and last 8 bytes, which are all of a
 /// short one, its length, and its code.
@@ -132,7 +116,8 @@ impl Trial {
         // Most numbers have been seen shortly before.
         let mut seen = [(W::ZERO, NULL); SEEN];
         let code = |entries: &mut Interner, i: usize| {
-            if window.is_null(i) {
+            let is_missing = window.present.is_some_and(|present| !present.value(i));
+            if i < window.leading || is_missing {
                 return Ok(NULL);
             }
             let value = window.values[i];

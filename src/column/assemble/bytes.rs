@@ -1,7 +1,7 @@
 //! Spec: Chapter 6, "Primitive Variable-Sized Encoding".
 
-use super::super::chunk::{spanned, viewed};
 use super::super::{ByteLayout, ByteValues, Chunk, DecodedBytes, Window, mismatch};
+use super::offsets::{byte_len, check_offsets32};
 use super::{Assembler, Casts, cast, check_chunk, check_len, invalid};
 use crate::buffer::Selection;
 use crate::error::{Error, ErrorKind, Result, to_usize};
@@ -11,7 +11,6 @@ use arrow_array::cast::AsArray;
 use arrow_array::{Array, ArrayRef, BinaryViewArray, GenericBinaryArray, OffsetSizeTrait};
 use arrow_buffer::{Buffer, NullBuffer, OffsetBuffer, ScalarBuffer};
 use arrow_schema::DataType as ArrowType;
-use std::fmt;
 use std::sync::{Arc, PoisonError};
 
 impl Assembler<'_> {
@@ -158,38 +157,6 @@ fn not_text(error: Error, node: &DataType) -> Error {
         "a binary value cannot become a string",
     )
     .caused_by(error)
-}
-
-/// Bytes of all values that an array of strings or binaries holds; those of views may be counted
-/// though they are null.
-pub(super) fn byte_len(array: &ArrayRef) -> u64 {
-    let spanned = match array.data_type() {
-        ArrowType::LargeUtf8 => spanned(array.as_string::<i64>().offsets()),
-        ArrowType::LargeBinary => spanned(array.as_binary::<i64>().offsets()),
-        ArrowType::Utf8 => spanned(array.as_string::<i32>().offsets()),
-        ArrowType::Binary => spanned(array.as_binary::<i32>().offsets()),
-        ArrowType::Utf8View => return viewed(array.as_string_view().views()),
-        ArrowType::BinaryView => return viewed(array.as_binary_view().views()),
-        _ => 0,
-    };
-    spanned as u64
-}
-
-/// # Errors
-/// [`ErrorKind::OffsetOverflow`] if so many bytes need wider offsets than 32 bits.
-pub(super) fn check_offsets32(bytes: u64) -> Result<()> {
-    if i32::try_from(bytes).is_ok() {
-        return Ok(());
-    }
-    Err(overflow(format_args!("{bytes} bytes of values")))
-}
-
-/// The error for values that need wider offsets than the type has.
-pub(super) fn overflow(values: fmt::Arguments<'_>) -> Error {
-    Error::new(
-        ErrorKind::OffsetOverflow,
-        format!("{values} exceed 32-bit offsets; ask for a type with 64-bit offsets or views"),
-    )
 }
 
 fn offset_array<O: OffsetSizeTrait>(

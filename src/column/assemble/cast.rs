@@ -2,7 +2,7 @@
 
 use super::super::mismatch;
 use super::super::schema::NativeType;
-use super::bytes;
+use super::offsets::{byte_len, check_offsets32};
 use crate::error::{Error, ErrorKind, Result};
 use crate::format::{BasicType, DataType};
 use arrow_array::{Array, ArrayRef};
@@ -129,7 +129,7 @@ pub(super) fn checked(array: &ArrayRef, wanted: &ArrowType) -> Result<ArrayRef> 
         && array.len() > MOST_SHORT_TEXTS
     {
         let array = checked(array, &wide)?;
-        bytes::check_offsets32(bytes::byte_len(&array))?;
+        check_offsets32(byte_len(&array))?;
         return checked(&array, wanted);
     }
     cast(array, wanted).map_err(|e| {

@@ -4,6 +4,7 @@ use super::super::{
     ByteValues, Chunk, DecodedDictionary, DictionaryEntries, EntryArray, Values, fixed_width,
     has_dictionary, largest_integer, mismatch,
 };
+use super::offsets::overflow;
 use super::{Assembler, Casts, bytes, check_len, check_nulls, fixed, invalid, subset};
 use crate::buffer::Selection;
 use crate::error::{Error, ErrorKind, Result, to_usize};
@@ -214,10 +215,7 @@ impl Assembler<'_> {
                 match gather_entries(entries, &coded.codes, coded.nulls, check)? {
                     Some(array) => return Ok(Arc::new(array)),
                     None => {
-                        return Err(bytes::overflow(format_args!(
-                            "the values of {} rows",
-                            rows.len()
-                        )));
+                        return Err(overflow(format_args!("the values of {} rows", rows.len())));
                     }
                 }
             }};

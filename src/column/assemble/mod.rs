@@ -8,6 +8,7 @@ mod empty;
 mod equality;
 mod fixed;
 mod list;
+mod offsets;
 mod run;
 mod ticks;
 mod union;

@@ -2,6 +2,7 @@
 
 mod complete;
 mod label;
+mod leaf;
 mod native;
 mod to_arrow;
 mod to_shard;
@@ -11,7 +12,8 @@ pub use native::NativeTypes;
 pub use to_arrow::to_arrow;
 pub use to_shard::{SchemaOptions, TypeMapping, to_shard};
 
-pub(super) use label::{check_decimal, natural_leaf};
+pub(super) use label::check_decimal;
+pub(super) use leaf::natural_leaf;
 pub(super) use native::NativeType;
 pub(super) use to_arrow::check_children;
 

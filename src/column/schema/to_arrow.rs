@@ -1,7 +1,8 @@
 //! Spec: docs/format.md, "Arrow types": nodes of a shard schema to Arrow fields.
 
 use super::deeper;
-use super::label::{self, arrow_size, natural_leaf};
+use super::label;
+use super::leaf::{arrow_size, natural_leaf};
 use super::native::{NativeType, NativeTypes};
 use super::to_shard::{SchemaOptions, TypeMapping, type_node};
 use crate::error::{Error, Result};

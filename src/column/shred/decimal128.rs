@@ -2,7 +2,7 @@
 
 use super::super::convert::convert;
 use super::super::{decimal, mismatch};
-use super::fixed::raw_values;
+use super::raw_values;
 use crate::error::Result;
 use crate::format::DataType;
 use crate::format::decimal128::{DIGITS, Scaled, check_supported, encode};

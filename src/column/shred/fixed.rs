@@ -2,12 +2,12 @@
 
 use super::super::{Chunk, Values, decimal, fixed_width, mismatch};
 use super::slots::Slots;
-use super::{decimal128, ticks};
+use super::{decimal128, raw_values, ticks};
 use crate::column::schema::{NativeType, NativeTypes, natural_leaf};
 use crate::error::Result;
 use crate::format::DataType;
+use arrow_array::Array;
 use arrow_array::cast::AsArray;
-use arrow_array::{Array, ArrayRef};
 use arrow_buffer::{Buffer, NullBuffer};
 use arrow_schema::DataType as ArrowType;
 
@@ -81,10 +81,4 @@ fn converted(
         nulls,
         values: Values::Fixed { width, data },
     })
-}
-
-/// The values of an array of that many bytes each.
-pub(super) fn raw_values(array: &ArrayRef, width: usize) -> Buffer {
-    let data = array.to_data();
-    data.buffers()[0].slice_with_length(data.offset() * width, data.len() * width)
 }

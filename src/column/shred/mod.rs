@@ -14,9 +14,9 @@ use super::schema::{check_children, deeper};
 use super::{Chunk, Values, mismatch};
 use crate::error::{Result, Within};
 use crate::format::{BasicType, DataType};
-use arrow_array::Array;
 use arrow_array::cast::AsArray;
-use arrow_buffer::NullBuffer;
+use arrow_array::{Array, ArrayRef};
+use arrow_buffer::{Buffer, NullBuffer};
 use arrow_schema::{DataType as ArrowType, Field};
 use slots::Slots;
 
@@ -121,4 +121,10 @@ fn leaf(array: &dyn Array, slots: &Slots, node: &DataType) -> Result<Chunk<Value
         ) => bytes::bytes(array, slots, node),
         _ => fixed::fixed(array, slots, node),
     }
+}
+
+/// The values of an array of that many bytes each.
+fn raw_values(array: &ArrayRef, width: usize) -> Buffer {
+    let data = array.to_data();
+    data.buffers()[0].slice_with_length(data.offset() * width, data.len() * width)
 }

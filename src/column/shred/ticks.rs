@@ -2,7 +2,7 @@
 
 use super::super::convert::convert;
 use super::super::{mismatch, ticks};
-use super::fixed::raw_values;
+use super::raw_values;
 use crate::error::Result;
 use crate::format::DataType;
 use arrow_array::{Array, ArrayRef};

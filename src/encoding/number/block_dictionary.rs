@@ -7,7 +7,7 @@
 //! Code 0 stands for null and decodes to 0; code k is the distinct value k - 1.
 
 use super::super::fields::{Fields, pad, set_size, size32, split_at, write_words};
-use super::run_length::ratio;
+use super::stats::ratio;
 use super::{
     Children, Codec, Context, EncodingCode, Estimate, NumberKind, Plan, Stats, View, Word,
 };

@@ -12,6 +12,7 @@ mod delta;
 mod exceptions;
 mod ffor;
 mod fl_bit_pack;
+mod follow;
 mod frame;
 mod packed;
 mod patched_ffor;
@@ -27,9 +28,8 @@ mod zig_zag;
 
 pub(super) use block_dictionary::UNUSED_ENTRIES;
 pub use plan::Plan;
-pub(super) use run_length::ratio;
 pub use stats::Stats;
-pub(super) use stats::scaled;
+pub(super) use stats::{ratio, scaled};
 
 use super::{
     Context, EncodingCode, EncodingTree, Estimate, NumberKind, Scratch, Word, check_ranges,
@@ -327,7 +327,7 @@ pub fn encode<W: Word>(
     plan: &Plan,
     out: &mut Vec<u8>,
 ) -> Result<()> {
-    plan::encode(values, kind, plan, out)
+    follow::encode(values, kind, plan, out)
 }
 
 /// Copies the ranges one after the other.

@@ -7,6 +7,7 @@
 //! Values are raw or encoded; lengths are u32, raw or encoded, and sum up to the number of values.
 
 use super::super::fields::{Fields, pad, set_size, size32, split_padded, write_words};
+use super::stats::ratio;
 use super::{
     Children, Codec, Context, EncodingCode, Estimate, NumberKind, Plan, Stats, View, Word,
 };
@@ -262,13 +263,4 @@ pub(super) fn estimate<W: Word>(
         bytes: 16 + heads.bytes.next_multiple_of(8) + lengths.bytes,
         decode_cost: 0.1 + share * (2.0 + heads.decode_cost + lengths.decode_cost),
     })
-}
-
-/// `part / whole`, roughly.
-#[expect(
-    clippy::cast_possible_truncation,
-    reason = "precision does not matter to an estimate"
-)]
-pub(in super::super) fn ratio(part: usize, whole: usize) -> f32 {
-    (part as f64 / whole.max(1) as f64) as f32
 }

@@ -8,7 +8,7 @@
 
 use super::super::fields::{Fields, pad, set_size, size32, split_padded, write_words};
 use super::exceptions::for_selected;
-use super::run_length::ratio;
+use super::stats::ratio;
 use super::{Children, Codec, Context, EncodingCode, Estimate, NumberKind, Plan, Stats, Word};
 use crate::error::{Error, Result};
 use std::ops::Range;

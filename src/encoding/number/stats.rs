@@ -258,6 +258,15 @@ pub(in super::super) fn scaled(count: usize, scale: f64) -> usize {
     (count as f64 * scale) as usize
 }
 
+/// `part / whole`, roughly.
+#[expect(
+    clippy::cast_possible_truncation,
+    reason = "precision does not matter to an estimate"
+)]
+pub(in super::super) fn ratio(part: usize, whole: usize) -> f32 {
+    (part as f64 / whole.max(1) as f64) as f32
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

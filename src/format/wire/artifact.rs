@@ -3,7 +3,7 @@
 //! Chapter 6 has a `DataRef` per artifact, the reference an `IndexArtifact` that contains one.
 
 use super::super::{DataRef, IndexArtifact};
-use super::convert::{Cx, FromWire, ToWire, from_list, from_option, to_list, to_option};
+use super::conversion::{Cx, FromWire, ToWire, from_list, from_option, to_list, to_option};
 use super::raw::{Raw, RawFields};
 use super::{Wire, data_ref_wire, is_range, parse, reference, spec};
 use crate::error::{Error, Result, Within};

@@ -6,7 +6,9 @@ use super::super::{
     LengthStats, NativeDataEncoding, ParquetColumnChunkRef, ParquetFileColumnRef, RangeStats,
     SignStats, StripeFieldDescriptor, TypeStats,
 };
-use super::convert::{Cx, FromWire, ToWire, from_list, from_option, part_of, to_list, to_option};
+use super::conversion::{
+    Cx, FromWire, ToWire, from_list, from_option, part_of, to_list, to_option,
+};
 use super::{Wire, filter, reference, sketch, spec};
 use crate::error::{Error, Result, Within};
 

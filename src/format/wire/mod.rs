@@ -5,6 +5,7 @@
 
 mod artifact;
 mod capabilities;
+mod conversion;
 mod convert;
 mod convert_field;
 mod data_refs;
@@ -19,7 +20,7 @@ use super::{
 use crate::error::{Error, ErrorKind, Result, Within};
 use crate::limits::Limits;
 use bytes::{Buf, Bytes};
-use convert::{Cx, FromWire, ToWire};
+use conversion::{Cx, FromWire, ToWire};
 use prost::Message as _;
 use raw::{Raw, RawFields};
 

@@ -4,7 +4,7 @@
 //! reference has a message of its own, `HllSketchV1`.
 
 use super::super::{AnyValue, HllSketch, NameValuePair, Sketch, ValueKind};
-use super::convert::{Cx, FromWire, ToWire};
+use super::conversion::{Cx, FromWire, ToWire};
 use super::raw::{Raw, RawFields};
 use super::{Wire, parse, reference, spec};
 use crate::error::{Error, Result, Within};

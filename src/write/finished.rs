@@ -1,0 +1,54 @@
+//! The finished values of a leaf field.
+
+use super::codes::Entries;
+use crate::buffer::FinishedBuffer;
+use crate::stats::{ByteStats, DecimalStats, DistinctStats};
+
+/// The buffers of the values of a leaf.
+#[derive(Debug)]
+pub(super) struct FinishedLeaf {
+    pub(super) buffers: Vec<FinishedBuffer>,
+    /// The entries, if there is a dictionary.
+    pub(super) entries: Option<Entries>,
+    pub(super) distinct: Option<DistinctStats>,
+    /// Number of distinct values, if it is known.
+    pub(super) distinct_count: Option<u64>,
+}
+
+impl FinishedLeaf {
+    /// Values that have no dictionary.
+    pub(super) fn plain(buffers: Vec<FinishedBuffer>) -> Self {
+        Self {
+            buffers,
+            entries: None,
+            distinct: None,
+            distinct_count: None,
+        }
+    }
+
+    /// Values that have a dictionary.
+    pub(super) fn with_entries(buffers: Vec<FinishedBuffer>, entries: Entries) -> Self {
+        Self {
+            distinct_count: entries.distinct(),
+            entries: Some(entries),
+            ..Self::plain(buffers)
+        }
+    }
+
+    /// Gives what is known of the distinct values, entries of the dictionary added.
+    pub(super) fn with_distinct(mut self, mut distinct: Option<DistinctStats>) -> Self {
+        if let (Some(entries), Some(distinct)) = (&self.entries, &mut distinct) {
+            entries.used().for_each(|(entry, _)| distinct.add(entry));
+        }
+        self.distinct = distinct;
+        self
+    }
+}
+
+/// The buffers of byte values, and what is known of the values.
+#[derive(Debug)]
+pub(super) struct FinishedBytes {
+    pub(super) leaf: FinishedLeaf,
+    pub(super) stats: ByteStats,
+    pub(super) decimals: Option<DecimalStats>,
+}
