@@ -1,7 +1,7 @@
 //! Readers of batches: of all rows of a range, or of those that are selected and match.
 
 use super::filter::{Filter, FilteredReader};
-use super::rows::{RowFormat, RowReader};
+use super::scan::rows::{RowFormat, RowReader};
 use crate::buffer::Selection;
 use crate::error::Result;
 use arrow_array::RecordBatch;

@@ -5,38 +5,16 @@
 //! [`Shard::statistics`] says what is known without reading data, [`Shard::verify`] whether a shard is
 //! sound.
 
-mod artifacts;
 mod batches;
-mod cache;
-mod columns;
-mod constant;
-mod dictionary;
-mod fetch;
 mod filter;
-mod fit;
-mod inspect;
-mod join;
-mod metadata;
-mod options;
-mod plan;
-mod predicate;
-mod projection;
-mod prune;
-mod repeat;
-mod row_selection;
-mod rows;
+mod open_shard;
+mod report;
 mod scan;
+mod scan_builder;
 mod shard;
-mod source;
-mod statistics;
-#[cfg(any(test, feature = "experimental"))]
-mod stored;
 mod stripe;
-mod take;
 #[cfg(feature = "threads")]
 mod threads;
-mod verify;
-mod windows;
 
 pub use crate::column::TypeMapping;
 pub use crate::encoding::presence::PresenceKind;
@@ -47,16 +25,16 @@ pub use crate::format::{
     TypeStats, ValueKind, Wire,
 };
 pub use crate::sorting::SortingColumn;
+pub use filter::predicate::{ColumnRef, Literal, Predicate, col, lit};
 pub use filter::{ScanMetrics, Skipped};
-pub use inspect::{
+pub use open_shard::Shard;
+pub use report::inspect::{
     BlockInfo, BlocksInfo, BufferInfo, EncodingCount, FieldInfo, FileInfo, InspectOptions,
     RangeIndexInfo, ShardInfo, StripeInfo,
 };
-pub use options::ShardOptions;
-pub use predicate::{ColumnRef, Literal, Predicate, col, lit};
-pub use projection::Projection;
-pub use row_selection::RowSelection;
-pub use scan::{ScanBuilder, ShardReader};
-pub use shard::Shard;
+pub use report::verify::{Problem, VerifyOptions, VerifyProgress, VerifyReport};
+pub use scan::row_selection::RowSelection;
+pub use scan_builder::{ScanBuilder, ShardReader};
+pub use shard::options::ShardOptions;
+pub use shard::projection::Projection;
 pub use stripe::Stripe;
-pub use verify::{Problem, VerifyOptions, VerifyProgress, VerifyReport};

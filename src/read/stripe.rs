@@ -1,23 +1,24 @@
 //! One stripe of an open shard.
 
-use super::scan::ScanBuilder;
-use super::shard::Shard;
+use super::scan_builder::ScanBuilder;
+use super::shard::metadata::Metadata;
 use crate::error::Result;
 use crate::format::{AnyValue, DataRef, StripeDirectory, StripeProperties, find_property};
 use std::ops::Range;
+use std::sync::Arc;
 
 /// A stripe: a horizontal slice of the shard, stored together.
 #[derive(Debug, Clone)]
 pub struct Stripe {
-    shard: Shard,
+    metadata: Arc<Metadata>,
     ordinal: u64,
     directory: StripeDirectory,
 }
 
 impl Stripe {
-    pub(super) fn new(shard: Shard, ordinal: u64, directory: StripeDirectory) -> Self {
+    pub(super) fn new(metadata: Arc<Metadata>, ordinal: u64, directory: StripeDirectory) -> Self {
         Self {
-            shard,
+            metadata,
             ordinal,
             directory,
         }
@@ -49,9 +50,8 @@ impl Stripe {
     /// # Errors
     /// If they are damaged.
     pub fn properties(&self) -> Result<StripeProperties> {
-        let inner = &self.shard.inner;
-        self.shard
-            .drive(|bench| inner.stripe_properties(bench, self.ordinal))
+        let metadata = &self.metadata;
+        metadata.drive(|bench| metadata.stripe_properties(bench, self.ordinal))
     }
 
     /// The value of the property `name`; `None` if there is no such property, or it has no value. A
@@ -73,6 +73,6 @@ impl Stripe {
 
     /// A scan of the stripe's rows, in order.
     pub fn scan(&self) -> ScanBuilder {
-        self.shard.scan().with_row_range(self.row_range())
+        ScanBuilder::new(self.metadata.clone()).with_row_range(self.row_range())
     }
 }

@@ -1,9 +1,9 @@
 //! Rows of a shard in order, decoded by several threads.
 
 use super::batches::{BatchReader, RowPlan};
-use super::metadata::{WINDOW, ready};
-use super::plan::{open_fields, stripe_of, window_rows};
-use super::windows::Windows;
+use super::scan::plan::{open_fields, stripe_of, window_rows};
+use super::scan::windows::Windows;
+use super::shard::metadata::{WINDOW, ready};
 use crate::error::Result;
 use arrow_array::RecordBatch;
 use std::collections::VecDeque;
@@ -203,7 +203,7 @@ impl ThreadedReader {
         // More than the pool has, and the one that asks, would only have more rows wait.
         let threads = threads.min(rayon::current_num_threads() + 1).max(2);
         let windows = Windows::try_new(
-            &plan.format.shard,
+            &plan.format.metadata,
             &rows,
             unit(&plan, &rows, threads),
             plan.format.batch_size,
@@ -309,12 +309,12 @@ const MOST_WINDOWS: u64 = 4;
 /// reads cost no more than large ones. Elsewhere they are what is fetched at a time, unless that is
 /// much, or leaves threads without work.
 fn unit(plan: &RowPlan, wanted: &Range<u64>, threads: usize) -> u64 {
-    let (format, inner) = (&plan.format, &plan.format.shard.inner);
+    let (format, inner) = (&plan.format, &plan.format.metadata);
     let (batch, artifacts) = (format.batch_size, &inner.artifacts);
     if plan.filter.is_some() || !WINDOW.is_multiple_of(batch) {
         return WINDOW;
     }
-    let unit = format.shard.drive(|bench| {
+    let unit = inner.drive(|bench| {
         let stripes = ready!(inner.stripes(bench));
         let Some((ordinal, directory)) = stripe_of(stripes, wanted.start) else {
             return Ok(Some(WINDOW));

@@ -9,7 +9,9 @@
 mod metrics;
 mod output;
 mod plan;
+pub(in crate::read) mod predicate;
 mod probe;
+pub(in crate::read) mod prune;
 mod range_index;
 mod reader;
 mod runs;

@@ -4,18 +4,17 @@ mod pending;
 
 pub(super) use pending::Pending;
 
-use super::super::fetch::{Bench, Fetched, drive};
-use super::super::fit::{Fit, fewer_may_fit};
-use super::super::join::defeats_kernels;
-use super::super::metadata::WINDOW;
-use super::super::plan::{StripeReader, fetched_rows, open_fields, window_rows};
-use super::super::rows::RowFormat;
-use super::super::source::{ReadState, StripeFields};
 use super::Counters;
 use super::metrics::count;
-use super::probe::BLOCKWISE;
 use crate::buffer::Selection;
 use crate::error::{Error, ErrorKind, Result, Within, to_usize};
+use crate::read::scan::fit::{Fit, fewer_may_fit};
+use crate::read::scan::join::defeats_kernels;
+use crate::read::scan::plan::{StripeReader, fetched_rows, is_blockwise, open_fields, window_rows};
+use crate::read::scan::rows::RowFormat;
+use crate::read::scan::source::{ReadState, StripeFields};
+use crate::read::shard::fetch::{Bench, Fetched, drive};
+use crate::read::shard::metadata::WINDOW;
 use arrow_array::{Array, ArrayRef, BooleanArray, RecordBatch};
 use arrow_buffer::{BooleanBuffer, BooleanBufferBuilder};
 use arrow_schema::{DataType, FieldRef};
@@ -272,7 +271,7 @@ impl Output {
     /// Opens the fields of the columns, unless they are open.
     fn open(&mut self, format: &RowFormat) -> Result<()> {
         if self.fields.is_none() {
-            let inner = &format.shard.inner;
+            let inner = &format.metadata;
             let (stripe, total) = (self.stripe, self.total);
             self.fields = Some(drive(&inner.artifacts, &mut self.fetched, |bench| {
                 open_fields(inner, bench, stripe, total, &format.columns)
@@ -284,7 +283,7 @@ impl Output {
     /// Rows whose bytes are fetched at a time; `None` if all are in memory.
     pub(super) fn window_rows(&mut self, format: &RowFormat) -> Result<Option<u64>> {
         self.open(format)?;
-        let options = format.shard.inner.artifacts.options();
+        let options = format.metadata.artifacts.options();
         let fields = self.fields.as_ref();
         Ok(fields.and_then(|fields| fetched_rows(fields, self.total, options)))
     }
@@ -298,7 +297,7 @@ impl Output {
         part: Option<&Part>,
         parts: &VecDeque<Part>,
     ) -> Result<()> {
-        let inner = &format.shard.inner;
+        let inner = &format.metadata;
         self.open(format)?;
         let Some(fields) = &self.fields else {
             return Ok(());
@@ -484,19 +483,18 @@ impl Output {
         values: &[Option<ArrayRef>],
         is_wanted: impl Fn(usize) -> bool,
     ) -> Result<Vec<ArrayRef>> {
-        let artifacts = &format.shard.inner.artifacts;
+        let artifacts = &format.metadata.artifacts;
         let Some(fields) = &self.fields else {
             return Err(Error::corrupt("the stripe is not open"));
         };
         let bench = Bench::new(artifacts, &self.fetched);
         let start = rows.ranges().first().map_or(0, |range| range.start);
-        let span = rows.end() - start;
         let mut reader = StripeReader {
-            metadata: &format.shard.inner,
+            metadata: &format.metadata,
             bench: &bench,
             fields,
             state: &mut self.state,
-            sequential: rows.len().saturating_mul(BLOCKWISE) >= span,
+            sequential: is_blockwise(rows),
         };
         let place = || format!("rows {}..{}", self.first + start, self.first + rows.end());
         let mut columns = Vec::with_capacity(format.columns.len());

@@ -1,20 +1,20 @@
 //! What is left to test of the rows of a stripe.
 
-use super::super::columns::Column;
-use super::super::fetch::Bench;
-use super::super::metadata::{Metadata, StripeField, ready};
-use super::super::plan::open_fields;
-use super::super::predicate::{Bound, FilterColumn, Leaf, Node, Test, Truth};
-use super::super::prune::{Facts, simplify, truth};
-use super::super::source::StripeFields;
 use super::Counters;
 use super::metrics::{Level, count};
+use super::predicate::{Bound, FilterColumn, Leaf, Node, Test, Truth};
+use super::prune::{Facts, simplify, truth};
 use super::range_index::{IndexedStripe, indexed_columns};
 use super::statistics::{absent, facts};
 use crate::buffer::{RangeIndex, Selection, Storage};
 use crate::column::{DictionaryEntries, has_dictionary};
 use crate::error::{ErrorKind, Result, Within};
 use crate::format::{FieldDescriptor, StripeDirectory};
+use crate::read::scan::plan::open_fields;
+use crate::read::scan::source::StripeFields;
+use crate::read::shard::column::Column;
+use crate::read::shard::fetch::Bench;
+use crate::read::shard::metadata::{Metadata, StripeField, ready};
 use arrow_array::BooleanArray;
 use arrow_buffer::BooleanBuffer;
 use arrow_schema::DataType;

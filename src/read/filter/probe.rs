@@ -1,28 +1,25 @@
 //! Tests rows: reads the columns of a predicate where rows are still in question.
 
-use super::super::columns::Column;
-use super::super::fetch::{Bench, Fetched, drive};
-use super::super::fit::Fit;
-use super::super::metadata::WINDOW;
-use super::super::plan::StripeReader;
-use super::super::predicate::{Rows, member};
-use super::super::rows::RowFormat;
-use super::super::source::ReadState;
 use super::metrics::count;
 use super::output::Part;
 use super::plan::{Conjunct, Filter, Outcome, StripePlan};
+use super::predicate::{Rows, member};
 use super::runs::{RunValues, tests_values};
 use crate::buffer::{Physical, Selection, Storage};
 use crate::error::{Error, Result, Within, to_usize};
+use crate::read::scan::fit::Fit;
+use crate::read::scan::plan::{StripeReader, is_blockwise};
+use crate::read::scan::rows::RowFormat;
+use crate::read::scan::source::ReadState;
+use crate::read::shard::column::Column;
+use crate::read::shard::fetch::{Bench, Fetched, drive};
+use crate::read::shard::metadata::WINDOW;
 use arrow_array::{Array, ArrayRef, BooleanArray};
 use arrow_buffer::BooleanBuffer;
 use arrow_schema::DataType;
-use std::sync::Arc;
 
 /// Read whole runs if one row in so many is in question.
 const DENSE: usize = 4;
-/// Decode and keep a block if one value in so many is wanted.
-pub(super) const BLOCKWISE: u64 = 32;
 
 /// Tests the rows of a stripe.
 #[derive(Debug)]
@@ -80,7 +77,7 @@ impl Probe {
             });
             narrow
         };
-        let limits = format.shard.inner.artifacts.limits();
+        let limits = format.metadata.artifacts.limits();
         Self {
             state: ReadState::default(),
             fetched: Fetched::default(),
@@ -117,7 +114,7 @@ impl Probe {
                 let before = chunk.matches() as u64;
                 if before > 0 {
                     self.narrow(format, filter, plan, conjunct, chunk)
-                        .within(|| format.shard.inner.artifacts.name().to_owned())?;
+                        .within(|| format.metadata.artifacts.name().to_owned())?;
                     self.passed[i].0 += before;
                     self.passed[i].1 += chunk.matches() as u64;
                 }
@@ -161,7 +158,7 @@ impl Probe {
             }
         }
         self.fetched.clear();
-        let inner = &format.shard.inner;
+        let inner = &format.metadata;
         let state = &mut self.state;
         drive(&inner.artifacts, &mut self.fetched, |bench| {
             let mut reader = StripeReader {
@@ -290,15 +287,14 @@ impl Probe {
         rows: &Selection,
         read: impl FnOnce(&mut StripeReader<'_>) -> Result<T>,
     ) -> Result<T> {
-        let inner: &Arc<_> = &format.shard.inner;
+        let inner = &format.metadata;
         let bench = Bench::new(&inner.artifacts, &self.fetched);
-        let span = rows.end() - rows.ranges().first().map_or(0, |range| range.start);
         read(&mut StripeReader {
             metadata: inner,
             bench: &bench,
             fields: &plan.fields,
             state: &mut self.state,
-            sequential: rows.len().saturating_mul(BLOCKWISE) >= span,
+            sequential: is_blockwise(rows),
         })
     }
 

@@ -1,13 +1,13 @@
 //! Spec: docs/format.md, "Range indexes": which positions of a stripe may match.
 
-use super::super::constant::leaf_array;
-use super::super::predicate::{Bound, Comparison, FilterColumn, Node, Test, Truth};
-use super::super::prune::{Facts, is_nan, truths};
+use super::predicate::{Bound, Comparison, FilterColumn, Node, Test, Truth};
+use super::prune::{Facts, is_nan, truths};
 use super::statistics::outer_zeros;
 use crate::buffer::{RangeIndex, Selection};
 use crate::column::{Chunk, Values};
 use crate::error::Result;
 use crate::format::INDEX_BLOCK;
+use crate::read::scan::constant::leaf_array;
 use arrow_array::{Array, ArrayRef};
 use arrow_buffer::{BooleanBuffer, Buffer, NullBuffer};
 use std::sync::Arc;

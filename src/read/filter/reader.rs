@@ -1,15 +1,15 @@
 //! Reads the rows that match, batch by batch.
 
-use super::super::fetch::{Fetched, drive};
-use super::super::metadata::{WINDOW, ready};
-use super::super::plan::{fetched_rows, stripe_of};
-use super::super::rows::RowFormat;
 use super::metrics::{Counters, Level, count};
 use super::output::{Output, Part, Pending, defeats_filter};
 use super::plan::{Filter, Outcome, StripePlan};
 use super::probe::Probe;
 use crate::buffer::Selection;
 use crate::error::{Error, Result};
+use crate::read::scan::plan::{fetched_rows, stripe_of};
+use crate::read::scan::rows::RowFormat;
+use crate::read::shard::fetch::{Fetched, drive};
+use crate::read::shard::metadata::{WINDOW, ready};
 use arrow_array::RecordBatch;
 use std::collections::VecDeque;
 use std::ops::Range;
@@ -167,7 +167,7 @@ impl FilteredReader {
 
     /// Opens the next stripe, unless it is known to have no row that matches.
     fn open_stripe(&mut self) -> Result<()> {
-        let (inner, filter) = (&self.format.shard.inner, &self.filter);
+        let (inner, filter) = (&self.format.metadata, &self.filter);
         let row = self.rows.start;
         self.fetched.clear();
         let (plan, rows) = drive(&inner.artifacts, &mut self.fetched, |bench| {
@@ -251,7 +251,7 @@ impl FilteredReader {
         };
         let end = border(start, most).min(stripe.rows.end);
         stripe.rows.start = end;
-        let limits = self.format.shard.inner.artifacts.limits();
+        let limits = self.format.metadata.artifacts.limits();
         let mut chunks = Vec::new();
         let mut from = start;
         while from < end {

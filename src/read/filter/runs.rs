@@ -1,11 +1,11 @@
 //! Tests of rows whose values are stored as runs of equal ones: each run is tested once.
 
-use super::super::columns::Column;
-use super::super::constant::leaf_array;
-use super::super::plan::StripeReader;
-use super::super::predicate::Node;
+use super::predicate::Node;
 use crate::column::{Chunk, Values};
 use crate::error::Result;
+use crate::read::scan::constant::leaf_array;
+use crate::read::scan::plan::StripeReader;
+use crate::read::shard::column::Column;
 use arrow_array::{Array, ArrayRef, BooleanArray};
 use arrow_buffer::{BooleanBuffer, BooleanBufferBuilder, Buffer, NullBuffer};
 use std::ops::Range;

@@ -1,10 +1,10 @@
 //! Spec: Chapter 6, "(Shard) Field Descriptor": what descriptors say about the values of a column.
 
-use super::super::constant::{bound_value, constant_array};
-use super::super::predicate::{Comparison, FilterColumn, Test};
-use super::super::prune::{Bound, Facts, is_nan};
+use super::predicate::{Comparison, FilterColumn, Test};
+use super::prune::{Bound, Facts, is_nan};
 use crate::column::{Chunk, Values, may_exceed_arrow, shred};
 use crate::format::{AnyValue, FieldDescriptor, RangeStats, TypeStats};
+use crate::read::scan::constant::{bound_value, constant_array};
 use crate::stats::{BloomFilter, is_hashed};
 use arrow_array::cast::AsArray;
 use arrow_array::types::{Float16Type, Float32Type, Float64Type};

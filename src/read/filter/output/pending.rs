@@ -3,7 +3,7 @@
 use super::{LATITUDE, Part, SCATTERED, push_matches};
 use crate::buffer::Selection;
 use crate::error::{Result, to_usize};
-use crate::read::join::join;
+use crate::read::scan::join::join;
 use arrow_array::{ArrayRef, BooleanArray};
 use arrow_buffer::BooleanBuffer;
 use arrow_select::filter::FilterBuilder;

@@ -1,0 +1,496 @@
+//! Predicates on the columns of a shard: paths resolved, literals in the columns' types.
+
+use super::place::{Place, place, text};
+use super::truth::Truth;
+use super::{Comparison, Expr, Function, Literal, MAX_DEPTH, Predicate};
+use crate::column::Casts;
+use crate::error::{Error, ErrorKind, Result, Within};
+use crate::format::{BasicType, DataType as Stored};
+use crate::read::shard::column::Column;
+use crate::read::shard::fetch::Bench;
+use crate::read::shard::metadata::{Metadata, ready};
+use crate::read::shard::projection::Projection;
+use arrow_array::{Array, ArrayRef, FixedSizeBinaryArray};
+use arrow_ord::ord::make_comparator;
+use arrow_schema::{DataType, Field, FieldRef, Schema, SchemaRef, SortOptions};
+use arrow_select::concat::concat;
+use arrow_select::take::take;
+use std::cmp::Ordering;
+use std::sync::Arc;
+
+/// A predicate that is ready for the rows of a shard.
+#[derive(Debug, Default)]
+pub(in crate::read) struct Bound {
+    /// The columns that it looks at.
+    pub(in crate::read) columns: Vec<FilterColumn>,
+    /// The tests of single columns that it consists of.
+    pub(in crate::read) leaves: Vec<Leaf>,
+    pub(in crate::read) functions: Vec<BoundFunction>,
+    /// Rows match where all of these are true.
+    pub(in crate::read) conjuncts: Vec<Node>,
+}
+
+/// A column, or a member of structs, that a predicate looks at.
+#[derive(Debug, Clone)]
+pub(in crate::read) struct FilterColumn {
+    path: String,
+    /// The column, cut down to the member, in the types that it is read in.
+    pub(in crate::read) column: Column,
+    /// Number of structs around the member.
+    pub(in crate::read) depth: usize,
+    /// The type of the member's values.
+    pub(in crate::read) value_type: DataType,
+    /// Whether only tests look at it, which take dictionaries as well.
+    pub(in crate::read) is_tested: bool,
+}
+
+impl FilterColumn {
+    /// The stored node of the member.
+    pub(in crate::read) fn leaf(&self) -> &Stored {
+        self.nodes().last().unwrap_or(&self.column.node)
+    }
+
+    /// The stored nodes of the structs around the member, outermost first, and its own.
+    pub(in crate::read) fn nodes(&self) -> impl Iterator<Item = &Stored> {
+        let first = Some(&self.column.node);
+        std::iter::successors(first, |node| node.children.first()).take(self.depth + 1)
+    }
+
+    /// The column and each member of structs in it, and by which ordinals a member is found in the
+    /// column.
+    pub(in crate::read) fn all_of(column: &Column) -> Vec<(Self, Vec<usize>)> {
+        let mut all = Vec::new();
+        add_members(&column.field, &column.node, &mut all);
+        let members = all.into_iter().map(|(field, node, ordinals)| {
+            let mut member = Self {
+                path: node_path(&node, ordinals.len()),
+                value_type: DataType::Null,
+                depth: ordinals.len(),
+                is_tested: true,
+                column: Column {
+                    field,
+                    node,
+                    casts: Casts::default(),
+                },
+            };
+            if let Ok(value_type) = member_type(&member.column.field, member.depth) {
+                member.value_type = plain(value_type).clone();
+            }
+            member.column = member.with_value_type(&member.value_type);
+            (member, ordinals)
+        });
+        members.collect()
+    }
+
+    /// The path of the member.
+    pub(in crate::read) fn path(&self) -> &str {
+        &self.path
+    }
+
+    /// Whether only the presence of the member is looked at, which is read without its children:
+    /// there is no other test of nested values. Unions have no presence of their own.
+    pub(in crate::read) fn is_presence(&self) -> bool {
+        let is_union = matches!(self.value_type, DataType::Union(..));
+        self.is_tested && self.value_type.is_nested() && !is_union
+    }
+
+    /// The column with another type of the member's values.
+    pub(in crate::read) fn with_value_type(&self, value_type: &DataType) -> Column {
+        Column {
+            field: with_leaf(&self.column.field, self.depth, value_type),
+            node: self.column.node.clone(),
+            casts: self.column.casts.clone(),
+        }
+    }
+}
+
+/// Adds a field and the members of structs in it, each with structs of one member around it.
+fn add_members(field: &Field, node: &Stored, all: &mut Vec<(Field, Stored, Vec<usize>)>) {
+    all.push((field.clone(), node.clone(), Vec::new()));
+    let (DataType::Struct(members), BasicType::Struct) = (field.data_type(), node.basic_type)
+    else {
+        return;
+    };
+    let around = Stored {
+        children: Vec::new(),
+        ..node.clone()
+    };
+    for (ordinal, (member, below)) in members.iter().zip(&node.children).enumerate() {
+        let mut inner = Vec::new();
+        add_members(member, below, &mut inner);
+        for (member, below, ordinals) in inner {
+            let data_type = DataType::Struct(vec![member].into());
+            let mut node = around.clone();
+            node.children.push(below);
+            let ordinals = [vec![ordinal], ordinals].concat();
+            all.push((field.clone().with_data_type(data_type), node, ordinals));
+        }
+    }
+}
+
+/// The names of a node and of those below it, down to `depth`.
+fn node_path(node: &Stored, depth: usize) -> String {
+    let nodes = std::iter::successors(Some(node), |node| node.children.first());
+    let names: Vec<&str> = nodes.take(depth + 1).map(|n| n.name.as_str()).collect();
+    names.join(".")
+}
+
+/// The node below `depth` structs of one member each.
+fn leaf_mut(node: &mut Stored, depth: usize) -> &mut Stored {
+    if depth == 0 || node.children.is_empty() {
+        return node;
+    }
+    leaf_mut(&mut node.children[0], depth - 1)
+}
+
+fn with_leaf(field: &Field, depth: usize, value_type: &DataType) -> Field {
+    let data_type = match (field.data_type(), depth) {
+        (DataType::Struct(members), 1..) => {
+            let members = members.iter();
+            let member = |member: &FieldRef| with_leaf(member, depth - 1, value_type);
+            DataType::Struct(members.map(member).collect())
+        }
+        _ => value_type.clone(),
+    };
+    field.clone().with_data_type(data_type)
+}
+
+/// A test of the values of one column.
+#[derive(Debug, Clone)]
+pub(in crate::read) struct Leaf {
+    /// Ordinal of the column.
+    pub(in crate::read) column: usize,
+    pub(in crate::read) test: Test,
+}
+
+/// A test of values. Except for `IsNull`, it is unknown for nulls.
+#[derive(Debug, Clone)]
+pub(in crate::read) enum Test {
+    IsNull,
+    /// Unknown for all.
+    Unknown,
+    /// The same for all that are not null.
+    Present(bool),
+    /// Against one value of the column's type.
+    Compare(Comparison, ArrayRef),
+    /// Whether it is one of the values, which are sorted, distinct and of the column's type. With
+    /// a null among them, it is unknown whether others are not.
+    In {
+        values: ArrayRef,
+        has_null: bool,
+    },
+    StartsWith(Vec<u8>),
+}
+
+/// A function of columns.
+#[derive(Debug)]
+pub(in crate::read) struct BoundFunction {
+    /// Ordinals of the columns.
+    pub(in crate::read) columns: Vec<usize>,
+    pub(in crate::read) schema: SchemaRef,
+    pub(in crate::read) function: Function,
+}
+
+/// A predicate over leaves and functions, by ordinal.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(in crate::read) enum Node {
+    /// What is known without looking at values: exactly one truth value.
+    Known(Truth),
+    Leaf(usize),
+    Function(usize),
+    And(Vec<Node>),
+    Or(Vec<Node>),
+    Not(Box<Node>),
+}
+
+impl Node {
+    /// Whether there is a function in it.
+    pub(in crate::read) fn calls(&self) -> bool {
+        match self {
+            Self::Known(_) | Self::Leaf(_) => false,
+            Self::Function(_) => true,
+            Self::And(parts) | Self::Or(parts) => parts.iter().any(Self::calls),
+            Self::Not(part) => part.calls(),
+        }
+    }
+}
+
+impl Bound {
+    /// Looks up the columns of a predicate, and brings its literals into their types.
+    pub(in crate::read) fn load(
+        metadata: &Metadata,
+        bench: &Bench<'_>,
+        predicate: &Predicate,
+    ) -> Result<Option<Self>> {
+        let mut binder = Binder {
+            metadata,
+            bench,
+            bound: Self::default(),
+        };
+        let root = binder.node(&predicate.expr);
+        let root = ready!(root.within(|| format!("filter `{predicate}`")));
+        let mut bound = binder.bound;
+        bound.conjuncts = match root {
+            Node::And(parts) => parts,
+            root => vec![root],
+        };
+        Ok(Some(bound))
+    }
+}
+
+struct Binder<'a> {
+    metadata: &'a Metadata,
+    bench: &'a Bench<'a>,
+    bound: Bound,
+}
+
+impl Binder<'_> {
+    fn node(&mut self, expr: &Expr) -> Result<Option<Node>> {
+        let (path, test) = match expr {
+            Expr::And(parts) => return Ok(self.nodes(parts)?.map(Node::And)),
+            Expr::Or(parts) => return Ok(self.nodes(parts)?.map(Node::Or)),
+            Expr::Not(part) => {
+                return Ok(self.node(part)?.map(|part| Node::Not(Box::new(part))));
+            }
+            Expr::Function(function) => return self.function(function),
+            Expr::TooDeep => {
+                return Err(Error::invalid(format!(
+                    "predicates nest more than {MAX_DEPTH} levels deep"
+                )));
+            }
+            Expr::IsNull(path) => (path, Ok(Test::IsNull)),
+            Expr::Compare(path, comparison, literal) => {
+                let column = ready!(self.column(path, true));
+                let column = &self.bound.columns[column];
+                (path, compare(*comparison, literal, column))
+            }
+            Expr::In(path, literals) => {
+                let column = ready!(self.column(path, true));
+                (path, is_in(literals, &self.bound.columns[column]))
+            }
+            Expr::StartsWith(path, prefix) => {
+                let column = ready!(self.column(path, true));
+                let value_type = &self.bound.columns[column].value_type;
+                (path, starts_with(prefix, value_type))
+            }
+        };
+        let test = test.within(|| format!("column `{path}`"))?;
+        let column = ready!(self.column(path, true));
+        self.bound.leaves.push(Leaf { column, test });
+        Ok(Some(Node::Leaf(self.bound.leaves.len() - 1)))
+    }
+
+    fn nodes(&mut self, parts: &[Expr]) -> Result<Option<Vec<Node>>> {
+        let mut nodes = Vec::with_capacity(parts.len());
+        for part in parts {
+            nodes.push(ready!(self.node(part)));
+        }
+        Ok(Some(nodes))
+    }
+
+    fn function(&mut self, function: &Function) -> Result<Option<Node>> {
+        let mut columns = Vec::with_capacity(function.paths.len());
+        let mut fields = Vec::with_capacity(function.paths.len());
+        for path in &function.paths {
+            let column = ready!(self.column(path, false));
+            let value_type = self.bound.columns[column].value_type.clone();
+            fields.push(Field::new(path, value_type, true));
+            columns.push(column);
+        }
+        let schema = Schema::new(fields);
+        if let Some((_, check)) = &function.written {
+            check(&schema)?;
+        }
+        self.bound.functions.push(BoundFunction {
+            columns,
+            schema: Arc::new(schema),
+            function: function.clone(),
+        });
+        Ok(Some(Node::Function(self.bound.functions.len() - 1)))
+    }
+
+    /// The ordinal of the column with a path. Columns that are tested are read without the
+    /// dictionaries and runs of their Arrow types.
+    fn column(&mut self, path: &str, is_tested: bool) -> Result<Option<usize>> {
+        let known = &self.bound.columns;
+        let same = |column: &FilterColumn| column.path == path && column.is_tested == is_tested;
+        if let Some(ordinal) = known.iter().position(same) {
+            return Ok(Some(ordinal));
+        }
+        let projection = Projection::Paths(vec![path.to_owned()]);
+        let columns = ready!(self.metadata.columns(self.bench, &projection));
+        let [column] = columns.as_slice() else {
+            return Err(Error::invalid(format!("`{path}` is not one column")));
+        };
+        // The names that follow that of the column in the path.
+        let below = path.get(column.field.name().len()..).unwrap_or_default();
+        let depth = below.matches('.').count();
+        let value_type = member_type(&column.field, depth).map_err(|why| {
+            Error::new(
+                ErrorKind::SchemaMismatch,
+                format!("`{path}` has no single value per row: {why}"),
+            )
+        })?;
+        if depth > 0 && matches!(plain(value_type), DataType::Union(..)) {
+            return Err(Error::new(
+                ErrorKind::SchemaMismatch,
+                format!("`{path}` is a union, which cannot be null where the struct around it is"),
+            ));
+        }
+        let value_type = match is_tested {
+            true => plain(value_type).clone(),
+            false => value_type.clone(),
+        };
+        let mut column = FilterColumn {
+            path: path.to_owned(),
+            column: column.clone(),
+            depth,
+            value_type,
+            is_tested,
+        };
+        column.column = column.with_value_type(&column.value_type);
+        if column.is_presence() {
+            leaf_mut(&mut column.column.node, depth).children.clear();
+        }
+        self.bound.columns.push(column);
+        Ok(Some(self.bound.columns.len() - 1))
+    }
+}
+
+/// The type of a member below `depth` structs of one member each, or why there is none.
+fn member_type(field: &Field, depth: usize) -> std::result::Result<&DataType, String> {
+    match (field.data_type(), depth) {
+        (data_type, 0) => Ok(data_type),
+        (DataType::Struct(members), _) => match members.as_ref() {
+            [member] => member_type(member, depth - 1),
+            _ => Err(format!(
+                "`{}` has {} members of that name",
+                field.name(),
+                members.len()
+            )),
+        },
+        (data_type, _) => Err(format!(
+            "it leads through a list, map or union in `{}` of type {data_type}",
+            field.name()
+        )),
+    }
+}
+
+/// The type of the values of dictionaries and runs.
+fn plain(data_type: &DataType) -> &DataType {
+    match data_type {
+        DataType::Dictionary(_, values) => plain(values),
+        DataType::RunEndEncoded(_, values) => plain(values.data_type()),
+        data_type => data_type,
+    }
+}
+
+/// Whether values of the type can be compared at all.
+fn check_comparable(data_type: &DataType) -> Result<()> {
+    if data_type.is_nested() {
+        return Err(Error::new(
+            ErrorKind::SchemaMismatch,
+            format!(
+                "values of type {data_type} cannot be compared; test them for nulls, or a member \
+                 of them"
+            ),
+        ));
+    }
+    Ok(())
+}
+
+/// The place of a literal that is not null among the values of a column.
+fn place_in(literal: &Literal, column: &FilterColumn) -> Result<Place> {
+    let is_uuid = column.leaf().basic_type == BasicType::Guid
+        && column.value_type == DataType::FixedSizeBinary(16);
+    match text(literal.array()).filter(|_| is_uuid) {
+        Some(text) => {
+            let uuid = uuid(&text).ok_or_else(|| {
+                let message = format!("`{text}` cannot be read as a value of type arrow.uuid");
+                Error::new(ErrorKind::SchemaMismatch, message)
+            })?;
+            let uuid = FixedSizeBinaryArray::try_from_iter([uuid].iter())?;
+            Ok(Place::At(Arc::new(uuid)))
+        }
+        None => place(literal, &column.value_type),
+    }
+}
+
+/// The bytes of a UUID in hexadecimal digits, with hyphens or without.
+fn uuid(text: &str) -> Option<[u8; 16]> {
+    let is_hyphen = |i: &usize| text.as_bytes()[*i] == b'-';
+    let digits = match text.len() {
+        36 if [8, 13, 18, 23].iter().all(is_hyphen) => text.replace('-', ""),
+        _ => text.to_owned(),
+    };
+    let is_uuid = digits.len() == 32 && digits.bytes().all(|digit| digit.is_ascii_hexdigit());
+    let number = u128::from_str_radix(&digits, 16).ok();
+    Some(number.filter(|_| is_uuid)?.to_be_bytes())
+}
+
+fn compare(comparison: Comparison, literal: &Literal, column: &FilterColumn) -> Result<Test> {
+    let data_type = &column.value_type;
+    check_comparable(data_type)?;
+    if literal.is_null() || data_type.is_null() {
+        return Ok(Test::Unknown);
+    }
+    use Comparison::{Eq, Gt, GtEq, Lt, LtEq, NotEq};
+    let above = matches!(comparison, NotEq | Gt | GtEq);
+    let below = matches!(comparison, NotEq | Lt | LtEq);
+    Ok(match (place_in(literal, column)?, comparison) {
+        (Place::At(value), comparison) => Test::Compare(comparison, value),
+        (Place::After(_), Eq) => Test::Present(false),
+        (Place::After(_), NotEq) => Test::Present(true),
+        (Place::After(value), Lt | LtEq) => Test::Compare(LtEq, value),
+        (Place::After(value), Gt | GtEq) => Test::Compare(Gt, value),
+        (Place::BelowAll, _) => Test::Present(above),
+        (Place::AboveAll, _) => Test::Present(below),
+    })
+}
+
+fn is_in(literals: &[Literal], column: &FilterColumn) -> Result<Test> {
+    let data_type = &column.value_type;
+    check_comparable(data_type)?;
+    if data_type.is_null() {
+        return Ok(Test::Unknown);
+    }
+    let mut values: Vec<ArrayRef> = Vec::new();
+    let mut has_null = false;
+    for literal in literals {
+        if literal.is_null() {
+            has_null = true;
+        } else if let Place::At(value) = place_in(literal, column)? {
+            values.push(value);
+        }
+    }
+    if values.is_empty() {
+        return Ok(match has_null {
+            true => Test::Unknown,
+            false => Test::Present(false),
+        });
+    }
+    let values: Vec<&dyn Array> = values.iter().map(AsRef::as_ref).collect();
+    let all = concat(&values)?;
+    let compare = make_comparator(&all, &all, SortOptions::default())?;
+    let mut order: Vec<usize> = (0..all.len()).collect();
+    order.sort_by(|&a, &b| compare(a, b));
+    order.dedup_by(|a, b| compare(*a, *b) == Ordering::Equal);
+    let order = arrow_array::UInt64Array::from_iter_values(order.iter().map(|&i| i as u64));
+    let values = take(&all, &order, None)?;
+    Ok(Test::In { values, has_null })
+}
+
+fn starts_with(prefix: &[u8], data_type: &DataType) -> Result<Test> {
+    check_comparable(data_type)?;
+    let is_fixed = matches!(data_type, DataType::FixedSizeBinary(_));
+    match data_type {
+        DataType::Null => Ok(Test::Unknown),
+        _ if is_fixed || data_type.is_string() || data_type.is_binary() => {
+            Ok(Test::StartsWith(prefix.to_vec()))
+        }
+        _ => Err(Error::new(
+            ErrorKind::SchemaMismatch,
+            format!("values of type {data_type} have no prefix"),
+        )),
+    }
+}

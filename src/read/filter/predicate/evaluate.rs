@@ -1,0 +1,328 @@
+//! Predicates over rows that have been read.
+
+use super::Comparison;
+use super::bind::{Bound, BoundFunction, Leaf, Node, Test};
+use super::truth::Truth;
+use crate::column::{codes_within, integer_key, integers_within};
+use crate::error::{Error, ErrorKind, Result, Within};
+use arrow_arith::boolean::{and_kleene, not, or_kleene};
+use arrow_array::cast::AsArray;
+use arrow_array::types::UInt32Type;
+use arrow_array::{Array, ArrayRef, BooleanArray, RecordBatch, RecordBatchOptions, Scalar};
+use arrow_buffer::{BooleanBuffer, NullBuffer};
+use arrow_ord::cmp;
+use arrow_ord::ord::make_comparator;
+use arrow_schema::{DataType, SortOptions};
+use arrow_select::nullif::nullif;
+use std::cmp::Ordering;
+use std::sync::Arc;
+
+/// The columns of some rows, and what is known of their dictionaries.
+pub(in crate::read) struct Rows<'a> {
+    pub(in crate::read) len: usize,
+    /// By ordinal of the column; without the structs around a member. Dictionaries have keys of
+    /// type UInt32.
+    pub(in crate::read) columns: &'a [Option<ArrayRef>],
+    /// By ordinal of the leaf: its truth for every entry of the dictionary of its column.
+    pub(in crate::read) entries: &'a [Option<Arc<BooleanArray>>],
+}
+
+impl Bound {
+    /// The truth of a predicate for every row.
+    pub(in crate::read) fn evaluate(&self, node: &Node, rows: &Rows<'_>) -> Result<BooleanArray> {
+        match node {
+            Node::Known(truth) => Ok(match truth.known() {
+                Some(Some(true)) => BooleanArray::new(BooleanBuffer::new_set(rows.len), None),
+                Some(Some(false)) => BooleanArray::new(BooleanBuffer::new_unset(rows.len), None),
+                _ => BooleanArray::new_null(rows.len),
+            }),
+            Node::Leaf(leaf) => match self.range(std::slice::from_ref(node), rows)? {
+                Some(truths) => Ok(truths),
+                None => self.leaf(*leaf, rows),
+            },
+            Node::Function(function) => self.functions[*function].call(rows),
+            Node::And(parts) => match self.range(parts, rows)? {
+                Some(truths) => Ok(truths),
+                None => self.fold(parts, rows, true, and_kleene),
+            },
+            Node::Or(parts) => self.fold(parts, rows, false, or_kleene),
+            Node::Not(part) => Ok(not(&self.evaluate(part, rows)?)?),
+        }
+    }
+
+    fn fold(
+        &self,
+        parts: &[Node],
+        rows: &Rows<'_>,
+        empty: bool,
+        join: fn(
+            &BooleanArray,
+            &BooleanArray,
+        ) -> std::result::Result<BooleanArray, arrow_schema::ArrowError>,
+    ) -> Result<BooleanArray> {
+        let Some((first, rest)) = parts.split_first() else {
+            return self.evaluate(&Node::Known(Truth::always(empty)), rows);
+        };
+        let mut all = self.evaluate(first, rows)?;
+        for part in rest {
+            all = join(&all, &self.evaluate(part, rows)?)?;
+        }
+        Ok(all)
+    }
+
+    /// The truth of a conjunction that says in which range the integers of one column are; `None`
+    /// for others.
+    fn range(&self, parts: &[Node], rows: &Rows<'_>) -> Result<Option<BooleanArray>> {
+        let Some(Node::Leaf(first)) = parts.first() else {
+            return Ok(None);
+        };
+        let column = self.leaves[*first].column;
+        let (mut low, mut high, mut is_empty) = (0, u64::MAX, false);
+        for part in parts {
+            let Node::Leaf(leaf) = part else {
+                return Ok(None);
+            };
+            let leaf = &self.leaves[*leaf];
+            let (Test::Compare(comparison, value), true) = (&leaf.test, leaf.column == column)
+            else {
+                return Ok(None);
+            };
+            let Some((key, most)) = integer_key(value) else {
+                return Ok(None);
+            };
+            high = high.min(most);
+            match comparison {
+                Comparison::Eq => (low, high) = (low.max(key), high.min(key)),
+                Comparison::NotEq => return Ok(None),
+                Comparison::LtEq => high = high.min(key),
+                Comparison::GtEq => low = low.max(key),
+                Comparison::Lt => match key.checked_sub(1) {
+                    Some(before) => high = high.min(before),
+                    None => is_empty = true,
+                },
+                Comparison::Gt if key == most => is_empty = true,
+                Comparison::Gt => low = low.max(key + 1),
+            }
+        }
+        let array = rows.column(column)?;
+        let Some(mut values) = integers_within(array, low, high) else {
+            return Ok(None);
+        };
+        if is_empty || low > high {
+            values = BooleanBuffer::new_unset(array.len());
+        }
+        Ok(Some(BooleanArray::new(values, array.nulls().cloned())))
+    }
+
+    fn leaf(&self, ordinal: usize, rows: &Rows<'_>) -> Result<BooleanArray> {
+        let Leaf { column, test } = &self.leaves[ordinal];
+        let array = rows.column(*column)?;
+        let (Some(entries), DataType::Dictionary(..)) = (&rows.entries[ordinal], array.data_type())
+        else {
+            return test.of(array);
+        };
+        if matches!(test, Test::IsNull) {
+            return test.of(array);
+        }
+        let codes = array.as_dictionary::<UInt32Type>().keys();
+        Ok(look_up(codes.values(), codes.nulls(), entries))
+    }
+}
+
+/// The truth of every code, given that of the entries.
+fn look_up(codes: &[u32], nulls: Option<&NullBuffer>, entries: &BooleanArray) -> BooleanArray {
+    let values = match one_stretch(entries.values()) {
+        Some((low, high)) => codes_within(codes, low, high),
+        // All entries are looked at where there are more rows than entries.
+        None if codes.len() < entries.len() => {
+            let truths = entries.values();
+            let is = |code: usize| code < truths.len() && truths.value(code);
+            BooleanBuffer::collect_bool(codes.len(), |i| is(codes[i] as usize))
+        }
+        None => {
+            let truths: Vec<bool> = entries.values().iter().collect();
+            let is = |code: u32| truths.get(code as usize).copied().unwrap_or(false);
+            BooleanBuffer::collect_bool(codes.len(), |i| is(codes[i]))
+        }
+    };
+    let mut known = nulls.cloned();
+    if entries.null_count() > 0 {
+        let valid = |code: u32| (code as usize) < entries.len() && entries.is_valid(code as usize);
+        let valid = BooleanBuffer::collect_bool(codes.len(), |i| valid(codes[i]));
+        known = NullBuffer::union(known.as_ref(), Some(&NullBuffer::new(valid)));
+    }
+    BooleanArray::new(values, known)
+}
+
+/// The first and the last bit that is set, if all between them are.
+fn one_stretch(bits: &BooleanBuffer) -> Option<(u32, u32)> {
+    let mut stretches = bits.set_slices();
+    let (from, to) = stretches.next()?;
+    if stretches.next().is_some() {
+        return None;
+    }
+    let code = |i: usize| u32::try_from(i).ok();
+    Some((code(from)?, code(to - 1)?))
+}
+
+impl Rows<'_> {
+    fn column(&self, ordinal: usize) -> Result<&ArrayRef> {
+        let column = self.columns.get(ordinal).and_then(Option::as_ref);
+        column.ok_or_else(|| Error::corrupt("a column of the filter has not been read"))
+    }
+}
+
+impl BoundFunction {
+    fn call(&self, rows: &Rows<'_>) -> Result<BooleanArray> {
+        let columns = self.columns.iter().map(|&c| rows.column(c).cloned());
+        let columns = columns.collect::<Result<Vec<_>>>()?;
+        let options = RecordBatchOptions::new().with_row_count(Some(rows.len));
+        let place = || format!("function of ({})", self.function.paths.join(", "));
+        let batch = RecordBatch::try_new_with_options(self.schema.clone(), columns, &options)?;
+        let truths = (self.function.function)(&batch).map_err(Error::from);
+        let truths = truths.within(place)?;
+        if truths.len() != rows.len {
+            let message = format!("expected {} truth values, found {}", rows.len, truths.len());
+            return Err(Error::new(ErrorKind::InvalidArgument, message)).within(place);
+        }
+        Ok(truths)
+    }
+}
+
+/// Values from which on a set is searched instead of compared with one by one.
+const SEARCHED_VALUES: usize = 9;
+
+impl Test {
+    /// The truth of the test for every value of an array.
+    pub(in crate::read) fn of(&self, array: &ArrayRef) -> Result<BooleanArray> {
+        let len = array.len();
+        match self {
+            Self::IsNull => {
+                let values = match array.logical_nulls() {
+                    Some(nulls) => !nulls.inner(),
+                    None => BooleanBuffer::new_unset(len),
+                };
+                Ok(BooleanArray::new(values, None))
+            }
+            Self::Unknown => Ok(BooleanArray::new_null(len)),
+            Self::Present(value) => {
+                let values = match value {
+                    true => BooleanBuffer::new_set(len),
+                    false => BooleanBuffer::new_unset(len),
+                };
+                Ok(BooleanArray::new(values, array.logical_nulls()))
+            }
+            Self::Compare(comparison, value) => comparison.of(array, value),
+            Self::In { values, has_null } => {
+                let found = is_in(array, values)?;
+                if !has_null {
+                    return Ok(found);
+                }
+                let (found, nulls) = found.into_parts();
+                let known = NullBuffer::new(found.clone());
+                Ok(BooleanArray::new(
+                    found,
+                    NullBuffer::union(nulls.as_ref(), Some(&known)),
+                ))
+            }
+            Self::StartsWith(prefix) => starts_with(array, prefix),
+        }
+    }
+}
+
+impl Comparison {
+    /// Compares every value of an array with one of its type.
+    fn of(self, array: &ArrayRef, value: &ArrayRef) -> Result<BooleanArray> {
+        let value = Scalar::new(value.clone());
+        Ok(match self {
+            Self::Eq => cmp::eq(array, &value),
+            Self::NotEq => cmp::neq(array, &value),
+            Self::Lt => cmp::lt(array, &value),
+            Self::LtEq => cmp::lt_eq(array, &value),
+            Self::Gt => cmp::gt(array, &value),
+            Self::GtEq => cmp::gt_eq(array, &value),
+        }?)
+    }
+}
+
+fn is_in(array: &ArrayRef, values: &ArrayRef) -> Result<BooleanArray> {
+    if values.len() < SEARCHED_VALUES {
+        let mut found = Comparison::Eq.of(array, &values.slice(0, 1))?;
+        for i in 1..values.len() {
+            found = or_kleene(&found, &Comparison::Eq.of(array, &values.slice(i, 1))?)?;
+        }
+        return Ok(found);
+    }
+    let array = match array.data_type() {
+        DataType::Dictionary(_, value_type) => &arrow_cast::cast(array, value_type)?,
+        _ => array,
+    };
+    let compare = make_comparator(array, values, SortOptions::default())?;
+    let nulls = array.logical_nulls();
+    let is_present = |i: usize| nulls.as_ref().is_none_or(|nulls| nulls.is_valid(i));
+    let found = BooleanBuffer::collect_bool(array.len(), |i| {
+        let (mut low, mut high) = (0, values.len());
+        while low < high && is_present(i) {
+            let middle = low + (high - low) / 2;
+            match compare(i, middle) {
+                Ordering::Equal => return true,
+                Ordering::Greater => low = middle + 1,
+                Ordering::Less => high = middle,
+            }
+        }
+        false
+    });
+    Ok(BooleanArray::new(found, nulls))
+}
+
+fn starts_with(array: &ArrayRef, prefix: &[u8]) -> Result<BooleanArray> {
+    macro_rules! starts_with {
+        ($array:expr, $bytes:expr) => {{
+            let array = $array;
+            BooleanBuffer::collect_bool(array.len(), |i| $bytes(array.value(i)).starts_with(prefix))
+        }};
+    }
+    let bytes = |bytes| -> &[u8] { bytes };
+    let values = match array.data_type() {
+        DataType::Utf8 => starts_with!(array.as_string::<i32>(), str::as_bytes),
+        DataType::LargeUtf8 => starts_with!(array.as_string::<i64>(), str::as_bytes),
+        DataType::Utf8View => starts_with!(array.as_string_view(), str::as_bytes),
+        DataType::Binary => starts_with!(array.as_binary::<i32>(), bytes),
+        DataType::LargeBinary => starts_with!(array.as_binary::<i64>(), bytes),
+        DataType::BinaryView => starts_with!(array.as_binary_view(), bytes),
+        DataType::FixedSizeBinary(_) => starts_with!(array.as_fixed_size_binary(), bytes),
+        DataType::Dictionary(_, value_type) => {
+            return starts_with(&arrow_cast::cast(array, value_type)?, prefix);
+        }
+        other => {
+            let message = format!("values of type {other} have no prefix");
+            return Err(Error::new(ErrorKind::SchemaMismatch, message));
+        }
+    };
+    Ok(BooleanArray::new(values, array.logical_nulls()))
+}
+
+/// The member below `depth` structs of one member each; null where a struct is.
+pub(in crate::read) fn member(array: &ArrayRef, depth: usize) -> Result<ArrayRef> {
+    let mut nulls: Option<NullBuffer> = None;
+    let mut member = array;
+    for _ in 0..depth {
+        let Some([child]) = member.as_struct_opt().map(|s| s.columns()) else {
+            let message = format!(
+                "expected a struct of one member, found {}",
+                array.data_type()
+            );
+            return Err(Error::corrupt(message));
+        };
+        nulls = NullBuffer::union(nulls.as_ref(), member.nulls());
+        member = child;
+    }
+    let Some(nulls) = nulls.filter(|nulls| nulls.null_count() > 0) else {
+        return Ok(member.clone());
+    };
+    // Runs have no nulls but those of their values, and what a null struct hides is stored as null.
+    if member.data_type().is_null() || matches!(member.data_type(), DataType::RunEndEncoded(..)) {
+        return Ok(member.clone());
+    }
+    Ok(nullif(member, &BooleanArray::new(!nulls.inner(), None))?)
+}

@@ -1,0 +1,412 @@
+//! Predicates: which rows a scan gives.
+
+mod bind;
+mod evaluate;
+mod functions;
+mod literal;
+mod number;
+mod parse;
+mod place;
+#[cfg(test)]
+mod tests;
+mod truth;
+mod written;
+
+pub use literal::{Literal, lit};
+
+pub(in crate::read) use bind::{Bound, FilterColumn, Leaf, Node, Test};
+pub(in crate::read) use evaluate::{Rows, member};
+pub(in crate::read) use parse::parse;
+pub(in crate::read) use place::bytes as bytes_of;
+pub(in crate::read) use truth::Truth;
+
+use crate::error::Error;
+use arrow_array::{BooleanArray, RecordBatch};
+use arrow_schema::{ArrowError, Schema};
+use std::fmt;
+use std::ops::{BitAnd, BitOr, Not};
+use std::str::FromStr;
+use std::sync::Arc;
+
+/// A column or a member of a struct, by path as in a
+/// [`Projection`](crate::read::Projection): `"a"`, `"b.c"`. A member of a null struct is null.
+///
+/// ```
+/// use arrow_shard::read::{col, lit};
+/// let filter = col("a.b").gt(5).and(col("c").is_in(["x", "y"])).or(col("d").is_null());
+/// assert_eq!(filter.to_string(), "a.b > 5 AND c IN ('x', 'y') OR d IS NULL");
+/// ```
+pub fn col(path: impl Into<String>) -> ColumnRef {
+    ColumnRef { path: path.into() }
+}
+
+/// A column of a [`Predicate`]; made by [`col`].
+#[derive(Debug, Clone)]
+pub struct ColumnRef {
+    path: String,
+}
+
+/// How a value is compared with a literal.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::read) enum Comparison {
+    Eq,
+    NotEq,
+    Lt,
+    LtEq,
+    Gt,
+    GtEq,
+}
+
+impl ColumnRef {
+    fn compare(self, comparison: Comparison, literal: impl Into<Literal>) -> Predicate {
+        Predicate::leaf(Expr::Compare(self.path, comparison, literal.into()))
+    }
+
+    /// Rows whose value equals the literal.
+    #[must_use]
+    pub fn eq(self, literal: impl Into<Literal>) -> Predicate {
+        self.compare(Comparison::Eq, literal)
+    }
+
+    /// Rows whose value differs from the literal.
+    #[must_use]
+    pub fn not_eq(self, literal: impl Into<Literal>) -> Predicate {
+        self.compare(Comparison::NotEq, literal)
+    }
+
+    /// Rows whose value is less than the literal.
+    #[must_use]
+    pub fn lt(self, literal: impl Into<Literal>) -> Predicate {
+        self.compare(Comparison::Lt, literal)
+    }
+
+    /// Rows whose value is the literal or less.
+    #[must_use]
+    pub fn lt_eq(self, literal: impl Into<Literal>) -> Predicate {
+        self.compare(Comparison::LtEq, literal)
+    }
+
+    /// Rows whose value is greater than the literal.
+    #[must_use]
+    pub fn gt(self, literal: impl Into<Literal>) -> Predicate {
+        self.compare(Comparison::Gt, literal)
+    }
+
+    /// Rows whose value is the literal or greater.
+    #[must_use]
+    pub fn gt_eq(self, literal: impl Into<Literal>) -> Predicate {
+        self.compare(Comparison::GtEq, literal)
+    }
+
+    /// Rows whose value is one of the two literals or between them.
+    #[must_use]
+    pub fn between(self, low: impl Into<Literal>, high: impl Into<Literal>) -> Predicate {
+        self.clone().gt_eq(low).and(self.lt_eq(high))
+    }
+
+    /// Rows whose value is one of the literals.
+    #[must_use]
+    pub fn is_in(self, literals: impl IntoIterator<Item = impl Into<Literal>>) -> Predicate {
+        let literals = literals.into_iter().map(Into::into).collect();
+        Predicate::leaf(Expr::In(self.path, literals))
+    }
+
+    /// Rows whose value is null.
+    #[must_use]
+    pub fn is_null(self) -> Predicate {
+        Predicate::leaf(Expr::IsNull(self.path))
+    }
+
+    /// Rows whose value is not null.
+    #[must_use]
+    pub fn is_not_null(self) -> Predicate {
+        !self.is_null()
+    }
+
+    /// Rows whose text, or whose bytes, begin with the prefix.
+    #[must_use]
+    pub fn starts_with(self, prefix: impl AsRef<[u8]>) -> Predicate {
+        Predicate::leaf(Expr::StartsWith(self.path, prefix.as_ref().to_vec()))
+    }
+}
+
+/// A test of the rows of a shard, for [`ScanBuilder::with_filter`](crate::read::ScanBuilder::with_filter):
+/// comparisons of [columns](col) with [literals](lit), joined by `and`, `or` and `not`.
+///
+/// The logic is SQL's, of three values: a comparison with a null is unknown, and a row matches where
+/// the predicate is true. Values are compared in the types of [`Shard::schema`](crate::Shard::schema),
+/// whatever schema is asked for, as the kernels of `arrow-ord` do: floats in total order, in which
+/// NaN is above infinity and `-0.0` below `0.0`; text and bytes by their bytes.
+///
+/// A chain of `and`s or of `or`s may have any length. A predicate of more than 256 other levels of
+/// nesting is refused when a scan is built.
+#[derive(Debug, Clone)]
+pub struct Predicate {
+    expr: Expr,
+    /// Levels of the expression.
+    depth: usize,
+}
+
+/// Levels that a predicate may have: walking them takes room on the stack.
+const MAX_DEPTH: usize = 256;
+
+#[derive(Debug, Clone)]
+enum Expr {
+    Compare(String, Comparison, Literal),
+    In(String, Vec<Literal>),
+    IsNull(String),
+    StartsWith(String, Vec<u8>),
+    Function(Function),
+    And(Vec<Expr>),
+    Or(Vec<Expr>),
+    Not(Box<Expr>),
+    /// What had more levels than [`MAX_DEPTH`].
+    TooDeep,
+}
+
+type BatchFn = dyn Fn(&RecordBatch) -> Result<BooleanArray, ArrowError> + Send + Sync;
+
+/// A function of some columns.
+#[derive(Clone)]
+pub(in crate::read) struct Function {
+    pub(in crate::read) paths: Vec<String>,
+    pub(in crate::read) function: Arc<BatchFn>,
+    /// What the text that asked for it was, and which columns it takes.
+    pub(in crate::read) written: Option<(String, CheckColumns)>,
+}
+
+/// Says of columns, each named by its path, whether a function takes them.
+type CheckColumns = fn(&Schema) -> Result<(), Error>;
+
+impl fmt::Debug for Function {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Function").field(&self.paths).finish()
+    }
+}
+
+impl Predicate {
+    /// A function of the columns with these paths. It gets batches with one column per path, named by
+    /// it, and says of every row whether it matches; null is unknown.
+    ///
+    /// In a conjunction, functions come last, in the order in which they were added. A function sees
+    /// only rows that all parts before it leave, and none that a row range or selection leaves out.
+    /// Within one part, everything is evaluated for the same rows: in `(d <> 0 AND f) OR e`, `f` sees
+    /// zeros as well.
+    pub fn from_fn<F>(paths: impl IntoIterator<Item = impl Into<String>>, function: F) -> Self
+    where
+        F: Fn(&RecordBatch) -> Result<BooleanArray, ArrowError> + Send + Sync + 'static,
+    {
+        let paths = paths.into_iter().map(Into::into).collect();
+        Self::function(paths, None, function)
+    }
+
+    fn function<F>(paths: Vec<String>, written: Option<(String, CheckColumns)>, function: F) -> Self
+    where
+        F: Fn(&RecordBatch) -> Result<BooleanArray, ArrowError> + Send + Sync + 'static,
+    {
+        Self::leaf(Expr::Function(Function {
+            paths,
+            function: Arc::new(function),
+            written,
+        }))
+    }
+
+    fn leaf(expr: Expr) -> Self {
+        Self { expr, depth: 1 }
+    }
+
+    fn of(expr: Expr, depth: usize) -> Self {
+        match depth > MAX_DEPTH {
+            true => Self::leaf(Expr::TooDeep),
+            false => Self { expr, depth },
+        }
+    }
+
+    /// Rows that match both.
+    #[must_use]
+    pub fn and(self, other: Self) -> Self {
+        let parts = |expr| match expr {
+            Expr::And(parts) => Ok(parts),
+            part => Err(part),
+        };
+        self.joined(other, parts, Expr::And)
+    }
+
+    /// Rows that match either.
+    #[must_use]
+    pub fn or(self, other: Self) -> Self {
+        let parts = |expr| match expr {
+            Expr::Or(parts) => Ok(parts),
+            part => Err(part),
+        };
+        self.joined(other, parts, Expr::Or)
+    }
+
+    /// Both as parts of one expression, made by `join`; `parts` gives those of one that is made so.
+    fn joined(
+        self,
+        other: Self,
+        parts: fn(Expr) -> Result<Vec<Expr>, Expr>,
+        join: fn(Vec<Expr>) -> Expr,
+    ) -> Self {
+        let (a, b) = (self.depth, other.depth);
+        let (all, depth) = match (parts(self.expr), parts(other.expr)) {
+            (Ok(mut first), Ok(second)) => {
+                first.extend(second);
+                (first, a.max(b))
+            }
+            (Ok(mut first), Err(second)) => {
+                first.push(second);
+                (first, a.max(b + 1))
+            }
+            (Err(first), Ok(mut second)) => {
+                second.insert(0, first);
+                (second, b.max(a + 1))
+            }
+            (Err(first), Err(second)) => (vec![first, second], a.max(b) + 1),
+        };
+        Self::of(join(all), depth)
+    }
+
+    /// Rows for which the predicate is false, not unknown.
+    #[must_use]
+    #[expect(clippy::should_implement_trait, reason = "it does, as `!` as well")]
+    pub fn not(self) -> Self {
+        match self.expr {
+            Expr::Not(part) => Self::of(*part, self.depth - 1),
+            expr => Self::of(Expr::Not(Box::new(expr)), self.depth + 1),
+        }
+    }
+}
+
+/// Reads a condition as SQL writes it: comparisons of a column with a number, a text in single quotes,
+/// `TRUE`, `FALSE` or another column of its type, `BETWEEN`, `IN`, `IS NULL`, `IS TRUE`,
+/// `LIKE 'pattern%'`, and Boolean columns by themselves, joined by `NOT`, `AND`, `OR` and parentheses.
+/// Members of structs follow a dot; other names than words stand in double quotes.
+///
+/// A number has the type of the column that it is compared with: it is exact beside integers and
+/// decimals, the nearest beside floats, and a count of units beside durations. Columns and literals
+/// are held against a shard when a scan is built;
+/// [`Shard::parse_predicate`](crate::Shard::parse_predicate) does so at once, and says where in the
+/// text it fails.
+///
+/// ```
+/// use arrow_shard::read::Predicate;
+/// let filter: Predicate = "delay > 60 AND flight.origin IN ('OSL', 'LIM')".parse()?;
+/// assert_eq!(filter.to_string(), "delay > 60 AND flight.origin IN ('OSL', 'LIM')");
+/// # Ok::<(), arrow_shard::Error>(())
+/// ```
+///
+/// # Errors
+/// [`InvalidArgument`](crate::ErrorKind::InvalidArgument) with the character where it makes no sense.
+impl FromStr for Predicate {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Self, Error> {
+        parse(text, &|_| Ok(()))
+    }
+}
+
+impl Not for Predicate {
+    type Output = Self;
+
+    fn not(self) -> Self {
+        Self::not(self)
+    }
+}
+
+impl BitAnd for Predicate {
+    type Output = Self;
+
+    fn bitand(self, other: Self) -> Self {
+        self.and(other)
+    }
+}
+
+impl BitOr for Predicate {
+    type Output = Self;
+
+    fn bitor(self, other: Self) -> Self {
+        self.or(other)
+    }
+}
+
+impl fmt::Display for Comparison {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Eq => "=",
+            Self::NotEq => "<>",
+            Self::Lt => "<",
+            Self::LtEq => "<=",
+            Self::Gt => ">",
+            Self::GtEq => ">=",
+        })
+    }
+}
+
+impl fmt::Display for Predicate {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.expr.fmt(f)
+    }
+}
+
+impl fmt::Display for Expr {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Compare(path, comparison, literal) => {
+                write!(f, "{} {comparison} {literal}", named(path))
+            }
+            Self::In(path, literals) => {
+                let literals: Vec<String> = literals.iter().map(Literal::to_string).collect();
+                write!(f, "{} IN ({})", named(path), literals.join(", "))
+            }
+            Self::IsNull(path) => write!(f, "{} IS NULL", named(path)),
+            Self::StartsWith(path, prefix) => {
+                let prefix = functions::escaped(&String::from_utf8_lossy(prefix));
+                let pattern = literal::quoted(&format!("{prefix}%"));
+                write!(f, "{} LIKE {pattern}", named(path))
+            }
+            Self::Function(function) => match &function.written {
+                Some((text, _)) => f.write_str(text),
+                None => {
+                    let paths: Vec<String> =
+                        function.paths.iter().map(|path| named(path)).collect();
+                    write!(f, "function({})", paths.join(", "))
+                }
+            },
+            Self::And(parts) => join(f, parts, " AND ", |part| matches!(part, Self::Or(_))),
+            Self::Or(parts) => join(f, parts, " OR ", |_| false),
+            Self::Not(part) => match part.as_ref() {
+                Self::IsNull(path) => write!(f, "{} IS NOT NULL", named(path)),
+                part => write!(f, "NOT ({part})"),
+            },
+            Self::TooDeep => f.write_str("..."),
+        }
+    }
+}
+
+/// A path as text names it: what is no word stands in quotes.
+fn named(path: &str) -> String {
+    let name = |name: &str| match parse::is_word(name) {
+        true => name.to_owned(),
+        false => format!("\"{}\"", name.replace('"', "\"\"")),
+    };
+    path.split('.').map(name).collect::<Vec<_>>().join(".")
+}
+
+fn join(
+    f: &mut fmt::Formatter<'_>,
+    parts: &[Expr],
+    word: &str,
+    in_parentheses: impl Fn(&Expr) -> bool,
+) -> fmt::Result {
+    for (i, part) in parts.iter().enumerate() {
+        let word = if i == 0 { "" } else { word };
+        if in_parentheses(part) {
+            write!(f, "{word}({part})")?;
+        } else {
+            write!(f, "{word}{part}")?;
+        }
+    }
+    Ok(())
+}

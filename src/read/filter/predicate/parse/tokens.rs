@@ -1,0 +1,156 @@
+//! The words, names, literals and signs of a predicate.
+
+use crate::error::{Error, Result};
+use std::fmt;
+
+/// Words that are no column unless they are quoted.
+const KEYWORDS: [&str; 10] = [
+    "AND", "OR", "NOT", "IS", "NULL", "IN", "BETWEEN", "LIKE", "TRUE", "FALSE",
+];
+
+/// Signs, the longer ones before those that they begin with.
+const SIGNS: [&str; 12] = [
+    "!=", "<>", "<=", ">=", "==", "=", "<", ">", "(", ")", ",", ".",
+];
+
+/// The smallest part of a predicate.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Token<'a> {
+    /// A keyword, or a name without quotes.
+    Word(&'a str),
+    /// A name in double quotes.
+    Name(String),
+    /// Text in single quotes.
+    Text(String),
+    Number(&'a str),
+    Sign(&'static str),
+    End,
+}
+
+impl Token<'_> {
+    /// Whether it is that sign, or that keyword in letters of any case.
+    pub(super) fn is(&self, what: &str) -> bool {
+        match self {
+            Self::Word(word) => word.eq_ignore_ascii_case(what),
+            Self::Sign(sign) => *sign == what,
+            _ => false,
+        }
+    }
+
+    pub(super) fn is_keyword(&self) -> bool {
+        KEYWORDS.iter().any(|keyword| self.is(keyword))
+    }
+
+    /// Whether it may be the name of a column.
+    pub(super) fn is_name(&self) -> bool {
+        matches!(self, Self::Word(_) | Self::Name(_)) && !self.is_keyword()
+    }
+}
+
+impl fmt::Display for Token<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Word(text) | Self::Number(text) | Self::Sign(text) => write!(f, "`{text}`"),
+            Self::Name(name) => write!(f, "\"{name}\""),
+            Self::Text(text) => write!(f, "'{text}'"),
+            Self::End => f.write_str("the end"),
+        }
+    }
+}
+
+/// Whether a name needs no quotes.
+pub(in crate::read::filter::predicate) fn is_word(name: &str) -> bool {
+    let starts = name.starts_with(|c: char| is_inside(c) && !c.is_ascii_digit());
+    starts && name.chars().all(is_inside) && !Token::Word(name).is_keyword()
+}
+
+/// Whether words consist of such characters.
+fn is_inside(c: char) -> bool {
+    c.is_alphanumeric() || c == '_'
+}
+
+/// The error for what makes no sense at a place.
+pub(super) fn error(place: usize, what: &str) -> Error {
+    Error::invalid(what).within(format!("character {place}"))
+}
+
+/// Cuts a predicate into tokens, each with its place: the number of its first character, from 1 on.
+pub(super) fn tokens(text: &str) -> Result<Vec<(usize, Token<'_>)>> {
+    let mut tokens: Vec<(usize, Token<'_>)> = Vec::new();
+    let (mut rest, mut place) = (text, 1);
+    loop {
+        let trimmed = rest.trim_start();
+        place += rest[..rest.len() - trimmed.len()].chars().count();
+        rest = trimmed;
+        // A point behind a name leads to a member.
+        let is_member = tokens.last().is_some_and(|(_, token)| token.is_name());
+        let (token, len) = token(rest, place, is_member)?;
+        let is_end = token == Token::End;
+        tokens.push((place, token));
+        if is_end {
+            return Ok(tokens);
+        }
+        place += rest[..len].chars().count();
+        rest = &rest[len..];
+    }
+}
+
+/// The first token, and its bytes; `is_member` if a point is no part of a number.
+fn token(rest: &str, place: usize, is_member: bool) -> Result<(Token<'_>, usize)> {
+    let Some(first) = rest.chars().next() else {
+        return Ok((Token::End, 0));
+    };
+    if matches!(first, '\'' | '"') {
+        let (text, len) = quoted(rest, first).ok_or_else(|| {
+            error(
+                place,
+                &format!("expected a {first} that ends what begins here"),
+            )
+        })?;
+        let token = match first {
+            '\'' => Token::Text(text),
+            _ => Token::Name(text),
+        };
+        return Ok((token, len));
+    }
+    let unsigned = rest.strip_prefix(['-', '+']).unwrap_or(rest);
+    let digits = match unsigned.strip_prefix('.') {
+        Some(fraction) if !is_member => fraction,
+        _ => unsigned,
+    };
+    if digits.starts_with(|c: char| c.is_ascii_digit()) {
+        let mut before = '0';
+        let ends = |c: char| {
+            let is_exponent = matches!(before, 'e' | 'E') && matches!(c, '-' | '+');
+            before = c;
+            !(is_inside(c) || c == '.' || is_exponent)
+        };
+        let signs = rest.len() - unsigned.len();
+        let len = signs + unsigned.find(ends).unwrap_or(unsigned.len());
+        return Ok((Token::Number(&rest[..len]), len));
+    }
+    if is_inside(first) {
+        let len = rest.find(|c| !is_inside(c)).unwrap_or(rest.len());
+        return Ok((Token::Word(&rest[..len]), len));
+    }
+    match SIGNS.iter().find(|sign| rest.starts_with(**sign)) {
+        Some(sign) => Ok((Token::Sign(sign), sign.len())),
+        None => {
+            let what = "expected a column, a value, a comparison or a parenthesis";
+            Err(error(place, &format!("{what}, found `{first}`")))
+        }
+    }
+}
+
+/// The text between quotes, of which two stand for one, and its bytes with them.
+fn quoted(rest: &str, quote: char) -> Option<(String, usize)> {
+    let mut text = String::new();
+    let mut chars = rest.char_indices().skip(1).peekable();
+    while let Some((at, c)) = chars.next() {
+        if c == quote && chars.next_if(|(_, next)| *next == quote).is_none() {
+            return Some((text, at + 1));
+        }
+        text.push(c);
+    }
+    None
+}

@@ -1,0 +1,133 @@
+//! Which truth values a predicate may have over rows of which little is known.
+//!
+//! There are three outcomes for the rows of a shard or stripe: none matches, all match, or some may.
+//! Nothing here reads: what is known comes in as [`Facts`].
+
+mod facts;
+
+pub(in crate::read) use facts::{Bound, Facts, is_nan};
+
+use super::predicate::{Node, Truth};
+use std::ops::{BitAnd, BitOr};
+
+/// The truth values that a predicate may have, given those of its leaves.
+pub(in crate::read) fn truth(node: &Node, leaf: &dyn Fn(usize) -> Truth) -> Truth {
+    truths(node, leaf, &|truth| truth)
+}
+
+/// As [`truth`], over each of several blocks of rows; `all` is the same truth in all of them.
+pub(in crate::read) fn truths<B>(
+    node: &Node,
+    leaf: &dyn Fn(usize) -> Truth<B>,
+    all: &dyn Fn(Truth) -> Truth<B>,
+) -> Truth<B>
+where
+    for<'a> &'a B: BitAnd<&'a B, Output = B> + BitOr<&'a B, Output = B>,
+{
+    let part = |node: &Node| truths(node, leaf, all);
+    let start = || all(Truth::always(true));
+    match node {
+        Node::Known(known) => all(*known),
+        Node::Leaf(ordinal) => leaf(*ordinal),
+        Node::Function(_) => all(Truth::ANY),
+        Node::Not(node) => part(node).not(),
+        Node::And(nodes) => nodes
+            .iter()
+            .fold(start(), |both, node| both.and(&part(node))),
+        // De Morgan holds in three-valued logic as well.
+        Node::Or(nodes) => {
+            let neither = |both: Truth<B>, node| both.and(&part(node).not());
+            nodes.iter().fold(start(), neither).not()
+        }
+    }
+}
+
+/// The predicate that is left where the truth of some leaves is known.
+pub(in crate::read) fn simplify(node: &Node, leaf: &dyn Fn(usize) -> Truth) -> Node {
+    let whole = truth(node, leaf);
+    if whole.is_known() {
+        return Node::Known(whole);
+    }
+    // A part that is always true does not narrow a conjunction, nor one that is always false widen
+    // a disjunction.
+    let rest = |parts: &[Node], neutral: bool| -> Vec<Node> {
+        let parts = parts.iter().map(|part| simplify(part, leaf));
+        let neutral = Node::Known(Truth::always(neutral));
+        parts.filter(|part| *part != neutral).collect()
+    };
+    match node {
+        Node::And(parts) => Node::And(rest(parts, true)),
+        Node::Or(parts) => Node::Or(rest(parts, false)),
+        Node::Not(part) => Node::Not(Box::new(simplify(part, leaf))),
+        other => other.clone(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const VALUES: [Option<bool>; 3] = [Some(true), Some(false), None];
+
+    fn one(value: Option<bool>) -> Truth {
+        value.map_or(Truth::UNKNOWN, Truth::always)
+    }
+
+    fn all() -> impl Iterator<Item = Truth> {
+        (1..8).map(|bits| Truth::new(bits & 1 != 0, bits & 2 != 0, bits & 4 != 0))
+    }
+
+    fn holds(truth: Truth, value: Option<bool>) -> bool {
+        truth.either(one(value)) == truth
+    }
+
+    #[test]
+    fn a_junction_may_have_the_values_that_its_parts_give_and_no_other() {
+        for (a, b) in all().flat_map(|a| all().map(move |b| (a, b))) {
+            let leaf = |i: usize| if i == 0 { a } else { b };
+            let parts = || vec![Node::Leaf(0), Node::Leaf(1)];
+            let mut both = Truth::default();
+            let mut either = Truth::default();
+            for (x, y) in VALUES
+                .iter()
+                .flat_map(|x| VALUES.iter().map(move |y| (*x, *y)))
+            {
+                if holds(a, x) && holds(b, y) {
+                    both = both.either(one(match (x, y) {
+                        (Some(false), _) | (_, Some(false)) => Some(false),
+                        (Some(true), Some(true)) => Some(true),
+                        _ => None,
+                    }));
+                    either = either.either(one(match (x, y) {
+                        (Some(true), _) | (_, Some(true)) => Some(true),
+                        (Some(false), Some(false)) => Some(false),
+                        _ => None,
+                    }));
+                }
+            }
+            assert_eq!(truth(&Node::And(parts()), &leaf), both, "{a:?} AND {b:?}");
+            assert_eq!(truth(&Node::Or(parts()), &leaf), either, "{a:?} OR {b:?}");
+        }
+    }
+
+    #[test]
+    fn parts_that_are_known_are_left_out() {
+        let leaf = |i: usize| match i {
+            0 => Truth::always(true),
+            1 => Truth::always(false),
+            2 => Truth::UNKNOWN,
+            _ => Truth::ANY,
+        };
+        let and = |parts: [usize; 2]| Node::And(parts.map(Node::Leaf).to_vec());
+        assert_eq!(
+            simplify(&and([0, 3]), &leaf),
+            Node::And(vec![Node::Leaf(3)])
+        );
+        assert_eq!(
+            simplify(&and([1, 3]), &leaf),
+            Node::Known(Truth::always(false))
+        );
+        let unknown = Node::And(vec![Node::Known(Truth::UNKNOWN), Node::Leaf(3)]);
+        assert_eq!(simplify(&and([2, 3]), &leaf), unknown);
+    }
+}

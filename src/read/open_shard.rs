@@ -1,0 +1,350 @@
+//! An open shard.
+
+use super::filter::predicate::{Bound, Predicate, parse};
+use super::scan_builder::ScanBuilder;
+use super::shard::artifacts::Artifacts;
+use super::shard::fetch::Bench;
+use super::shard::metadata::{Metadata, ready};
+use super::shard::options::ShardOptions;
+use super::shard::projection::Projection;
+use super::stripe::Stripe;
+use crate::error::{Error, Result, Within};
+use crate::format::{
+    AnyValue, DirectoryTail, FormatVersion, HEADER_LEN, Message, Schema, ShardDirectory,
+    ShardProperties, ValueKind, Wire, find_property, open,
+};
+use crate::io::{ByteRange, Container, NoContainer, ReadAt, read_one};
+#[cfg(not(target_family = "wasm"))]
+use crate::io::{LocalFile, LocalFolder};
+#[cfg(all(feature = "mmap", not(target_family = "wasm")))]
+use crate::io::{MappedFile, MappedFolder};
+use crate::sorting::{SORTING_COLUMNS_PROPERTY, SortingColumn};
+use arrow_array::RecordBatch;
+use arrow_schema::SchemaRef;
+use bytes::Bytes;
+#[cfg(not(target_family = "wasm"))]
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// An open shard. Opening reads the tail of the directory file. Other metadata are read when they are
+/// first needed; all clones share them.
+///
+/// ```no_run
+/// use arrow_shard::Shard;
+/// let shard = Shard::open("flights.amudai.shard")?;
+/// println!("{} rows of {:?}", shard.num_rows(), shard.schema()?);
+/// for batch in shard.scan().with_projection(["origin", "delay"]).build()? {
+///     println!("{} rows", batch?.num_rows());
+/// }
+/// let rows = shard.take(&[7, 1_000, 1_001], ["origin"])?;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug, Clone)]
+pub struct Shard {
+    pub(in crate::read) inner: Arc<Metadata>,
+}
+
+impl Shard {
+    /// Opens the shard whose directory file is `path`. The other files of the shard must be in the
+    /// same folder.
+    ///
+    /// # Errors
+    /// [`NotFound`](crate::ErrorKind::NotFound), [`NotAShard`](crate::ErrorKind::NotAShard),
+    /// [`UnsupportedVersion`](crate::ErrorKind::UnsupportedVersion), or if the
+    /// file is damaged.
+    #[cfg(not(target_family = "wasm"))]
+    pub fn open(path: impl AsRef<Path>) -> Result<Self> {
+        Self::open_with(path, ShardOptions::default())
+    }
+
+    /// Like [`open`](Self::open), with options.
+    ///
+    /// # Errors
+    /// Those of [`open`](Self::open).
+    #[cfg(not(target_family = "wasm"))]
+    pub fn open_with(path: impl AsRef<Path>, options: ShardOptions) -> Result<Self> {
+        let path = path.as_ref();
+        let (target, folder) = find(path)?;
+        let base = base_of(&folder);
+        let file = Arc::new(LocalFile::open(target)?);
+        let name = path.display().to_string();
+        Self::build(name, file, Arc::new(folder), base, options)
+    }
+
+    /// Like [`open_with`](Self::open_with), through memory maps of the directory file and of the files
+    /// that it refers to. Buffers of the profile `Plain` then become Arrow arrays without a copy.
+    ///
+    /// # Errors
+    /// Those of [`open`](Self::open).
+    ///
+    /// # Safety
+    /// As long as the shard, or an array read from it, is alive, no process may truncate or change its
+    /// files. Each of them is mapped when it is first read.
+    #[cfg(all(feature = "mmap", not(target_family = "wasm")))]
+    #[expect(
+        unsafe_code,
+        reason = "a memory map is only as safe as the file is left alone"
+    )]
+    pub unsafe fn open_mmap(path: impl AsRef<Path>, options: ShardOptions) -> Result<Self> {
+        let path = path.as_ref();
+        let (target, folder) = find(path)?;
+        let base = base_of(&folder);
+        // SAFETY: the caller promises what maps need, for all files of the shard; no others are
+        // opened in its folder.
+        let (file, folder) = unsafe { (MappedFile::open(target)?, MappedFolder::new(folder)) };
+        let name = path.display().to_string();
+        Self::build(name, Arc::new(file), Arc::new(folder), base, options)
+    }
+
+    /// Opens a single-file shard in memory.
+    ///
+    /// # Errors
+    /// If the bytes are no shard, damaged, or not supported.
+    pub fn from_bytes(bytes: Bytes) -> Result<Self> {
+        Self::from_reader(
+            Arc::new(bytes),
+            Arc::new(NoContainer),
+            ShardOptions::default(),
+        )
+    }
+
+    /// Opens the shard whose directory file is behind `reader`, and whose other files are in
+    /// `container`.
+    ///
+    /// # Errors
+    /// Those of the reader, or if the bytes are no shard, damaged, or not supported.
+    pub fn from_reader(
+        reader: Arc<dyn ReadAt>,
+        container: Arc<dyn Container>,
+        options: ShardOptions,
+    ) -> Result<Self> {
+        Self::build("shard".to_owned(), reader, container, None, options)
+    }
+
+    fn build(
+        name: String,
+        reader: Arc<dyn ReadAt>,
+        container: Arc<dyn Container>,
+        base: Option<String>,
+        options: ShardOptions,
+    ) -> Result<Self> {
+        let place = || name.clone();
+        let size = reader.size().within(place)?;
+        let tail = read_tail(&*reader, size, &options).within(place)?;
+        let (wire, directory) = read_directory(&*reader, size, &tail, &options).within(place)?;
+        let artifacts = Artifacts::new(name, reader, size, tail, container, base, options);
+        Ok(Self {
+            inner: Arc::new(Metadata::new(artifacts, wire, directory)),
+        })
+    }
+
+    /// Runs a step of a plan to its end.
+    pub(in crate::read) fn drive<T>(
+        &self,
+        step: impl FnMut(&Bench<'_>) -> Result<Option<T>>,
+    ) -> Result<T> {
+        self.inner.drive(step)
+    }
+
+    /// Number of rows.
+    pub fn num_rows(&self) -> u64 {
+        self.inner.directory.total_record_count
+    }
+
+    /// Number of stripes.
+    pub fn num_stripes(&self) -> u64 {
+        self.inner.directory.stripe_count
+    }
+
+    /// The dialect in which the metadata are written.
+    pub fn wire(&self) -> Wire {
+        self.inner.wire
+    }
+
+    /// The Arrow schema of a scan of all columns.
+    ///
+    /// # Errors
+    /// If the schema is damaged or not supported.
+    pub fn schema(&self) -> Result<SchemaRef> {
+        self.drive(|bench| self.inner.arrow_schema(bench))
+    }
+
+    /// The schema as it is stored, internal fields included.
+    pub(in crate::read) fn stored_schema(&self) -> Result<Schema> {
+        self.drive(|bench| {
+            let schema = ready!(self.inner.schema(bench));
+            let fields = (0..schema.len())
+                .map(|i| schema.field(i))
+                .collect::<Result<_>>()?;
+            Ok(Some(Schema { fields }))
+        })
+    }
+
+    /// The properties of the shard: the writer's own, and those of
+    /// [`WriterOptions::with_property`](crate::WriterOptions::with_property).
+    ///
+    /// # Errors
+    /// If they are damaged.
+    pub fn properties(&self) -> Result<&ShardProperties> {
+        self.drive(|bench| {
+            ready!(self.inner.properties(bench));
+            Ok(Some(()))
+        })?;
+        self.inner
+            .loaded_properties()
+            .ok_or_else(|| Error::corrupt("shard properties are gone"))
+    }
+
+    /// The value of the property `name`; `None` if there is no such property, or it has no value. A
+    /// property that the user set comes before one that the format defines.
+    ///
+    /// ```no_run
+    /// # let shard = arrow_shard::Shard::open("flights.amudai.shard")?;
+    /// let source = shard.property("source")?.and_then(|value| value.as_str());
+    /// # Ok::<(), arrow_shard::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// If the properties are damaged.
+    pub fn property(&self, name: &str) -> Result<Option<&AnyValue>> {
+        let properties = self.properties()?;
+        Ok(find_property(&properties.custom_properties, name)
+            .or_else(|| find_property(&properties.standard_properties, name)))
+    }
+
+    /// The columns that the writer said the rows are sorted by.
+    ///
+    /// # Errors
+    /// If the properties are damaged.
+    pub fn sorting_columns(&self) -> Result<Vec<SortingColumn>> {
+        let properties = &self.properties()?.custom_properties;
+        let Some(value) = find_property(properties, SORTING_COLUMNS_PROPERTY) else {
+            return Ok(Vec::new());
+        };
+        match &value.kind {
+            Some(ValueKind::List(columns)) => columns.iter().map(sorting_column).collect(),
+            _ => None,
+        }
+        .ok_or_else(|| {
+            Error::corrupt(format!("property {SORTING_COLUMNS_PROPERTY} is malformed"))
+                .within(self.inner.artifacts.name())
+        })
+    }
+
+    /// All stripes, in order.
+    ///
+    /// # Errors
+    /// If the list of stripes is damaged.
+    pub fn stripes(&self) -> Result<Vec<Stripe>> {
+        let directories = self.drive(|bench| {
+            let stripes = ready!(self.inner.stripes(bench));
+            Ok(Some(stripes.to_vec()))
+        })?;
+        let stripes = (0..).zip(directories);
+        Ok(stripes
+            .map(|(ordinal, directory)| Stripe::new(self.inner.clone(), ordinal, directory))
+            .collect())
+    }
+
+    /// A scan of the rows, in order.
+    pub fn scan(&self) -> ScanBuilder {
+        ScanBuilder::new(self.inner.clone())
+    }
+
+    /// Parses a condition on the rows of this shard, in the grammar of [`Predicate`]'s `FromStr`.
+    ///
+    /// # Errors
+    /// [`InvalidArgument`](crate::ErrorKind::InvalidArgument) if the text is no condition,
+    /// [`UnknownColumn`](crate::ErrorKind::UnknownColumn), [`SchemaMismatch`](crate::ErrorKind::SchemaMismatch) for a
+    /// literal that a column is not compared with, each with the character; or if the schema is
+    /// damaged.
+    pub fn parse_predicate(&self, text: &str) -> Result<Predicate> {
+        parse(text, &|part| {
+            self.drive(|bench| Bound::load(&self.inner, bench, part))?;
+            Ok(())
+        })
+    }
+
+    /// The rows with these numbers, in this order; a number may be repeated. [`ScanBuilder::take`] gives
+    /// them in other types, or with their numbers.
+    ///
+    /// # Errors
+    /// [`RowOutOfRange`](crate::ErrorKind::RowOutOfRange), an unknown column,
+    /// [`LimitExceeded`](crate::ErrorKind::LimitExceeded), or if the data are damaged.
+    pub fn take(&self, rows: &[u64], projection: impl Into<Projection>) -> Result<RecordBatch> {
+        self.scan().with_projection(projection).take(rows)
+    }
+}
+
+/// The directory file that a path leads to, and the folder that its references start from: where it
+/// is itself, and not a symbolic link to it.
+#[cfg(not(target_family = "wasm"))]
+fn find(path: &Path) -> Result<(PathBuf, LocalFolder)> {
+    let target = path.canonicalize().map_err(Error::from);
+    let target = target.within(|| format!("file `{}`", path.display()))?;
+    let folder = LocalFolder::of_file(&target)?;
+    Ok((target, folder))
+}
+
+/// The folder as absolute references name it.
+#[cfg(not(target_family = "wasm"))]
+fn base_of(folder: &LocalFolder) -> Option<String> {
+    folder.path().to_str().map(str::to_owned)
+}
+
+fn read_tail(reader: &dyn ReadAt, size: u64, options: &ShardOptions) -> Result<Bytes> {
+    let len = options
+        .tail_bytes()
+        .max(DirectoryTail::LEN as u64)
+        .min(size);
+    let range = ByteRange::with_len(size - len, len)?;
+    match reader.resident() {
+        Some(bytes) if bytes.len() as u64 == size => Ok(bytes.slice(range.to_usize()?)),
+        _ => read_one(reader, range),
+    }
+}
+
+fn read_directory(
+    reader: &dyn ReadAt,
+    size: u64,
+    tail: &Bytes,
+    options: &ShardOptions,
+) -> Result<(Wire, ShardDirectory)> {
+    let range = DirectoryTail::locate(tail, size, options.limits())?;
+    let tail_start = size - tail.len() as u64;
+    if tail_start == 0
+        && let Some(header) = tail.get(..HEADER_LEN)
+    {
+        FormatVersion::parse(header, "header")?;
+    }
+    let frame = if range.start() >= tail_start {
+        let inside = ByteRange::try_new(range.start() - tail_start, range.end() - tail_start)?;
+        tail.slice(inside.within_size(tail.len() as u64)?.to_usize()?)
+    } else {
+        read_one(reader, range)?
+    };
+    let name = || "shard directory".to_owned();
+    let payload = open(&frame).within(name)?;
+    let wire = ShardDirectory::detect_wire(payload).within(name)?;
+    let directory = ShardDirectory::decode(payload, wire, options.limits()).within(name)?;
+    Ok((wire, directory))
+}
+
+fn sorting_column(value: &AnyValue) -> Option<SortingColumn> {
+    let Some(ValueKind::Struct(fields)) = &value.kind else {
+        return None;
+    };
+    let field = |name| find_property(fields, name)?.kind.as_ref();
+    let flag = |name| match field(name)? {
+        ValueKind::Bool(flag) => Some(*flag),
+        _ => None,
+    };
+    let Some(ValueKind::String(path)) = field("path") else {
+        return None;
+    };
+    Some(SortingColumn {
+        path: path.clone(),
+        descending: flag("descending")?,
+        nulls_first: flag("nulls_first")?,
+    })
+}

@@ -1,0 +1,296 @@
+//! One field of a stripe, and the buffers and blocks that it is stored in.
+
+use super::blocks::{Elements, Part, block_groups};
+use super::statistics::{contradictions, folded};
+use super::{
+    BlockInfo, BlocksInfo, BufferInfo, EncodingCount, FieldInfo, InspectOptions, RangeIndexInfo,
+};
+use crate::buffer::{BlockMap, BlockRange, Physical, Place};
+use crate::encoding::presence::PresenceKind;
+use crate::encoding::{EncodingTree, bytes, envelope, number, presence};
+use crate::error::{Error, Result, Within, to_usize};
+use crate::format::{
+    BasicType, BufferKind, DataEncoding, DataType, EncodedBuffer, INDEX_BLOCK, NativeDataEncoding,
+};
+use crate::io::ByteRange;
+use crate::read::open_shard::Shard;
+
+/// Looks at a column of a stripe, and everything below it.
+pub(super) fn inspect(
+    shard: &Shard,
+    stripe: u64,
+    column: &DataType,
+    options: &InspectOptions,
+) -> FieldInfo {
+    let inspector = Inspector {
+        shard,
+        stripe,
+        options,
+    };
+    inspector.field(column, column.name.clone())
+}
+
+struct Inspector<'a> {
+    shard: &'a Shard,
+    stripe: u64,
+    options: &'a InspectOptions,
+}
+
+/// The name of child `ordinal` in paths.
+pub(in crate::read) fn child_name(parent: &DataType, ordinal: usize, child: &DataType) -> String {
+    match (parent.basic_type, ordinal) {
+        _ if !child.name.is_empty() => child.name.clone(),
+        (BasicType::List | BasicType::FixedSizeList, _) => "item".to_owned(),
+        (BasicType::Map, 0) => "key".to_owned(),
+        (BasicType::Map, _) => "value".to_owned(),
+        _ => ordinal.to_string(),
+    }
+}
+
+impl Inspector<'_> {
+    fn field(&self, node: &DataType, path: String) -> FieldInfo {
+        let children = node.children.iter().enumerate().map(|(ordinal, child)| {
+            self.field(
+                child,
+                format!("{path}.{}", child_name(node, ordinal, child)),
+            )
+        });
+        let children = children.collect();
+        let mut info = FieldInfo {
+            path,
+            schema_id: node.schema_id,
+            stored_type: node.stored_type(),
+            label: node.label_text(),
+            internal_kind: None,
+            positions: None,
+            null_count: None,
+            constant: None,
+            dictionary_size: None,
+            range: None,
+            type_specific: None,
+            cardinality: None,
+            membership_filter: None,
+            contradictions: Vec::new(),
+            raw_data_size: None,
+            encoded_bytes: 0,
+            buffers: Vec::new(),
+            children,
+            problem: None,
+        };
+        if let Err(error) = self.describe(node, &mut info) {
+            info.problem = Some(format!("{error:#}"));
+        }
+        let sizes = info.buffers.iter().map(|buffer| buffer.range.len());
+        info.encoded_bytes = sizes.fold(0, u64::saturating_add);
+        info
+    }
+
+    fn describe(&self, node: &DataType, info: &mut FieldInfo) -> Result<()> {
+        let key = (self.stripe, node.schema_id);
+        let found = self
+            .shard
+            .drive(|bench| self.shard.inner.field(bench, key))?;
+        let Some((artifact, descriptor)) = found.described() else {
+            return Ok(());
+        };
+        let field = descriptor.field.clone();
+        info.contradictions = contradictions(&field);
+        info.contradictions.extend(folded(&field));
+        info.positions = Some(field.position_count);
+        info.null_count = field.null_count;
+        info.constant = field.constant_value;
+        info.dictionary_size = field.dictionary_size;
+        info.range = field.range_stats;
+        info.type_specific = field.type_specific;
+        info.cardinality = field.cardinality;
+        info.membership_filter = field.membership_filter;
+        info.raw_data_size = field.raw_data_size;
+        let physical = Physical::of(node)?;
+        for (ordinal, encoding) in descriptor.encodings.iter().enumerate() {
+            match encoding {
+                DataEncoding::Native(native) => {
+                    for buffer in &native.buffers {
+                        let part = part_of(native, buffer);
+                        let elements = Elements::of(node, physical, part);
+                        let mut described = self.buffer(artifact, ordinal, buffer, elements)?;
+                        if let Some(info) = &mut described
+                            && info.kind == BufferKind::RangeIndex
+                        {
+                            self.range_index(node, info);
+                        }
+                        info.buffers.extend(described);
+                    }
+                }
+                DataEncoding::Parquet(_) | DataEncoding::Unknown => {
+                    let what = format!("encoding {ordinal} is not one of this format's own");
+                    return Err(Error::unsupported(what));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// A buffer; `None` for members of a packed group, which have no bytes of their own.
+    fn buffer(
+        &self,
+        artifact: u32,
+        encoding: usize,
+        buffer: &EncodedBuffer,
+        elements: Option<Elements>,
+    ) -> Result<Option<BufferInfo>> {
+        let Some(reference) = &buffer.buffer else {
+            return Ok(None);
+        };
+        let artifacts = &self.shard.inner.artifacts;
+        let place = Place {
+            artifact: artifacts.resolve(&reference.url, artifact)?,
+            range: reference.range,
+        };
+        let mut info = BufferInfo {
+            encoding,
+            kind: buffer.kind,
+            file: artifacts.name_of(place.artifact),
+            range: place.range,
+            embedded_presence: buffer.embedded_presence,
+            embedded_offsets: buffer.embedded_offsets,
+            blocks: None,
+            range_index: None,
+            problem: None,
+        };
+        if let Some(map) = &buffer.block_map {
+            let mut blocks = BlocksInfo {
+                checksums: buffer.block_checksums,
+                map_bytes: map.range.len(),
+                ..BlocksInfo::default()
+            };
+            let described = self.blocks(place, map.range, elements, &mut blocks);
+            info.problem = described.err().map(|error| format!("{error:#}"));
+            info.blocks = Some(blocks);
+        }
+        Ok(Some(info))
+    }
+
+    fn range_index(&self, node: &DataType, info: &mut BufferInfo) {
+        let (inner, key) = (&self.shard.inner, (self.stripe, node.schema_id));
+        let header = self
+            .shard
+            .drive(|bench| inner.range_index_header(bench, key, node));
+        match header {
+            Ok(header) => {
+                info.range_index = header.map(|header| RangeIndexInfo {
+                    entries: header.blocks(),
+                    block_positions: INDEX_BLOCK,
+                });
+            }
+            Err(error) => info.problem = Some(format!("{error:#}")),
+        }
+    }
+
+    fn blocks(
+        &self,
+        place: Place,
+        map_range: ByteRange,
+        elements: Option<Elements>,
+        info: &mut BlocksInfo,
+    ) -> Result<()> {
+        if !place.range.contains(map_range) {
+            return Err(Error::corrupt(format!(
+                "the block map {map_range} lies outside of its buffer {}",
+                place.range
+            )));
+        }
+        let map = self.shard.bytes_at(Place {
+            artifact: place.artifact,
+            range: map_range,
+        })?;
+        let map = BlockMap::parse(&map, map_range.start() - place.range.start())?;
+        info.count = map.len() as u64;
+        info.values = map.value_count();
+        let blocks = || (0..map.len()).filter_map(|ordinal| map.block(ordinal));
+        let lengths = || blocks().map(|block| block.values.end - block.values.start);
+        info.min_values = lengths().min().unwrap_or(0);
+        info.max_values = lengths().max().unwrap_or(0);
+        let Some(elements) = elements.filter(|_| self.options.encodings) else {
+            return Ok(());
+        };
+        for (group, blocks) in block_groups(&map) {
+            let bytes = self.shard.bytes_at(Place {
+                artifact: place.artifact,
+                range: place.range.slice(group.start, group.end)?,
+            })?;
+            for block in blocks {
+                let from = to_usize(block.bytes.start - group.start)?;
+                let to = to_usize(block.bytes.end - group.start)?;
+                let described = describe_block(&bytes[from..to], &block, elements, info.checksums)
+                    .within(|| format!("block {}", block.ordinal))?;
+                self.add(info, &block, described);
+            }
+        }
+        info.encodings
+            .sort_by_key(|count| (std::cmp::Reverse(count.blocks), count.code));
+        Ok(())
+    }
+
+    fn add(
+        &self,
+        info: &mut BlocksInfo,
+        block: &BlockRange,
+        (presence_bytes, presence, tree): (u64, PresenceKind, EncodingTree),
+    ) {
+        let bytes = block.bytes.end - block.bytes.start;
+        match info
+            .encodings
+            .iter_mut()
+            .find(|count| count.code == tree.code)
+        {
+            Some(count) => {
+                count.blocks += 1;
+                count.bytes += bytes;
+            }
+            None => info.encodings.push(EncodingCount {
+                code: tree.code,
+                blocks: 1,
+                bytes,
+            }),
+        }
+        if self.options.blocks {
+            info.trees.push(BlockInfo {
+                values: block.values.clone(),
+                bytes,
+                presence_bytes,
+                presence,
+                encoding: tree,
+            });
+        }
+    }
+}
+
+/// What decides what a buffer of an encoding holds.
+fn part_of(native: &NativeDataEncoding, buffer: &EncodedBuffer) -> Part {
+    Part {
+        kind: buffer.kind,
+        dictionary: native.has_dictionary(),
+        embedded_offsets: buffer.embedded_offsets,
+    }
+}
+
+/// Bytes and kind of the presence section of a block, and its encodings.
+fn describe_block(
+    bytes: &[u8],
+    block: &BlockRange,
+    elements: Elements,
+    checksums: bool,
+) -> Result<(u64, PresenceKind, EncodingTree)> {
+    let content = match checksums {
+        true => envelope::strip_checksum(bytes, false)?,
+        false => bytes,
+    };
+    let envelope = envelope::open(content)?;
+    let n = to_usize(block.values.end - block.values.start)?;
+    let tree = match elements {
+        Elements::Numbers(kind, width) => number::describe(envelope.values, kind, n, width)?,
+        Elements::Bytes(fixed) => bytes::describe(envelope.values, n, fixed)?,
+    };
+    let kind = presence::kind(envelope.presence, n)?;
+    Ok((envelope.presence.len() as u64, kind, tree))
+}

@@ -1,0 +1,359 @@
+//! What a shard consists of: sizes, encodings and ratios, stripe by stripe and field by field.
+
+mod blocks;
+mod field;
+mod statistics;
+#[cfg(test)]
+mod tests;
+
+pub(in crate::read) use blocks::{Elements, Part, block_groups};
+pub(in crate::read) use field::child_name;
+pub(in crate::read) use statistics::contradictions;
+
+use crate::buffer::Place;
+use crate::column::TypeMapping;
+use crate::encoding::presence::PresenceKind;
+use crate::encoding::{EncodingCode, EncodingTree};
+use crate::error::Result;
+use crate::format::{
+    AnyValue, BufferKind, CardinalityInfo, NameValuePair, RangeStats, SplitBlockBloomFilter,
+    TypeStats, Wire,
+};
+use crate::io::ByteRange;
+use crate::read::open_shard::Shard;
+use crate::read::shard::metadata::ready;
+use std::ops::Range;
+
+/// What [`Shard::inspect`] looks at.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct InspectOptions {
+    encodings: bool,
+    blocks: bool,
+}
+
+impl Default for InspectOptions {
+    fn default() -> Self {
+        Self {
+            encodings: true,
+            blocks: false,
+        }
+    }
+}
+
+impl InspectOptions {
+    /// Whether to look into blocks for their encodings.
+    pub fn encodings(&self) -> bool {
+        self.encodings
+    }
+
+    /// Whether to look into blocks for their encodings, which reads all data. On by default.
+    #[must_use]
+    pub fn with_encodings(mut self, encodings: bool) -> Self {
+        self.encodings = encodings;
+        self
+    }
+
+    /// Whether to list every block with its tree of encodings.
+    pub fn blocks(&self) -> bool {
+        self.blocks
+    }
+
+    /// Whether to list every block with its tree of encodings, which needs
+    /// [`with_encodings`](Self::with_encodings). Off by default.
+    #[must_use]
+    pub fn with_blocks(mut self, blocks: bool) -> Self {
+        self.blocks = blocks;
+        self
+    }
+}
+
+/// What a shard consists of.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub struct ShardInfo {
+    /// The files that hold it, the directory file first.
+    pub files: Vec<FileInfo>,
+    /// Number of rows.
+    pub rows: u64,
+    /// How the metadata are written.
+    pub wire: Wire,
+    /// How Arrow types became types of the shard, if a column tells.
+    pub mapping: Option<TypeMapping>,
+    /// Earliest creation time, in 100 ns ticks since 0001-01-01.
+    pub creation_min: Option<u64>,
+    /// Latest creation time, in 100 ns ticks since 0001-01-01.
+    pub creation_max: Option<u64>,
+    /// Bytes of the values before encoding.
+    pub raw_data_size: Option<u64>,
+    /// Bytes of all encoded buffers.
+    pub encoded_bytes: u64,
+    /// Names of the properties.
+    pub properties: Vec<String>,
+    /// The stripes.
+    pub stripes: Vec<StripeInfo>,
+    /// What kept a part of the shard from being looked at.
+    pub problem: Option<String>,
+}
+
+/// A file of a shard.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct FileInfo {
+    /// Its path, or its name in the folder of the shard.
+    pub name: String,
+    /// Its size; `None` if it cannot be opened.
+    pub bytes: Option<u64>,
+}
+
+/// What a stripe consists of.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub struct StripeInfo {
+    /// Ordinal of the stripe.
+    pub ordinal: u64,
+    /// Numbers of its rows in the shard.
+    pub rows: Range<u64>,
+    /// Bytes of the values before encoding.
+    pub raw_data_size: Option<u64>,
+    /// Bytes of all encoded buffers.
+    pub encoded_bytes: u64,
+    /// Names of the properties.
+    pub properties: Vec<String>,
+    /// The top-level fields, internal ones included.
+    pub fields: Vec<FieldInfo>,
+    /// What kept a part of the stripe from being looked at.
+    pub problem: Option<String>,
+}
+
+/// What a field of a stripe consists of.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub struct FieldInfo {
+    /// Names from the column down, joined by `.`; items of lists, keys and values of maps are
+    /// named `item`, `key` and `value` where the shard has no names for them.
+    pub path: String,
+    /// Its id in the schema.
+    pub schema_id: u32,
+    /// The type that is stored, such as `Int64`, `Uint8` or `FixedSizeBinary(16)`.
+    pub stored_type: String,
+    /// What the values mean beyond that, with its properties; empty if the schema says nothing.
+    pub label: String,
+    /// Role of an internal field.
+    pub internal_kind: Option<String>,
+    /// Logical positions; `None` if the stripe does not have the field, so that all are null.
+    pub positions: Option<u64>,
+    /// Positions that are null.
+    pub null_count: Option<u64>,
+    /// The value of every position, if they all hold the same.
+    pub constant: Option<AnyValue>,
+    /// Entries of the dictionary.
+    pub dictionary_size: Option<u64>,
+    /// Least and greatest value.
+    pub range: Option<RangeStats>,
+    /// Statistics of the field's type.
+    pub type_specific: Option<TypeStats>,
+    /// Number of distinct values.
+    pub cardinality: Option<CardinalityInfo>,
+    /// Membership filter.
+    pub membership_filter: Option<SplitBlockBloomFilter>,
+    /// What the statistics say that cannot all be true.
+    pub contradictions: Vec<String>,
+    /// Bytes of the field's own values before encoding.
+    pub raw_data_size: Option<u64>,
+    /// Bytes of the field's own buffers.
+    pub encoded_bytes: u64,
+    /// The encoded buffers, of all encodings of the field.
+    pub buffers: Vec<BufferInfo>,
+    /// The fields below.
+    pub children: Vec<FieldInfo>,
+    /// What kept a part of the field from being looked at.
+    pub problem: Option<String>,
+}
+
+/// What an encoded buffer consists of.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct BufferInfo {
+    /// Ordinal of the encoding that it belongs to.
+    pub encoding: usize,
+    /// Its role.
+    pub kind: BufferKind,
+    /// Name of the file that holds it.
+    pub file: String,
+    /// Its bytes in that file, the block map included.
+    pub range: ByteRange,
+    /// Whether blocks carry the presence of their values.
+    pub embedded_presence: bool,
+    /// Whether blocks carry the offsets of their values.
+    pub embedded_offsets: bool,
+    /// Its blocks; `None` if it is not made of blocks.
+    pub blocks: Option<BlocksInfo>,
+    /// Its entries, if it is a range index.
+    pub range_index: Option<RangeIndexInfo>,
+    /// What kept a part of the buffer from being looked at.
+    pub problem: Option<String>,
+}
+
+/// The blocks of a buffer.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[non_exhaustive]
+pub struct BlocksInfo {
+    /// Number of blocks.
+    pub count: u64,
+    /// Values in all blocks.
+    pub values: u64,
+    /// Values of the smallest block.
+    pub min_values: u64,
+    /// Values of the largest block.
+    pub max_values: u64,
+    /// Whether every block ends with a checksum.
+    pub checksums: bool,
+    /// Bytes of the block map.
+    pub map_bytes: u64,
+    /// The outermost encodings, the most frequent first.
+    pub encodings: Vec<EncodingCount>,
+    /// Every block, if [`InspectOptions::blocks`] asks for them.
+    pub trees: Vec<BlockInfo>,
+}
+
+/// The entries of a range index.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct RangeIndexInfo {
+    /// Number of entries.
+    pub entries: u64,
+    /// Positions that an entry is about; the last may have fewer.
+    pub block_positions: u64,
+}
+
+/// How often an encoding occurs.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct EncodingCount {
+    /// The outermost encoding of the blocks.
+    pub code: EncodingCode,
+    /// Number of blocks.
+    pub blocks: u64,
+    /// Their bytes.
+    pub bytes: u64,
+}
+
+/// A block.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct BlockInfo {
+    /// Positions of its values in the buffer.
+    pub values: Range<u64>,
+    /// Its bytes, checksum included.
+    pub bytes: u64,
+    /// Bytes of the presence section.
+    pub presence_bytes: u64,
+    /// How presence is stored.
+    pub presence: PresenceKind,
+    /// Its encodings.
+    pub encoding: EncodingTree,
+}
+
+impl FieldInfo {
+    /// Bytes of the buffers of the field and of everything below it.
+    pub fn total_encoded_bytes(&self) -> u64 {
+        let below = self.children.iter().map(Self::total_encoded_bytes);
+        below.fold(self.encoded_bytes, u64::saturating_add)
+    }
+
+    /// Bytes of the values of the field and of everything below it, as far as they are known.
+    pub fn total_raw_data_size(&self) -> Option<u64> {
+        let below = self.children.iter().filter_map(Self::total_raw_data_size);
+        below.chain(self.raw_data_size).reduce(u64::saturating_add)
+    }
+}
+
+impl Shard {
+    /// Looks at what the shard consists of. A damaged part is described by its `problem`, and
+    /// does not hide the others.
+    ///
+    /// # Errors
+    /// If the schema or the list of stripes is damaged or not supported.
+    pub fn inspect(&self, options: &InspectOptions) -> Result<ShardInfo> {
+        let schema = self.stored_schema()?;
+        let directory = &self.inner.directory;
+        let mut info = ShardInfo {
+            files: Vec::new(),
+            rows: self.num_rows(),
+            wire: self.wire(),
+            mapping: TypeMapping::of(&schema),
+            creation_min: None,
+            creation_max: None,
+            raw_data_size: directory.raw_data_size,
+            encoded_bytes: 0,
+            properties: Vec::new(),
+            stripes: Vec::new(),
+            problem: None,
+        };
+        match self.properties() {
+            Ok(properties) => {
+                info.creation_min = properties.creation_min;
+                info.creation_max = properties.creation_max;
+                info.properties = names(
+                    &properties.standard_properties,
+                    &properties.custom_properties,
+                );
+            }
+            Err(error) => info.problem = Some(format!("{error:#}")),
+        }
+        for stripe in self.stripes()? {
+            let mut properties = Vec::new();
+            let mut problem = None;
+            match stripe.properties() {
+                Ok(found) => {
+                    properties = names(&found.standard_properties, &found.custom_properties);
+                }
+                Err(error) => problem = Some(format!("{error:#}")),
+            }
+            let fields = schema.fields.iter().map(|field| {
+                let mut info = field::inspect(self, stripe.ordinal(), &field.data_type, options);
+                info.internal_kind.clone_from(&field.internal_kind);
+                info
+            });
+            let fields: Vec<FieldInfo> = fields.collect();
+            let sizes = fields.iter().map(FieldInfo::total_encoded_bytes);
+            let encoded_bytes = sizes.fold(0, u64::saturating_add);
+            info.encoded_bytes = info.encoded_bytes.saturating_add(encoded_bytes);
+            info.stripes.push(StripeInfo {
+                ordinal: stripe.ordinal(),
+                rows: stripe.row_range(),
+                raw_data_size: stripe.raw_data_size(),
+                encoded_bytes,
+                properties,
+                fields,
+                problem,
+            });
+        }
+        info.files = self.files();
+        Ok(info)
+    }
+
+    /// The files that references have led to so far, the directory file first.
+    fn files(&self) -> Vec<FileInfo> {
+        let artifacts = &self.inner.artifacts;
+        (0..artifacts.count())
+            .map(|artifact| FileInfo {
+                name: artifacts.name_of(artifact),
+                bytes: artifacts.size_of(artifact).ok(),
+            })
+            .collect()
+    }
+
+    /// The bytes of a place, read at once.
+    pub(in crate::read) fn bytes_at(&self, place: Place) -> Result<bytes::Bytes> {
+        self.drive(|bench| Ok(Some(ready!(bench.get(place)))))
+    }
+}
+
+fn names(standard: &[NameValuePair], custom: &[NameValuePair]) -> Vec<String> {
+    standard
+        .iter()
+        .chain(custom)
+        .map(|property| property.name.clone())
+        .collect()
+}

@@ -1,0 +1,414 @@
+//! Statistics of columns, which metadata hold, as a `RecordBatch` for query planners.
+
+use crate::buffer::{FieldLayout, Physical, Selection, Storage};
+use crate::column::{Casts, assemble};
+use crate::error::{Error, ErrorKind, Result, Within};
+use crate::format::{AnyValue, BasicType, DataType, FieldDescriptor, TypeStats, ValueKind, Wire};
+use crate::read::open_shard::Shard;
+use crate::read::scan::constant::bound_value;
+use crate::read::scan::source::{ReadState, Source, StripeFields};
+use crate::read::shard::column::Column;
+use crate::read::shard::fetch::Bench;
+use crate::read::shard::metadata::{Metadata, OpenField};
+use crate::read::shard::projection::Projection;
+use arrow_array::builder::{BooleanBuilder, UInt64Builder};
+use arrow_array::{Array, ArrayRef, RecordBatch, StructArray, UInt64Array, new_null_array};
+use arrow_schema::{DataType as ArrowType, Field, Fields, Schema};
+use arrow_select::concat::concat;
+use std::cmp::Ordering;
+use std::sync::Arc;
+
+impl Shard {
+    /// Statistics of the columns over the whole shard, in one row. Reads metadata only.
+    ///
+    /// The first column is `row_count`. A struct follows for every column and every member of a
+    /// struct, named by its path. What is unknown is null in it:
+    ///
+    /// | member | |
+    /// |-|-|
+    /// | `null_count` | rows that are null, because the field or a struct around it is |
+    /// | `min`, `max` | bounds in the type of the field, dictionaries and runs in that of their values; all values that are not null lie between them, in the order of Arrow's comparison kernels |
+    /// | `min_is_exact`, `max_is_exact` | whether the bound is itself a value |
+    /// | `is_constant` | whether all rows hold the same value, or all are null: true or false where that is known; false if the exact `min` and `max` differ |
+    /// | `distinct_count` | distinct values, null not counted |
+    /// | `distinct_is_exact` | whether that count is exact |
+    ///
+    /// Inexact distinct counts come from HyperLogLog sketches of 128 counters. Their standard error
+    /// is 1.04 / sqrt(128), or 9.2 %. Over 1,000 sets of 10 to 10,000 values, two of three counts were
+    /// off by less than 10 %, 95 of 100 by less than 20 %, and none by more than 40 %.
+    ///
+    /// Lists and maps have only a `null_count`, unions have nothing, and what lies below them is left
+    /// out. Floats that may be NaN have no bounds.
+    ///
+    /// # Errors
+    /// [`UnknownColumn`](crate::ErrorKind::UnknownColumn), or if the metadata are damaged.
+    pub fn statistics(&self, projection: impl Into<Projection>) -> Result<RecordBatch> {
+        statistics(self, &projection.into(), Scope::Shard)
+    }
+
+    /// Like [`statistics`](Self::statistics), with a row for every stripe.
+    ///
+    /// # Errors
+    /// Those of [`statistics`](Self::statistics).
+    pub fn stripe_statistics(&self, projection: impl Into<Projection>) -> Result<RecordBatch> {
+        statistics(self, &projection.into(), Scope::Stripes)
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Scope {
+    Shard,
+    Stripes,
+}
+
+/// Descriptors that are fetched at once, about.
+const AT_ONCE: usize = 1 << 15;
+
+/// A field whose positions are the rows.
+struct Target {
+    path: String,
+    /// Type of its values, dictionaries and runs resolved.
+    value_type: ArrowType,
+    node: DataType,
+    /// Schema ids of the structs around it.
+    around: Vec<u32>,
+}
+
+fn statistics(shard: &Shard, projection: &Projection, scope: Scope) -> Result<RecordBatch> {
+    let inner = &shard.inner;
+    let columns = shard.drive(|bench| inner.columns(bench, projection))?;
+    let mut targets = Vec::new();
+    for column in &columns {
+        add_targets(column, None, Vec::new(), &mut targets);
+    }
+    let rows: Vec<u64> = match scope {
+        Scope::Shard => vec![shard.num_rows()],
+        Scope::Stripes => shard.stripes()?.iter().map(|s| s.num_rows()).collect(),
+    };
+    let mut fields = vec![Field::new("row_count", ArrowType::UInt64, false)];
+    let mut arrays: Vec<ArrayRef> = vec![Arc::new(UInt64Array::from(rows.clone()))];
+    for some in targets.chunks((AT_ONCE / rows.len().max(1)).max(1)) {
+        let known = shard.drive(|bench| {
+            // All are asked for before any is missed, so that one round fetches all.
+            let known = some.iter();
+            let known = known.map(|target| known_of(inner, bench, target, scope, &rows));
+            Ok(known
+                .collect::<Result<Vec<_>>>()?
+                .into_iter()
+                .collect::<Option<Vec<_>>>())
+        })?;
+        for (target, known) in some.iter().zip(&known) {
+            let array = shard
+                .drive(|bench| known_array(inner, bench, target, known).map(Some))
+                .within(|| format!("statistics of `{}`", target.path))?;
+            fields.push(Field::new(&target.path, array.data_type().clone(), false));
+            arrays.push(Arc::new(array));
+        }
+    }
+    RecordBatch::try_new(Arc::new(Schema::new(fields)), arrays).map_err(|e| {
+        Error::new(
+            ErrorKind::SchemaMismatch,
+            format!("the statistics do not fit their schema: {e}"),
+        )
+    })
+}
+
+fn add_targets(column: &Column, prefix: Option<&str>, around: Vec<u32>, targets: &mut Vec<Target>) {
+    let path = match prefix {
+        None => column.field.name().clone(),
+        Some(prefix) => format!("{prefix}.{}", column.field.name()),
+    };
+    let mut value_type = column.field.data_type();
+    loop {
+        value_type = match value_type {
+            ArrowType::Dictionary(_, values) => values,
+            ArrowType::RunEndEncoded(_, values) => values.data_type(),
+            _ => break,
+        };
+    }
+    targets.push(Target {
+        path: path.clone(),
+        value_type: value_type.clone(),
+        node: column.node.clone(),
+        around: around.clone(),
+    });
+    if let (ArrowType::Struct(members), BasicType::Struct) = (value_type, column.node.basic_type) {
+        let around = [around, vec![column.node.schema_id]].concat();
+        for (field, node) in members.iter().zip(&column.node.children) {
+            let member = Column {
+                field: field.as_ref().clone(),
+                node: node.clone(),
+                casts: Casts::default(),
+            };
+            add_targets(&member, Some(&path), around.clone(), targets);
+        }
+    }
+}
+
+/// What is known of a target over each of the ranges of rows.
+fn known_of(
+    metadata: &Metadata,
+    bench: &Bench<'_>,
+    target: &Target,
+    scope: Scope,
+    rows: &[u64],
+) -> Result<Option<Vec<Known>>> {
+    let mut all = Vec::with_capacity(rows.len());
+    let mut complete = true;
+    for (stripe, &rows) in (0..).zip(rows) {
+        let read = |id| match scope {
+            Scope::Shard => metadata.shard_descriptor(bench, id),
+            Scope::Stripes => {
+                let field = metadata.field(bench, (stripe, id))?;
+                Ok(field.map(|field| field.facts().cloned()))
+            }
+        };
+        let own = read(target.node.schema_id)?;
+        let mut may_be_null = false;
+        for &id in &target.around {
+            match read(id)? {
+                Some(Some(field)) => {
+                    let whole = field.position_count == rows && field.null_count == Some(0);
+                    may_be_null |= !whole;
+                }
+                Some(None) => may_be_null = true,
+                None => complete = false,
+            }
+        }
+        match own {
+            Some(own) => {
+                let own = own.as_ref();
+                all.push(Known::new(
+                    own,
+                    may_be_null,
+                    rows,
+                    &target.node,
+                    metadata.wire,
+                ));
+            }
+            None => complete = false,
+        }
+    }
+    Ok(complete.then_some(all))
+}
+
+/// What is known of a field over some rows.
+#[derive(Default)]
+struct Known {
+    null_count: Option<u64>,
+    min: Option<(AnyValue, bool)>,
+    max: Option<(AnyValue, bool)>,
+    is_constant: Option<bool>,
+    distinct: Option<(u64, bool)>,
+}
+
+impl Known {
+    fn new(
+        field: Option<&FieldDescriptor>,
+        may_be_null: bool,
+        rows: u64,
+        node: &DataType,
+        wire: Wire,
+    ) -> Self {
+        let Some(field) = field else {
+            // Nothing is stored of a field that is null throughout.
+            return Self {
+                null_count: Some(rows),
+                is_constant: Some(true),
+                distinct: Some((0, true)),
+                ..Self::default()
+            };
+        };
+        // Stripes without the field hold nulls that their shard does not count.
+        let missing = rows.saturating_sub(field.position_count);
+        let constant = field.constant_value.as_ref();
+        let is_constant = match constant {
+            Some(value) => (missing == 0 && !may_be_null) || value.is_null(),
+            None => false,
+        };
+        let (min, max) = bounds(field, node);
+        let differs = !may_be_null && are_two_values(&min, &max);
+        // A union is null where the member is that it holds.
+        let is_union = node.basic_type == BasicType::Union;
+        let null_count = field.null_count.filter(|_| !may_be_null && !is_union);
+        let counts_null = wire.capabilities().spec_statistics && field.null_count != Some(0);
+        let distinct = field.cardinality.as_ref().and_then(|cardinality| {
+            let count = cardinality.count?.saturating_sub(u64::from(counts_null));
+            Some((
+                count,
+                !cardinality.is_estimate && field.null_count.is_some(),
+            ))
+        });
+        Self {
+            null_count: null_count.map(|nulls| nulls.saturating_add(missing)),
+            min,
+            max,
+            is_constant: (is_constant || differs).then_some(is_constant),
+            distinct,
+        }
+    }
+}
+
+/// A bound, and whether it is a value.
+type Bound = Option<(AnyValue, bool)>;
+
+/// Whether both bounds are values, and not the same.
+fn are_two_values(min: &Bound, max: &Bound) -> bool {
+    match (min, max) {
+        (Some((min, true)), Some((max, true))) => min.compare(max) == Some(Ordering::Less),
+        _ => false,
+    }
+}
+
+fn bounds(field: &FieldDescriptor, node: &DataType) -> (Bound, Bound) {
+    if let Some(TypeStats::Boolean {
+        true_count,
+        false_count,
+    }) = field.type_specific
+    {
+        let any = true_count > 0 || false_count > 0;
+        let bound = |value: bool| any.then(|| (AnyValue::from(value), true));
+        return (bound(false_count == 0), bound(true_count > 0));
+    }
+    let is_float = matches!(node.basic_type, BasicType::Float32 | BasicType::Float64)
+        || node.label() == "arrow.float16";
+    let Some(range) = &field.range_stats else {
+        let constant = field.constant_value.as_ref();
+        let bound = constant
+            .filter(|value| !value.is_null() && !is_float)
+            .map(|value| (value.clone(), true));
+        return (bound.clone(), bound);
+    };
+    let may_be_nan = match field.type_specific {
+        Some(TypeStats::Floating { signs, .. }) => signs.nan_count > 0,
+        // A NaN among decimals has no value in Arrow either.
+        _ => is_float,
+    };
+    if may_be_nan {
+        return (None, None);
+    }
+    let bound = |value: &Option<AnyValue>, inclusive, zero: f64| match value {
+        // Statistics take both zeros for one; the order of Arrow does not.
+        Some(value) if matches!(value.kind, Some(ValueKind::Double(v)) if v == 0.0) => {
+            Some((zero.into(), false))
+        }
+        value => value.clone().map(|value| (value, inclusive)),
+    };
+    (
+        bound(&range.min_value, range.min_inclusive, -0.0),
+        bound(&range.max_value, range.max_inclusive, 0.0),
+    )
+}
+
+fn known_array(
+    metadata: &Metadata,
+    bench: &Bench<'_>,
+    target: &Target,
+    known: &[Known],
+) -> Result<StructArray> {
+    let mut null_count = UInt64Builder::new();
+    let mut is_constant = BooleanBuilder::new();
+    let (mut distinct, mut exact) = (UInt64Builder::new(), BooleanBuilder::new());
+    for known in known {
+        null_count.append_option(known.null_count);
+        is_constant.append_option(known.is_constant);
+        distinct.append_option(known.distinct.map(|(count, _)| count));
+        exact.append_option(known.distinct.map(|(_, exact)| exact));
+    }
+    let values = |side: fn(&Known) -> &Bound| -> Result<(ArrayRef, ArrayRef)> {
+        let mut arrays = Vec::with_capacity(known.len());
+        let mut exact = BooleanBuilder::new();
+        for bound in known.iter().map(side) {
+            let array = match bound {
+                Some((value, exact)) => {
+                    let value = bound_value(value, *exact, &target.node);
+                    value_array(metadata, bench, target, value)?
+                }
+                None => None,
+            };
+            let is_exact = bound.as_ref().map(|(_, exact)| *exact);
+            exact.append_option(is_exact.filter(|_| array.is_some()));
+            arrays.push(array.unwrap_or_else(|| new_null_array(&target.value_type, 1)));
+        }
+        let pieces: Vec<&dyn Array> = arrays.iter().map(AsRef::as_ref).collect();
+        let all = match pieces.is_empty() {
+            true => new_null_array(&target.value_type, 0),
+            false => concat(&pieces).map_err(|e| {
+                Error::new(ErrorKind::OffsetOverflow, format!("too many bounds: {e}"))
+            })?,
+        };
+        Ok((all, Arc::new(exact.finish())))
+    };
+    let mut fields = Vec::new();
+    let mut arrays: Vec<ArrayRef> = Vec::new();
+    let mut add = |name: &str, array: ArrayRef| {
+        fields.push(Field::new(name, array.data_type().clone(), true));
+        arrays.push(array);
+    };
+    add("null_count", Arc::new(null_count.finish()));
+    if has_bounds(&target.node) {
+        let (min, min_is_exact) = values(|known| &known.min)?;
+        let (max, max_is_exact) = values(|known| &known.max)?;
+        add("min", min);
+        add("max", max);
+        add("min_is_exact", min_is_exact);
+        add("max_is_exact", max_is_exact);
+        add("distinct_count", Arc::new(distinct.finish()));
+        add("distinct_is_exact", Arc::new(exact.finish()));
+    }
+    add("is_constant", Arc::new(is_constant.finish()));
+    StructArray::try_new(Fields::from(fields), arrays, None)
+        .map_err(|e| Error::new(ErrorKind::SchemaMismatch, e.to_string()))
+}
+
+fn has_bounds(node: &DataType) -> bool {
+    use BasicType as T;
+    !matches!(
+        node.basic_type,
+        T::Unit | T::Struct | T::List | T::FixedSizeList | T::Map | T::Union
+    )
+}
+
+/// A value as an array of one of the field's type; `None` if the type has no such value.
+fn value_array(
+    metadata: &Metadata,
+    bench: &Bench<'_>,
+    target: &Target,
+    value: Option<AnyValue>,
+) -> Result<Option<ArrayRef>> {
+    let node = &target.node;
+    let Some(value) = value else {
+        return Ok(None);
+    };
+    let layout = FieldLayout {
+        positions: 1,
+        physical: Physical::of(node)?,
+        storage: Storage::Constant(value),
+    };
+    let field = OpenField {
+        layout: Arc::new(layout),
+        dictionary: None,
+    };
+    let fields = StripeFields::new(0, vec![(node.schema_id, field)], bench);
+    let mut source = Source {
+        metadata,
+        bench,
+        fields: &fields,
+        state: &mut ReadState::default(),
+        sequential: false,
+    };
+    let field = Field::new(&target.path, target.value_type.clone(), true);
+    let array = assemble(&field, node, &Selection::range(0..1), &mut source);
+    match array {
+        Ok(array) => Ok(Some(array)),
+        Err(e)
+            if matches!(
+                e.kind(),
+                ErrorKind::ValueOutOfRange | ErrorKind::Unsupported
+            ) =>
+        {
+            Ok(None)
+        }
+        Err(e) => Err(e),
+    }
+}

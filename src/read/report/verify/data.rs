@@ -1,0 +1,340 @@
+//! The buffers of one stripe field: checksums, block maps, blocks, dictionaries, range indexes.
+
+use super::super::inspect::{Elements, Part, block_groups};
+use super::report::At;
+use super::{Checked, Verifier};
+use crate::buffer::{
+    BlockCache, BlockRange, Blocks, Body, ByteSource, CHUNK_BYTES, Chunks, FieldBuffers,
+    FieldLayout, Place, RangeIndex, ReadContext, Selection, Storage, StoredBuffer, StoredIndex,
+    StringCache, ValueDictionary, read_fixed, read_numbers, read_strings,
+};
+use crate::encoding::bytes::BytesLayout;
+use crate::encoding::{Context, NumberKind};
+use crate::error::{Error, ErrorKind, Result, to_usize};
+use crate::format::{
+    BufferKind, DataEncoding, DataType, EncodedBuffer, RangeStats, SplitBlockBloomFilter,
+    StripeFieldDescriptor,
+};
+use crate::read::shard::dictionary;
+use crate::read::shard::metadata::check_dictionary;
+use crate::stats::BloomFilter;
+use bytes::Bytes;
+use std::cmp::Ordering;
+
+impl Verifier<'_> {
+    /// Checks what is known of a field of a stripe, and its buffers, not those below it.
+    pub(super) fn field_data(&mut self, stripe: u64, node: &DataType, at: &At) -> Checked {
+        let unreadable = Checked {
+            readable: false,
+            stored: false,
+        };
+        let key = (stripe, node.schema_id);
+        let inner = &self.shard.inner;
+        let found = self.shard.drive(|bench| inner.field(bench, key));
+        let Some(found) = self.note(at.clone(), found) else {
+            self.counts.miss();
+            return unreadable;
+        };
+        let Some((artifact, descriptor)) = found.described() else {
+            self.counts.lack(node.schema_id);
+            return Checked {
+                readable: true,
+                stored: false,
+            };
+        };
+        self.stripe_statistics(&descriptor.field, node, at);
+        // A layout of its own, because that of the shard remembers what was verified before.
+        let layout = FieldLayout::try_new(node, descriptor, &mut |url| {
+            inner.artifacts.resolve(url, artifact)
+        });
+        let Some(layout) = self.note(at.clone(), layout) else {
+            return unreadable;
+        };
+        let Storage::Buffers(buffers) = &layout.storage else {
+            return Checked {
+                readable: true,
+                stored: false,
+            };
+        };
+        let mut readable = true;
+        for buffer in buffers.streams() {
+            let at = at.buffer(buffer.kind, inner.artifacts.name_of(buffer.place.artifact));
+            self.report.data_bytes += buffer.place.range.len();
+            match &buffer.body {
+                Body::Raw(None) => {}
+                Body::Raw(Some(chunks)) => self.raw(buffer, chunks, &at),
+                Body::Blocks(blocks) => {
+                    let part = Part {
+                        kind: buffer.kind,
+                        dictionary: buffers.dictionary.is_some(),
+                        embedded_offsets: buffers.embedded_offsets,
+                    };
+                    let loaded = self.load_map(buffer, blocks, descriptor);
+                    readable &= self.note(at.clone(), loaded).is_some();
+                    let elements = Elements::of(node, layout.physical, part);
+                    self.blocks(&layout, buffers, buffer, blocks, elements, &at);
+                }
+            }
+        }
+        if let Some(place) = buffers.dictionary {
+            let file = inner.artifacts.name_of(place.artifact);
+            let filter = descriptor.field.membership_filter.as_ref();
+            let checked = self.dictionary(place, node, &layout, filter);
+            let at = at.buffer(BufferKind::ValueDictionary, file);
+            readable &= self.note(at, checked).is_some();
+        }
+        if let Some(index) = &buffers.range_index {
+            let file = inner.artifacts.name_of(index.place.artifact);
+            let range = descriptor.field.range_stats.as_ref();
+            let checked = match self.range_index(index, node, layout.positions, range) {
+                // What readers do without is no fault.
+                Err(e) if e.kind() == ErrorKind::Unsupported => Ok(()),
+                checked => checked,
+            };
+            self.note(at.buffer(BufferKind::RangeIndex, file), checked);
+        }
+        Checked {
+            readable,
+            stored: true,
+        }
+    }
+
+    /// Compares the checksums of a raw buffer.
+    fn raw(&mut self, buffer: &StoredBuffer, chunks: &Chunks, at: &At) {
+        let len = buffer.place.range.len();
+        let mut next = 0;
+        while next < len {
+            let range = chunks.cover(next..(next + u64::from(CHUNK_BYTES)).min(len));
+            next = range.end.max(next + 1);
+            let compared = buffer
+                .place
+                .range
+                .slice(range.start, range.end)
+                .and_then(|bytes| {
+                    let bytes = self.shard.bytes_at(Place {
+                        artifact: buffer.place.artifact,
+                        range: bytes,
+                    })?;
+                    chunks.verify(&range, &bytes)
+                });
+            self.note(at.clone(), compared);
+        }
+    }
+
+    fn load_map(
+        &self,
+        buffer: &StoredBuffer,
+        blocks: &Blocks,
+        descriptor: &StripeFieldDescriptor,
+    ) -> Result<()> {
+        let map = self.shard.bytes_at(Place {
+            artifact: buffer.place.artifact,
+            range: blocks.map_range,
+        })?;
+        blocks.load_map(buffer.place.range, &map, true)?;
+        let promised = native_buffers(descriptor)
+            .find(|native| {
+                native
+                    .buffer
+                    .as_ref()
+                    .is_some_and(|r| r.range == buffer.place.range)
+            })
+            .and_then(|native| native.block_count);
+        let found = blocks.map().map_or(0, |map| map.len() as u64);
+        match promised {
+            Some(promised) if promised != found => Err(Error::corrupt(format!(
+                "the block map lists {found} blocks, the descriptor promises {promised}"
+            ))),
+            _ => Ok(()),
+        }
+    }
+
+    /// Checks and decodes every block of a buffer.
+    fn blocks(
+        &mut self,
+        layout: &FieldLayout,
+        buffers: &FieldBuffers,
+        buffer: &StoredBuffer,
+        blocks: &Blocks,
+        elements: Option<Elements>,
+        at: &At,
+    ) {
+        let Some(map) = blocks.map() else { return };
+        for (group, members) in block_groups(map) {
+            let read = buffer
+                .place
+                .range
+                .slice(group.start, group.end)
+                .and_then(|range| {
+                    let place = Place {
+                        artifact: buffer.place.artifact,
+                        range,
+                    };
+                    let bytes = self.shard.bytes_at(place)?;
+                    Ok(Piece { place, bytes })
+                });
+            let Some(piece) = self.note(at.clone(), read) else {
+                continue;
+            };
+            for block in members {
+                self.report.blocks += 1;
+                let mut decoder = BlockDecoder {
+                    layout,
+                    buffers,
+                    buffer,
+                    cx: ReadContext {
+                        source: &piece,
+                        limits: self.shard.inner.artifacts.limits(),
+                        scratch: &mut self.scratch,
+                        verify: true,
+                        sequential: false,
+                    },
+                };
+                let decoded = decoder.decode(&block, elements);
+                self.note(at.block(block.ordinal), decoded);
+            }
+        }
+    }
+
+    fn dictionary(
+        &mut self,
+        place: Place,
+        node: &DataType,
+        layout: &FieldLayout,
+        filter: Option<&SplitBlockBloomFilter>,
+    ) -> Result<()> {
+        check_dictionary(place.range, self.shard.inner.artifacts.limits())?;
+        self.report.data_bytes += place.range.len();
+        let bytes = self.shard.bytes_at(place)?;
+        ValueDictionary::verify_sorted_ids(&bytes)?;
+        let dictionary = ValueDictionary::parse(&bytes)?;
+        if let Some(filter) = filter {
+            check_filter(filter, &dictionary)?;
+        }
+        dictionary::entries(dictionary, node, layout)?;
+        Ok(())
+    }
+
+    fn range_index(
+        &mut self,
+        index: &StoredIndex,
+        node: &DataType,
+        positions: u64,
+        range: Option<&RangeStats>,
+    ) -> Result<()> {
+        let limits = self.shard.inner.artifacts.limits();
+        let bytes = self.shard.bytes_at(index.place)?;
+        self.report.data_bytes += index.place.range.len();
+        let mut cx = Context::new(limits, &mut self.scratch);
+        let header = index.header_checksums.as_ref();
+        let index = RangeIndex::parse(&bytes, node, positions, header, &mut cx)?;
+        let bounds = range.and_then(|r| r.min_value.as_ref().zip(r.max_value.as_ref()));
+        let Some((min, max)) = bounds else {
+            return Ok(());
+        };
+        for block in index.blocks() {
+            let outside = block.range.is_some_and(|(low, high)| {
+                low.compare(min) == Some(Ordering::Less)
+                    || high.compare(max) == Some(Ordering::Greater)
+            });
+            if outside {
+                return Err(Error::corrupt(format!(
+                    "the range of positions {}..{} exceeds that of the field",
+                    block.positions.start, block.positions.end
+                )));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Every value of a dictionary is in the filter of its field. Entries that no code stands for need
+/// not be; where there are such, the numbers differ.
+fn check_filter(filter: &SplitBlockBloomFilter, dictionary: &ValueDictionary) -> Result<()> {
+    let Some(probe) = BloomFilter::new(filter) else {
+        return Ok(());
+    };
+    let comparable = dictionary.values().count() as u64 == filter.num_values;
+    let missing = dictionary.values().position(|v| !probe.contains_value(v));
+    match missing.filter(|_| comparable) {
+        Some(i) => Err(Error::corrupt(format!(
+            "the membership filter lacks value {i} of the dictionary"
+        ))),
+        None => Ok(()),
+    }
+}
+
+pub(super) fn native_buffers(
+    descriptor: &StripeFieldDescriptor,
+) -> impl Iterator<Item = &EncodedBuffer> {
+    descriptor
+        .encodings
+        .iter()
+        .flat_map(|encoding| match encoding {
+            DataEncoding::Native(native) => native.buffers.as_slice(),
+            DataEncoding::Parquet(_) | DataEncoding::Unknown => &[],
+        })
+}
+
+/// Bytes that have been read.
+struct Piece {
+    place: Place,
+    bytes: Bytes,
+}
+
+impl ByteSource for Piece {
+    fn bytes(&self, place: Place) -> Result<Bytes> {
+        if place.artifact != self.place.artifact || !self.place.range.contains(place.range) {
+            return Err(Error::corrupt(format!(
+                "bytes {} have not been read",
+                place.range
+            )));
+        }
+        let from = to_usize(place.range.start() - self.place.range.start())?;
+        Ok(self.bytes.slice(from..from + to_usize(place.range.len())?))
+    }
+
+    fn resident(&self, _: Place) -> Result<Option<Bytes>> {
+        Ok(None)
+    }
+}
+
+/// Decodes single blocks of a buffer.
+struct BlockDecoder<'a> {
+    layout: &'a FieldLayout,
+    buffers: &'a FieldBuffers,
+    buffer: &'a StoredBuffer,
+    cx: ReadContext<'a>,
+}
+
+impl BlockDecoder<'_> {
+    fn decode(&mut self, block: &BlockRange, elements: Option<Elements>) -> Result<()> {
+        let values = Selection::range(block.values.clone());
+        match elements {
+            Some(Elements::Numbers(kind, width)) => self.numbers(&values, kind, width),
+            Some(Elements::Bytes(Some(width))) => {
+                let embedded = self.buffers.embedded_presence;
+                let cache = &mut StringCache::default();
+                read_fixed(self.buffer, width, embedded, &values, &mut self.cx, cache).map(|_| ())
+            }
+            Some(Elements::Bytes(None)) => {
+                let (positions, cache) = (self.layout.positions, &mut StringCache::default());
+                let (layout, cx) = (BytesLayout::Offsets64, &mut self.cx);
+                read_strings(self.buffers, positions, layout, &values, cx, cache).map(|_| ())
+            }
+            None => Err(Error::unsupported("blocks of an unknown kind")),
+        }
+    }
+
+    fn numbers(&mut self, values: &Selection, kind: NumberKind, width: usize) -> Result<()> {
+        let embedded = self.buffer.kind == BufferKind::Data && self.buffers.embedded_presence;
+        let (buffer, cx, cache) = (self.buffer, &mut self.cx, &mut BlockCache::default());
+        match width {
+            1 => read_numbers::<u8>(buffer, kind, embedded, values, cx, cache),
+            2 => read_numbers::<u16>(buffer, kind, embedded, values, cx, cache),
+            4 => read_numbers::<u32>(buffer, kind, embedded, values, cx, cache),
+            _ => read_numbers::<u64>(buffer, kind, embedded, values, cx, cache),
+        }
+        .map(|_| ())
+    }
+}

@@ -1,0 +1,222 @@
+//! Spec: Chapter 6, "(Shard) Field Descriptor": what descriptors say of fields, as far as it is cheap
+//! to see that it is false.
+
+use super::super::inspect::{child_name, contradictions};
+use super::report::At;
+use super::{Stripe, Verifier};
+use crate::error::{Error, Within};
+use crate::format::{AnyValue, BasicType, DataType, FieldDescriptor, Schema};
+use crate::read::scan::constant::{bound_value, check_value};
+use std::collections::{HashMap, HashSet};
+
+/// The counts of the stripes, added up for every field, to hold those of the shard against.
+#[derive(Debug, Default)]
+pub(super) struct Counts {
+    fields: HashMap<u32, Count>,
+    /// Fields that some stripe does not have, whose rows may be counted as nulls or not at all.
+    absent: HashSet<u32>,
+    /// Whether a descriptor could not be read.
+    is_incomplete: bool,
+}
+
+/// Positions, and the nulls among them if all stripes with the field say how many.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Count {
+    positions: u64,
+    nulls: Option<u64>,
+}
+
+impl Default for Count {
+    fn default() -> Self {
+        Self {
+            positions: 0,
+            nulls: Some(0),
+        }
+    }
+}
+
+impl Count {
+    fn add(&mut self, more: Self) {
+        self.positions = self.positions.saturating_add(more.positions);
+        let nulls = self.nulls.zip(more.nulls);
+        self.nulls = nulls.map(|(some, more)| some.saturating_add(more));
+    }
+}
+
+impl Counts {
+    /// Takes note of a descriptor that could not be read.
+    pub(super) fn miss(&mut self) {
+        self.is_incomplete = true;
+    }
+
+    fn add(&mut self, id: u32, known: &FieldDescriptor) {
+        let count = self.fields.entry(id).or_default();
+        count.add(Count {
+            positions: known.position_count,
+            nulls: known.null_count,
+        });
+    }
+
+    /// Adds the counts of other stripes and fields.
+    pub(super) fn absorb(&mut self, other: Self) {
+        for (id, more) in other.fields {
+            self.fields.entry(id).or_default().add(more);
+        }
+        self.absent.extend(other.absent);
+        self.is_incomplete |= other.is_incomplete;
+    }
+
+    /// Takes note of a field that a stripe does not have.
+    pub(super) fn lack(&mut self, id: u32) {
+        self.absent.insert(id);
+    }
+
+    /// The counts of a field, if there are any and all are known.
+    fn get(&self, id: u32) -> Option<Count> {
+        let count = self.fields.get(&id).copied();
+        count.filter(|_| !self.is_incomplete && !self.absent.contains(&id))
+    }
+}
+
+impl Verifier<'_> {
+    /// Checks what the descriptor of a field of a stripe says.
+    pub(super) fn stripe_statistics(&mut self, known: &FieldDescriptor, node: &DataType, at: &At) {
+        self.counts.add(node.schema_id, known);
+        self.statistics(known, node, at);
+    }
+
+    /// Checks that the constant and the bounds of a field are values of it, and that nothing that
+    /// is said of it contradicts itself.
+    fn statistics(&mut self, known: &FieldDescriptor, node: &DataType, at: &At) {
+        let range = known.range_stats.as_ref();
+        let bound = |value: Option<&AnyValue>, inclusive| bound_value(value?, inclusive, node);
+        let constant = known.constant_value.as_ref();
+        let values = [
+            ("constant_value", constant.filter(|v| !v.is_null()).cloned()),
+            (
+                "min_value",
+                range.and_then(|r| bound(r.min_value.as_ref(), r.min_inclusive)),
+            ),
+            (
+                "max_value",
+                range.and_then(|r| bound(r.max_value.as_ref(), r.max_inclusive)),
+            ),
+        ];
+        for (name, value) in values {
+            if let Some(value) = value {
+                let checked = check_value(&value, node);
+                self.note(at.clone(), checked.within(|| name.to_owned()));
+            }
+        }
+        for what in contradictions(known) {
+            self.report.add(at.clone(), &Error::corrupt(what));
+        }
+    }
+
+    /// Compares the nulls that were read of a column of a stripe, if all of it was, with the number
+    /// in its descriptor.
+    pub(super) fn nulls(&mut self, stripe: &Stripe, node: &DataType, read: Option<u64>) {
+        let key = (stripe.ordinal(), node.schema_id);
+        let inner = &self.shard.inner;
+        // What cannot be read was reported before.
+        let field = self.shard.drive(|bench| inner.field(bench, key)).ok();
+        let known = field.as_ref().and_then(|field| field.facts());
+        // A union is null where the member is that it holds, and a unit has no values.
+        let is_counted = !matches!(node.basic_type, BasicType::Union | BasicType::Unit);
+        let known = known.filter(|_| is_counted);
+        let Some((known, read)) = known.zip(read) else {
+            return;
+        };
+        // Rows behind the last position are null.
+        let missing = stripe.num_rows().saturating_sub(known.position_count);
+        let nulls = known.null_count.map(|nulls| nulls.saturating_add(missing));
+        if let Some(nulls) = nulls.filter(|nulls| *nulls != read) {
+            let at = self.at(stripe, &node.name);
+            let text = format!("{nulls} rows are said to be null, and {read} are");
+            self.report.add(at, &Error::corrupt(text));
+        }
+    }
+
+    /// Checks the shard-level descriptors.
+    pub(super) fn shard_fields(&mut self, schema: &Schema) {
+        for field in &schema.fields {
+            let node = &field.data_type;
+            if !self.shard_field(node, node.name.clone()) {
+                break;
+            }
+        }
+    }
+
+    /// Checks the shard-level descriptors of a field and of everything below it; false if the list
+    /// that all of them are found by cannot be read, for which one error says it for all.
+    fn shard_field(&mut self, node: &DataType, path: String) -> bool {
+        let inner = &self.shard.inner;
+        let id = node.schema_id;
+        let described = self.shard.drive(|bench| {
+            inner
+                .shard_descriptor(bench, id)
+                .within(|| format!("shard-level descriptor of schema node {id}"))
+        });
+        if !inner.has_shard_field_list() {
+            self.note(self.root(), described);
+            return false;
+        }
+        let at = At {
+            field: Some(path.clone()),
+            ..self.root()
+        };
+        if let Some(Some(known)) = self.note(at.clone(), described) {
+            self.statistics(&known, node, &at);
+            self.shard_counts(&known, id, &at);
+        }
+        node.children.iter().enumerate().all(|(ordinal, child)| {
+            let below = format!("{path}.{}", child_name(node, ordinal, child));
+            self.shard_field(child, below)
+        })
+    }
+
+    /// Compares the counts of a shard-level descriptor with those of the stripes.
+    fn shard_counts(&mut self, known: &FieldDescriptor, id: u32, at: &At) {
+        let Some(stripes) = self.counts.get(id) else {
+            return;
+        };
+        let positions = Some((known.position_count, stripes.positions));
+        let nulls = known.null_count.zip(stripes.nulls);
+        for (name, counts) in [("position_count", positions), ("null_count", nulls)] {
+            if let Some((of_shard, sum)) = counts.filter(|(of_shard, sum)| of_shard != sum) {
+                let text =
+                    format!("{name} is {of_shard}, and those of the stripes add up to {sum}");
+                self.report.add(at.clone(), &Error::corrupt(text));
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn counts_are_known_where_all_stripes_tell_them() {
+        let known = |position_count, null_count| FieldDescriptor {
+            position_count,
+            null_count,
+            ..FieldDescriptor::default()
+        };
+        let mut counts = Counts::default();
+        counts.add(3, &known(100, Some(7)));
+        counts.add(3, &known(20, Some(2)));
+        counts.add(4, &known(100, Some(7)));
+        counts.add(4, &known(20, None));
+        let count = |positions, nulls| Some(Count { positions, nulls });
+        assert_eq!(counts.get(3), count(120, Some(9)));
+        assert_eq!(counts.get(4), count(120, None));
+        assert_eq!(counts.get(5), None);
+        // A shard may count the rows of a stripe without the field, or leave them out.
+        counts.lack(3);
+        assert_eq!(counts.get(3), None);
+        assert_eq!(counts.get(4), count(120, None));
+        counts.miss();
+        assert_eq!(counts.get(4), None);
+    }
+}

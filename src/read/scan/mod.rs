@@ -1,0 +1,12 @@
+//! Steps that turn bytes into rows.
+
+pub(in crate::read) mod constant;
+pub(in crate::read) mod fit;
+pub(in crate::read) mod join;
+pub(in crate::read) mod plan;
+pub(in crate::read) mod repeat;
+pub(in crate::read) mod row_selection;
+pub(in crate::read) mod rows;
+pub(in crate::read) mod source;
+pub(in crate::read) mod take;
+pub(in crate::read) mod windows;

@@ -1,0 +1,405 @@
+//! Which bytes a step of a scan needs, and the rows that come of them.
+//!
+//! A plan goes in rounds: stripe list; field list; field descriptors; block maps and dictionaries;
+//! then, window of rows by window of rows, data, and once more for every level of lists.
+
+use super::source::{ReadState, Source, StripeFields};
+use crate::buffer::{FieldLayout, Physical, Place, Runs, Selection, Storage, offset_width};
+use crate::column::{NodeSource, OffsetWidth, assemble_as, declared_nulls};
+use crate::error::{Error, ErrorKind, Result, Within, to_usize};
+use crate::format::{BasicType, DataType, StripeDirectory, Wire};
+use crate::read::shard::artifacts::Artifacts;
+use crate::read::shard::column::Column;
+use crate::read::shard::fetch::Bench;
+use crate::read::shard::metadata::{Metadata, WINDOW};
+use crate::read::shard::options::ShardOptions;
+use arrow_array::{ArrayRef, RecordBatch, RecordBatchOptions, StructArray};
+use arrow_buffer::NullBuffer;
+use arrow_schema::SchemaRef;
+use std::ops::Range;
+use std::sync::Arc;
+
+/// The stripe that holds a row, and its ordinal.
+pub(in crate::read) fn stripe_of(
+    stripes: &[StripeDirectory],
+    row: u64,
+) -> Option<(u64, &StripeDirectory)> {
+    let after = stripes.partition_point(|stripe| stripe.record_offset <= row);
+    // Empty stripes share their offset with the one after them, which is the last of the run.
+    let ordinal = after.checked_sub(1)?;
+    let stripe = stripes.get(ordinal)?;
+    (row - stripe.record_offset < stripe.total_record_count).then_some((ordinal as u64, stripe))
+}
+
+/// Opens the fields of the columns in a stripe: descriptors, block maps, dictionaries.
+pub(in crate::read) fn open_fields(
+    metadata: &Metadata,
+    bench: &Bench<'_>,
+    stripe: u64,
+    rows: u64,
+    columns: &[Column],
+) -> Result<Option<StripeFields>> {
+    let mut opened = Vec::new();
+    let mut complete = true;
+    for column in columns {
+        let mut error = Ok(());
+        column.node.walk(&mut |node| {
+            if error.is_err() {
+                return;
+            }
+            match metadata.open_field(bench, (stripe, node.schema_id), node) {
+                Ok(Some(field)) => opened.push((node.schema_id, field)),
+                Ok(None) => complete = false,
+                Err(e) => {
+                    let name = if node.name.is_empty() {
+                        &column.node.name
+                    } else {
+                        &node.name
+                    };
+                    error = Err(e.within(format!("stripe {stripe}, field `{name}`")));
+                }
+            }
+        });
+        error?;
+    }
+    if !complete {
+        return Ok(None);
+    }
+    let fields = StripeFields::new(stripe, opened, bench);
+    for column in columns {
+        check_positions(metadata.wire, &fields, &column.node, Some(rows))
+            .within(|| format!("stripe {stripe}, field `{}`", column.node.name))?;
+    }
+    Ok(Some(fields))
+}
+
+/// Positions of a field follow from those of its parent, except those of list items.
+fn check_positions(
+    wire: Wire,
+    fields: &StripeFields,
+    node: &DataType,
+    expected: Option<u64>,
+) -> Result<()> {
+    let Some(layout) = fields.layout(node.schema_id) else {
+        return Ok(());
+    };
+    let absent = layout.is_absent();
+    if let Some(expected) = expected
+        && layout.positions != expected
+        && !absent
+        && !(wire == Wire::Reference && layout.positions < expected)
+    {
+        return Err(Error::corrupt(format!(
+            "{} positions, expected {expected}",
+            layout.positions
+        ))
+        .within(format!("schema node {}", node.schema_id)));
+    }
+    let below = match (node.basic_type, &layout.storage) {
+        (_, Storage::Null) if absent => None,
+        (BasicType::Struct, _) => Some(layout.positions),
+        (BasicType::FixedSizeList, _) => Some(layout.positions.saturating_mul(node.fixed_size)),
+        (BasicType::Union, Storage::Buffers(buffers)) if buffers.offsets.is_none() => {
+            Some(layout.positions)
+        }
+        _ => None,
+    };
+    for child in &node.children {
+        check_positions(wire, fields, child, below)?;
+    }
+    Ok(())
+}
+
+/// Reads rows of one stripe.
+pub(in crate::read) struct StripeReader<'a> {
+    pub(in crate::read) metadata: &'a Metadata,
+    pub(in crate::read) bench: &'a Bench<'a>,
+    pub(in crate::read) fields: &'a StripeFields,
+    pub(in crate::read) state: &'a mut ReadState,
+    pub(in crate::read) sequential: bool,
+}
+
+impl StripeReader<'_> {
+    /// Whether all bytes of the selected rows are at hand; if not, those that are known to be
+    /// missing are noted.
+    pub(in crate::read) fn fetch(&mut self, columns: &[Column], rows: &Selection) -> Result<bool> {
+        if self.fields.are_resident() {
+            return Ok(true);
+        }
+        let mut complete = true;
+        for column in columns {
+            complete &= self.fetch_node(&column.node, rows).within(|| {
+                format!(
+                    "stripe {}, field `{}`",
+                    self.fields.stripe, column.node.name
+                )
+            })?;
+        }
+        Ok(complete)
+    }
+
+    fn fetch_node(&mut self, node: &DataType, rows: &Selection) -> Result<bool> {
+        let Some(layout) = self.fields.layout(node.schema_id).cloned() else {
+            return Err(Error::corrupt(format!(
+                "schema node {} is not open",
+                node.schema_id
+            )));
+        };
+        let rows = &clamp(rows, layout.positions, self.metadata.wire);
+        layout.check_rows(rows)?;
+        if !self.fetch_own(node, &layout, rows)? {
+            return Ok(false);
+        }
+        let mut complete = true;
+        match node.basic_type {
+            BasicType::Struct => {
+                for child in &node.children {
+                    complete &= self.fetch_node(child, rows)?;
+                }
+            }
+            BasicType::FixedSizeList => {
+                for child in &node.children {
+                    complete &= self.fetch_node(child, &rows.scale(node.fixed_size))?;
+                }
+            }
+            BasicType::List | BasicType::Map if !node.children.is_empty() => {
+                let below = self
+                    .source()
+                    .lists(node, OffsetWidth::Bits64, rows)?
+                    .children;
+                for child in &node.children {
+                    complete &= self.fetch_node(child, &below)?;
+                }
+            }
+            BasicType::Union => {
+                let below = self.source().unions(node, rows)?.children;
+                for (child, rows) in node.children.iter().zip(&below) {
+                    complete &= self.fetch_node(child, rows)?;
+                }
+            }
+            _ => {}
+        }
+        Ok(complete)
+    }
+
+    /// The bytes of a field itself, without those of its children.
+    fn fetch_own(
+        &mut self,
+        node: &DataType,
+        layout: &FieldLayout,
+        rows: &Selection,
+    ) -> Result<bool> {
+        let Storage::Buffers(buffers) = &layout.storage else {
+            return Ok(true);
+        };
+        let mut places = Vec::new();
+        if let Some(presence) = &buffers.presence {
+            presence.places_of(&bytes_of_bits(rows), 1, &mut places)?;
+        }
+        // A list without its items is asked for its presence alone.
+        let is_alone = layout.physical == Physical::Lists && node.children.is_empty();
+        if let Some(offsets) = buffers.offsets.as_ref().filter(|_| !is_alone) {
+            let (elements, width) = match layout.physical {
+                // One offset per position, of 64 bits always.
+                Physical::Union => (rows.clone(), 8),
+                _ => (with_ends(rows), offset_width(offsets, layout.positions)),
+            };
+            offsets.places_of(&elements, width, &mut places)?;
+        }
+        if let Some(data) = &buffers.data {
+            let width = match layout.physical {
+                _ if buffers.dictionary.is_some() => 4,
+                Physical::Number(width) | Physical::Fixed(width) => width,
+                _ => 1,
+            };
+            match layout.physical {
+                Physical::Bits => data.places_of(&bytes_of_bits(rows), 1, &mut places)?,
+                Physical::Bytes if buffers.has_separate_offsets() => {
+                    if !self.at_hand(&places)? {
+                        return Ok(false);
+                    }
+                    let elements = self.source().value_bytes(node, rows)?;
+                    data.places_of(&elements, 1, &mut places)?;
+                }
+                _ => data.places_of(rows, width, &mut places)?,
+            }
+        }
+        self.at_hand(&places)
+    }
+
+    fn at_hand(&self, places: &[Place]) -> Result<bool> {
+        let mut complete = true;
+        for &place in places {
+            complete &= self.bench.get(place)?.is_some();
+        }
+        Ok(complete)
+    }
+
+    fn source(&mut self) -> Source<'_> {
+        Source {
+            metadata: self.metadata,
+            bench: self.bench,
+            fields: self.fields,
+            state: self.state,
+            sequential: self.sequential,
+        }
+    }
+
+    /// The columns' values at the selected rows.
+    pub(in crate::read) fn read(
+        &mut self,
+        columns: &[Column],
+        rows: &Selection,
+    ) -> Result<Vec<ArrayRef>> {
+        columns
+            .iter()
+            .map(|column| {
+                let Column { field, node, casts } = column;
+                assemble_as(field, node, casts, rows, &mut self.source())
+                    .within(|| format!("stripe {}", self.fields.stripe))
+            })
+            .collect()
+    }
+}
+
+impl StripeReader<'_> {
+    /// The values of a column of numbers as runs, see [`Source::runs`].
+    pub(in crate::read) fn runs(
+        &mut self,
+        column: &Column,
+        rows: &Range<u64>,
+    ) -> Result<Option<(Runs, Option<NullBuffer>)>> {
+        let runs = self.source().runs(&column.node, rows);
+        runs.within(|| format!("field `{}`", column.field.name()))
+            .within(|| format!("stripe {}", self.fields.stripe))
+    }
+
+    /// Which rows of a node, given behind the structs around it, are present: an array of nothing
+    /// else.
+    pub(in crate::read) fn presence<'a>(
+        &mut self,
+        nodes: impl Iterator<Item = &'a DataType>,
+        rows: &Selection,
+    ) -> Result<ArrayRef> {
+        let stripe = self.fields.stripe;
+        let mut nulls = None;
+        for node in nodes {
+            let own = self.source().presence(node, rows);
+            let own = own.within(|| format!("stripe {stripe}, field `{}`", node.name))?;
+            nulls = NullBuffer::union(nulls.as_ref(), own.as_ref());
+        }
+        let len = to_usize(rows.len())?;
+        Ok(Arc::new(StructArray::new_empty_fields(len, nulls)))
+    }
+}
+
+/// Decode and keep a block if one value in so many is wanted.
+const BLOCKWISE: u64 = 32;
+
+/// Whether so many of the rows between the first and the last are wanted that blocks are decoded whole.
+pub(in crate::read) fn is_blockwise(rows: &Selection) -> bool {
+    let span = rows.end() - rows.ranges().first().map_or(0, |range| range.start);
+    rows.len().saturating_mul(BLOCKWISE) >= span
+}
+
+/// What the reference implementation has stored of the rows.
+fn clamp(rows: &Selection, positions: u64, wire: Wire) -> Selection {
+    if wire != Wire::Reference || rows.end() <= positions {
+        return rows.clone();
+    }
+    let inside = rows
+        .ranges()
+        .iter()
+        .map(|r| r.start.min(positions)..r.end.min(positions));
+    inside.collect()
+}
+
+/// The bytes of a bitmap that hold the given bits.
+fn bytes_of_bits(rows: &Selection) -> Selection {
+    let mut bytes = Selection::default();
+    for range in rows.ranges() {
+        let start = (range.start / 8).max(bytes.end());
+        bytes.push(start..range.end.div_ceil(8).max(start));
+    }
+    bytes
+}
+
+/// The given elements and the one after each range.
+fn with_ends(rows: &Selection) -> Selection {
+    let mut elements = Selection::default();
+    for range in rows.ranges() {
+        elements.push(range.start.max(elements.end())..range.end + 1);
+    }
+    elements
+}
+
+/// Bytes of the fields' values.
+fn stored_bytes(fields: &StripeFields) -> u64 {
+    let bytes = fields.places().map(|place| place.range.len());
+    bytes.fold(0, u64::saturating_add)
+}
+
+/// Rows whose bytes come to about `fetch_bytes`, a multiple of the window that blocks end at.
+pub(in crate::read) fn window_rows(fields: &StripeFields, rows: u64, fetch_bytes: u64) -> u64 {
+    let windows = rows.div_ceil(WINDOW).max(1);
+    let per_window = (stored_bytes(fields) / windows).max(1);
+    let fetched = (fetch_bytes / per_window).clamp(1, windows);
+    fetched.saturating_mul(WINDOW)
+}
+
+/// Bytes that are read at a time where small reads cost no more than large ones.
+const NEAR_BYTES: u64 = 1 << 20;
+
+/// As [`window_rows`], for rows that are read in order. Where small reads cost no more than large ones
+/// they are as small as blocks allow: then bytes are decoded while the processor's caches hold them,
+/// and wide rows, of which a window takes far more than `fetch_bytes`, need no more memory than that.
+pub(in crate::read) fn scanned_rows(
+    fields: &StripeFields,
+    rows: u64,
+    artifacts: &Artifacts,
+) -> u64 {
+    let fetch_bytes = artifacts.options().fetch_bytes();
+    if !artifacts.are_near() {
+        return window_rows(fields, rows, fetch_bytes);
+    }
+    let unit = fields.block_rows(rows).min(WINDOW).next_power_of_two();
+    let units = rows.div_ceil(unit).max(1);
+    let per_unit = (stored_bytes(fields) / units).max(1);
+    unit * (NEAR_BYTES.min(fetch_bytes) / per_unit).clamp(1, units)
+}
+
+/// As [`window_rows`]; `None` if all bytes are in memory.
+pub(in crate::read) fn fetched_rows(
+    fields: &StripeFields,
+    rows: u64,
+    options: &ShardOptions,
+) -> Option<u64> {
+    (!fields.are_resident()).then(|| window_rows(fields, rows, options.fetch_bytes()))
+}
+
+/// A batch of columns; `rows` says how many rows there are where there is no column.
+pub(in crate::read) fn record_batch(
+    schema: &SchemaRef,
+    columns: Vec<ArrayRef>,
+    rows: usize,
+) -> Result<RecordBatch> {
+    for (field, column) in schema.fields().iter().zip(&columns) {
+        let nulls = declared_nulls(column);
+        if !field.is_nullable() && nulls > 0 {
+            return Err(Error::new(
+                ErrorKind::SchemaMismatch,
+                format!(
+                    "column `{}` is declared without nulls, but has {nulls}; ask for a nullable type",
+                    field.name(),
+                ),
+            ));
+        }
+    }
+    let options = RecordBatchOptions::new().with_row_count(Some(rows));
+    RecordBatch::try_new_with_options(schema.clone(), columns, &options).map_err(|e| {
+        Error::new(
+            ErrorKind::SchemaMismatch,
+            format!("the columns do not fit the schema: {e}"),
+        )
+    })
+}

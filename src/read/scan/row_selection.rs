@@ -1,0 +1,162 @@
+//! Selections of rows by number.
+
+use crate::buffer::Selection;
+use crate::error::{Error, ErrorKind, Result, to_usize};
+use arrow_array::{Array, BooleanArray};
+use arrow_buffer::{BooleanBuffer, BooleanBufferBuilder};
+use std::ops::Range;
+
+/// A set of row numbers, made of ranges, a bitmap or a list, for
+/// [`ScanBuilder::with_row_selection`](crate::read::ScanBuilder::with_row_selection). Sets have unions and
+/// intersections.
+///
+/// ```
+/// use arrow_shard::read::RowSelection;
+/// let selection = RowSelection::from(vec![5..8, 0..2, 6..9]);
+/// assert_eq!(selection.ranges(), [0..2, 5..9]);
+/// assert_eq!(selection.intersection(&(1..6).into()).ranges(), [1..2, 5..6]);
+/// assert_eq!(selection.len(), 6);
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct RowSelection(Selection);
+
+impl RowSelection {
+    /// The rows as ranges that ascend, do not touch each other, and are not empty.
+    pub fn ranges(&self) -> &[Range<u64>] {
+        self.0.ranges()
+    }
+
+    /// Number of rows.
+    pub fn len(&self) -> u64 {
+        self.0.len()
+    }
+
+    /// Whether no row is selected.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// Rows that are in either.
+    #[must_use]
+    pub fn union(&self, other: &Self) -> Self {
+        let ranges = self.ranges().iter().chain(other.ranges());
+        ranges.cloned().collect::<Vec<_>>().into()
+    }
+
+    /// Rows that are in both.
+    #[must_use]
+    pub fn intersection(&self, other: &Self) -> Self {
+        Self(self.0.intersection(&other.0))
+    }
+
+    /// A bitmap of the first `rows` rows, with a bit set for each that is selected.
+    ///
+    /// # Errors
+    /// [`LimitExceeded`](crate::ErrorKind::LimitExceeded) if there is no memory for as many.
+    pub fn to_bitmap(&self, rows: u64) -> Result<BooleanBuffer> {
+        let mut bytes: Vec<u8> = Vec::new();
+        bytes
+            .try_reserve_exact(to_usize(rows.div_ceil(8))?)
+            .map_err(|e| {
+                let message = format!("no memory for a bitmap of {rows} rows");
+                Error::new(ErrorKind::LimitExceeded, message).caused_by(e)
+            })?;
+        let mut bits = BooleanBufferBuilder::new_from_buffer(bytes.into(), 0);
+        for range in self.0.within(&(0..rows)).ranges() {
+            bits.append_n(to_usize(range.start)? - bits.len(), false);
+            bits.append_n(to_usize(range.end - range.start)?, true);
+        }
+        bits.append_n(to_usize(rows)? - bits.len(), false);
+        Ok(bits.finish())
+    }
+
+    pub(in crate::read) fn into_inner(self) -> Selection {
+        self.0
+    }
+}
+
+impl From<Selection> for RowSelection {
+    fn from(selection: Selection) -> Self {
+        Self(selection)
+    }
+}
+
+impl From<Vec<Range<u64>>> for RowSelection {
+    /// Ranges in any order, which may overlap.
+    fn from(mut ranges: Vec<Range<u64>>) -> Self {
+        ranges.sort_unstable_by_key(|range| range.start);
+        let mut selection = Selection::default();
+        for range in ranges {
+            let start = range.start.max(selection.end());
+            selection.push(start..range.end.max(start));
+        }
+        Self(selection)
+    }
+}
+
+impl From<Range<u64>> for RowSelection {
+    fn from(range: Range<u64>) -> Self {
+        vec![range].into()
+    }
+}
+
+impl From<&BooleanBuffer> for RowSelection {
+    /// The rows whose bit is set.
+    fn from(bits: &BooleanBuffer) -> Self {
+        let slices = bits.set_slices();
+        Self(slices.map(|(from, to)| from as u64..to as u64).collect())
+    }
+}
+
+impl From<BooleanBuffer> for RowSelection {
+    fn from(bits: BooleanBuffer) -> Self {
+        Self::from(&bits)
+    }
+}
+
+impl From<&BooleanArray> for RowSelection {
+    /// The rows whose value is true.
+    fn from(values: &BooleanArray) -> Self {
+        match values.nulls() {
+            Some(nulls) => (values.values() & nulls.inner()).into(),
+            None => values.values().into(),
+        }
+    }
+}
+
+impl FromIterator<u64> for RowSelection {
+    /// Row numbers in any order. `u64::MAX`, which no shard has and no range can end behind, counts as
+    /// the number before it.
+    fn from_iter<I: IntoIterator<Item = u64>>(rows: I) -> Self {
+        let ranges = rows.into_iter().map(|row| row.min(u64::MAX - 1));
+        let ranges = ranges.map(|row| row..row + 1);
+        ranges.collect::<Vec<_>>().into()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ranges_and_bitmaps_say_the_same() {
+        for (a, b) in (0u32..64).flat_map(|a| (0u32..64).map(move |b| (a, b))) {
+            let bits = |bits: u32| BooleanBuffer::collect_bool(6, |i| bits & 1 << i != 0);
+            let (x, y) = (RowSelection::from(bits(a)), RowSelection::from(bits(b)));
+            assert_eq!(x.len(), u64::from(a.count_ones()));
+            assert_eq!(x.to_bitmap(6).unwrap(), bits(a));
+            assert_eq!(x.union(&y), bits(a | b).into(), "{a:b} {b:b}");
+            assert_eq!(x.intersection(&y), bits(a & b).into(), "{a:b} {b:b}");
+            let numbers = (0..6).rev().filter(|i| a & 1 << i != 0);
+            assert_eq!(numbers.collect::<RowSelection>(), x);
+        }
+        let array = BooleanArray::from(vec![Some(true), None, Some(false), Some(true)]);
+        assert_eq!(RowSelection::from(&array).ranges(), [0..1, 3..4]);
+    }
+
+    #[test]
+    fn no_row_number_is_dropped() {
+        let last = RowSelection::from_iter([u64::MAX, 3]);
+        assert_eq!((last.len(), last.ranges().len()), (2, 2));
+    }
+}

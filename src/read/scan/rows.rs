@@ -1,0 +1,211 @@
+//! Rows of a shard in order, as RecordBatches.
+
+use super::fit::Fit;
+use super::plan::{StripeReader, open_fields, record_batch, scanned_rows, stripe_of};
+use super::source::{ReadState, StripeFields};
+use crate::buffer::Selection;
+use crate::error::{Error, Result, Within, to_usize};
+use crate::read::shard::column::Column;
+use crate::read::shard::fetch::{Bench, Fetched, Span, drive};
+use crate::read::shard::metadata::{Metadata, WINDOW, ready};
+use arrow_array::{ArrayRef, RecordBatch, UInt64Array};
+use arrow_schema::SchemaRef;
+use std::ops::Range;
+use std::sync::Arc;
+
+/// What is read of each row, and how.
+#[derive(Debug, Clone)]
+pub(in crate::read) struct RowFormat {
+    pub(in crate::read) metadata: Arc<Metadata>,
+    pub(in crate::read) columns: Arc<[Column]>,
+    pub(in crate::read) schema: SchemaRef,
+    /// Whether the last column is the number of the row.
+    pub(in crate::read) row_number: bool,
+    /// Most rows of a batch.
+    pub(in crate::read) batch_size: u64,
+    /// The rows of the whole scan.
+    pub(in crate::read) rows: Range<u64>,
+}
+
+impl RowFormat {
+    /// A batch of the columns at `count` rows of the stripe that begins with row `first`; `rows`
+    /// are asked for where their numbers are.
+    pub(in crate::read) fn batch(
+        &self,
+        mut columns: Vec<ArrayRef>,
+        count: usize,
+        first: u64,
+        rows: impl FnOnce() -> Selection,
+    ) -> Result<RecordBatch> {
+        if self.row_number {
+            let limits = self.metadata.artifacts.limits();
+            limits.check_batch_bytes(count as u64, size_of::<u64>())?;
+            let rows = rows();
+            let ranges = rows.ranges().iter();
+            let numbers = ranges.flat_map(|range| first + range.start..first + range.end);
+            columns.push(Arc::new(UInt64Array::from_iter_values(numbers)));
+        }
+        record_batch(&self.schema, columns, count)
+            .within(|| self.metadata.artifacts.name().to_owned())
+    }
+}
+
+/// Reads a range of rows, batch by batch, on the thread that asks for them.
+#[derive(Debug)]
+pub(in crate::read) struct RowReader {
+    format: RowFormat,
+    /// Rows that are still to be read.
+    rows: Range<u64>,
+    stripe: Option<OpenStripe>,
+    state: ReadState,
+    fetched: Fetched,
+}
+
+/// The stripe that is being read.
+#[derive(Debug)]
+struct OpenStripe {
+    fields: StripeFields,
+    /// Its rows, by number in the shard.
+    rows: Range<u64>,
+    /// Rows whose bytes have been fetched, by number in the stripe.
+    window: Range<u64>,
+    /// Rows that are fetched at a time.
+    window_rows: u64,
+}
+
+impl RowReader {
+    pub(in crate::read) fn new(format: RowFormat, rows: Range<u64>) -> Self {
+        // What is fetched too early is kept by a reader of all rows, and lost to other readers.
+        let span = match rows == format.rows {
+            _ if format.metadata.artifacts.are_near() => Span::Any,
+            true => Span::Few,
+            false => Span::NotOthers,
+        };
+        Self {
+            format,
+            rows,
+            stripe: None,
+            state: ReadState::default(),
+            fetched: Fetched::new(span),
+        }
+    }
+
+    /// Goes on with other rows; a stripe that holds them stays open.
+    #[cfg(feature = "threads")]
+    pub(in crate::read) fn restart(&mut self, rows: Range<u64>) {
+        self.rows = rows;
+    }
+
+    /// Rows that have not been read yet.
+    pub(in crate::read) fn remaining_rows(&self) -> u64 {
+        self.rows.end - self.rows.start
+    }
+
+    fn next_batch(&mut self) -> Result<Option<RecordBatch>> {
+        if self.rows.is_empty() {
+            return Ok(None);
+        }
+        self.open_stripe()?;
+        let Some(stripe) = &mut self.stripe else {
+            return Ok(None);
+        };
+        let start = self.rows.start - stripe.rows.start;
+        let most = (self.rows.end.min(stripe.rows.end)) - stripe.rows.start;
+        let rows = start..most.min(start.saturating_add(self.format.batch_size));
+        let (inner, state) = (&self.format.metadata, &mut self.state);
+        let artifacts = &inner.artifacts;
+        if rows.end > stripe.window.end || rows.start < stripe.window.start {
+            self.fetched.retire();
+            let unit = stripe.window_rows.clamp(1, WINDOW);
+            let border = rows.start.saturating_add(stripe.window_rows) / unit * unit;
+            let window = rows.start..border.max(rows.end).min(most);
+            let selection = Selection::range(window.clone());
+            let scanned = self.format.rows.start.max(stripe.rows.start)
+                ..self.format.rows.end.min(stripe.rows.end);
+            let is_part = window.end - window.start < scanned.end - scanned.start;
+            drive(artifacts, &mut self.fetched, |bench| {
+                if is_part {
+                    stripe.fields.places().for_each(|p| bench.note_later(p));
+                }
+                let mut reader = StripeReader {
+                    metadata: inner,
+                    bench,
+                    fields: &stripe.fields,
+                    state,
+                    sequential: true,
+                };
+                Ok(reader
+                    .fetch(&self.format.columns, &selection)?
+                    .then_some(()))
+            })?;
+            self.fetched.drop_unused();
+            stripe.window = window;
+        }
+        let (first, len) = (stripe.rows.start, to_usize(rows.end - rows.start)?);
+        let (len, columns) = Fit::default().read(len, |len| {
+            let rows = rows.start..rows.start + len as u64;
+            let bench = Bench::new(artifacts, &self.fetched);
+            let mut reader = StripeReader {
+                metadata: inner,
+                bench: &bench,
+                fields: &stripe.fields,
+                state,
+                sequential: true,
+            };
+            let place = || format!("rows {}..{}", first + rows.start, first + rows.end);
+            let read = reader.read(&self.format.columns, &Selection::range(rows.clone()));
+            read.within(place).within(|| artifacts.name().to_owned())
+        })?;
+        let count = len as u64;
+        let rows = || Selection::range(rows.start..rows.start + count);
+        let batch = self.format.batch(columns, len, first, rows)?;
+        self.rows.start += count;
+        Ok(Some(batch))
+    }
+
+    /// Opens the stripe of the next row, unless it is open.
+    fn open_stripe(&mut self) -> Result<()> {
+        let row = self.rows.start;
+        if self
+            .stripe
+            .as_ref()
+            .is_some_and(|stripe| stripe.rows.contains(&row))
+        {
+            return Ok(());
+        }
+        self.fetched.clear();
+        self.state.clear();
+        let (inner, columns) = (&self.format.metadata, &self.format.columns);
+        let opened = drive(&inner.artifacts, &mut self.fetched, |bench| {
+            let stripes = ready!(inner.stripes(bench));
+            let (ordinal, directory) = stripe_of(stripes, row)
+                .ok_or_else(|| Error::corrupt(format!("no stripe holds row {row}")))?;
+            let count = directory.total_record_count;
+            let fields = ready!(open_fields(inner, bench, ordinal, count, columns));
+            let first = directory.record_offset;
+            Ok(Some((fields, first..first + count)))
+        })?;
+        let (fields, rows) = opened;
+        let window_rows = scanned_rows(&fields, rows.end - rows.start, &inner.artifacts);
+        self.stripe = Some(OpenStripe {
+            fields,
+            rows,
+            window: 0..0,
+            window_rows,
+        });
+        Ok(())
+    }
+}
+
+impl Iterator for RowReader {
+    type Item = Result<RecordBatch>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let next = self.next_batch();
+        if next.is_err() {
+            // What comes after a damaged place is not the next rows.
+            self.rows.start = self.rows.end;
+        }
+        next.transpose()
+    }
+}

@@ -1,0 +1,342 @@
+//! Values of leaf nodes.
+
+use super::super::constant::{constant_bool, constant_bytes};
+use super::{Source, number_kind, pad_nulls, required};
+use crate::buffer::{
+    Physical, Runs, Selection, Storage, Strings, offset_width, read_bits, read_fixed, read_runs,
+    read_strings, words,
+};
+use crate::column::{
+    ArraySlot, ByteLayout, ByteValues, Chunk, DecodedBytes, DecodedDictionary, Window,
+};
+use crate::encoding::NumberKind;
+use crate::encoding::bytes::{BytesLayout, Decoded};
+use crate::error::{Error, Result, Within, to_usize};
+use crate::format::DataType;
+use crate::read::shard::metadata::WINDOW;
+use arrow_buffer::{BooleanBuffer, BooleanBufferBuilder, Buffer, MutableBuffer, NullBuffer};
+use std::borrow::Cow;
+use std::ops::Range;
+use std::sync::Arc;
+
+/// Bytes of an array that consists of bytes of the file.
+const ARRAY_BYTES: u64 = 512;
+
+impl Source<'_> {
+    pub(super) fn read_padded_bits(
+        &mut self,
+        node: &DataType,
+        rows: &Selection,
+    ) -> Result<Chunk<BooleanBuffer>> {
+        let (stored, missing) = self.stored(node, rows);
+        let chunk = self.read_bits(node, &stored)?;
+        if missing == 0 {
+            return Ok(chunk);
+        }
+        let missing = to_usize(missing)?;
+        let mut bits = BooleanBufferBuilder::new(chunk.len + missing);
+        bits.append_buffer(&chunk.values);
+        bits.append_n(missing, false);
+        Ok(Chunk {
+            len: chunk.len + missing,
+            nulls: Some(pad_nulls(chunk.nulls.as_ref(), chunk.len, missing)),
+            values: bits.finish(),
+        })
+    }
+
+    fn read_bits(&mut self, node: &DataType, rows: &Selection) -> Result<Chunk<BooleanBuffer>> {
+        let mut field = self.open(node, rows)?;
+        let len = to_usize(rows.len())?;
+        let buffers = match &field.layout.storage {
+            Storage::Buffers(buffers) => buffers,
+            Storage::Null => {
+                let nulls = Some(field.all_null(rows)?);
+                let values = BooleanBuffer::new_unset(len);
+                return Ok(Chunk { len, nulls, values });
+            }
+            Storage::Constant(value) => {
+                field.cx.check_batch_bytes(rows.len().div_ceil(8), 1)?;
+                let values = match constant_bool(value)? {
+                    true => BooleanBuffer::new_set(len),
+                    false => BooleanBuffer::new_unset(len),
+                };
+                return Ok(Chunk {
+                    len,
+                    nulls: None,
+                    values,
+                });
+            }
+        };
+        let data = required(buffers.data.as_ref(), "DATA")?;
+        let values = read_bits(data, rows, &mut field.cx, &mut field.state.data)
+            .within(|| "DATA buffer".to_owned())?;
+        let nulls = field.presence(buffers, rows)?;
+        Ok(Chunk { len, nulls, values })
+    }
+
+    pub(super) fn read_padded_fixed(
+        &mut self,
+        node: &DataType,
+        width: usize,
+        rows: &Selection,
+    ) -> Result<Chunk<Buffer>> {
+        let (stored, missing) = self.stored(node, rows);
+        let chunk = self.read_fixed(node, width, &stored)?;
+        if missing == 0 {
+            return Ok(chunk);
+        }
+        self.open(node, &stored)?
+            .cx
+            .check_batch_bytes(rows.len(), width)?;
+        let missing = to_usize(missing)?;
+        let mut data = MutableBuffer::new((chunk.len + missing) * width);
+        data.extend_from_slice(&chunk.values);
+        data.extend_zeros(missing * width);
+        Ok(Chunk {
+            len: chunk.len + missing,
+            nulls: Some(pad_nulls(chunk.nulls.as_ref(), chunk.len, missing)),
+            values: data.into(),
+        })
+    }
+
+    fn read_fixed(
+        &mut self,
+        node: &DataType,
+        width: usize,
+        rows: &Selection,
+    ) -> Result<Chunk<Buffer>> {
+        let mut field = self.open(node, rows)?;
+        if field.layout.physical.width() != Some(width) {
+            return Err(Error::corrupt(format!(
+                "{:?} values are not {width} bytes",
+                node.basic_type
+            )));
+        }
+        let len = to_usize(rows.len())?;
+        let buffers = match &field.layout.storage {
+            Storage::Buffers(buffers) => buffers,
+            Storage::Null => {
+                field.cx.check_batch_bytes(rows.len(), width)?;
+                let nulls = Some(field.all_null(rows)?);
+                let values = MutableBuffer::from_len_zeroed(len * width).into();
+                return Ok(Chunk { len, nulls, values });
+            }
+            Storage::Constant(value) => {
+                field.cx.check_batch_bytes(rows.len(), width)?;
+                let values = constant_bytes(value, node)?.repeat(len).into();
+                return Ok(Chunk {
+                    len,
+                    nulls: None,
+                    values,
+                });
+            }
+        };
+        let data = required(buffers.data.as_ref(), "DATA")?;
+        let embedded = buffers.embedded_presence;
+        let values = match field.layout.physical {
+            Physical::Fixed(_) => {
+                let (cx, cache) = (&mut field.cx, &mut field.state.strings);
+                read_fixed(data, width, embedded, rows, cx, cache)
+            }
+            _ => field.number(data, width, number_kind(node), embedded, rows),
+        }
+        .within(|| "DATA buffer".to_owned())?;
+        let nulls = field.leaf_nulls(buffers, values.nulls, rows)?;
+        Ok(Chunk {
+            len,
+            nulls,
+            values: values.data,
+        })
+    }
+
+    /// The values of a leaf of numbers as runs of equal ones, and which rows are present; `None`
+    /// where they have to be decoded one by one.
+    pub(in crate::read) fn runs(
+        &mut self,
+        node: &DataType,
+        rows: &Range<u64>,
+    ) -> Result<Option<(Runs, Option<NullBuffer>)>> {
+        let layout = self.fields.layout(node.schema_id);
+        let has_runs = layout.is_some_and(|layout| match (&layout.storage, layout.physical) {
+            (Storage::Buffers(buffers), Physical::Number(_)) => {
+                buffers.dictionary.is_none() && rows.end <= layout.positions
+            }
+            _ => false,
+        });
+        if !has_runs {
+            return Ok(None);
+        }
+        let selection = Selection::range(rows.clone());
+        let mut field = self.open(node, &selection)?;
+        let (Storage::Buffers(buffers), Some(width)) =
+            (&field.layout.storage, field.layout.physical.width())
+        else {
+            return Ok(None);
+        };
+        let data = required(buffers.data.as_ref(), "DATA")?;
+        let (cx, cache) = (&mut field.cx, &mut field.state.runs);
+        let (kind, elements) = (number_kind(node), rows.clone());
+        let runs = match width {
+            1 => read_runs::<u8>(data, kind, elements, cx, cache),
+            2 => read_runs::<u16>(data, kind, elements, cx, cache),
+            4 => read_runs::<u32>(data, kind, elements, cx, cache),
+            _ => read_runs::<u64>(data, kind, elements, cx, cache),
+        };
+        match runs.within(|| "DATA buffer".to_owned())? {
+            // Blocks that hold nulls themselves are no runs.
+            Some(runs) => Ok(Some((runs, field.leaf_nulls(buffers, None, &selection)?))),
+            None => Ok(None),
+        }
+    }
+
+    pub(super) fn read_bytes(
+        &mut self,
+        node: &DataType,
+        layout: ByteLayout,
+        rows: &Selection,
+    ) -> Result<DecodedBytes> {
+        let (rows, missing) = self.stored(node, rows);
+        if missing > 0 {
+            return Err(Error::unsupported(
+                "strings of fixed-size lists whose trailing nulls are not stored",
+            ));
+        }
+        let window = self.string_window(node, layout, &rows)?;
+        let wanted = match &window {
+            Some((positions, _)) => Cow::Owned(Selection::range(positions.clone())),
+            None => Cow::Borrowed(&*rows),
+        };
+        let mut field = self.open(node, &wanted)?;
+        let len = to_usize(wanted.len())?;
+        let layout = bytes_layout(layout);
+        let (values, nulls) = match &field.layout.storage {
+            Storage::Buffers(buffers) => {
+                let positions = field.layout.positions;
+                let (cx, cache) = (&mut field.cx, &mut field.state.strings);
+                let read = read_strings(buffers, positions, layout, &wanted, cx, cache)?;
+                let nulls = field.leaf_nulls(buffers, read.nulls, &wanted)?;
+                (read.values, nulls)
+            }
+            Storage::Null => {
+                field.cx.check_batch_bytes(wanted.len(), 16)?;
+                let nulls = field.all_null(&wanted)?;
+                (
+                    Strings::repeated(&[], len, layout, &mut field.cx)?,
+                    Some(nulls),
+                )
+            }
+            Storage::Constant(value) => {
+                let value = constant_bytes(value, node)?;
+                field
+                    .cx
+                    .check_batch_bytes(wanted.len(), value.len().saturating_add(16))?;
+                (Strings::repeated(&value, len, layout, &mut field.cx)?, None)
+            }
+        };
+        let window = match window {
+            Some((positions, slot)) => Some(Window {
+                slot,
+                start: to_usize(rows.ranges()[0].start - positions.start)?,
+                len: to_usize(rows.len())?,
+            }),
+            None => None,
+        };
+        Ok(DecodedBytes {
+            chunk: Chunk {
+                len,
+                nulls,
+                values: byte_values(values)?,
+            },
+            window,
+        })
+    }
+
+    /// The window of positions whose array is kept, for raw values in memory that are read one
+    /// batch after the other: making the array checks the text, which is then done once.
+    pub(super) fn string_window(
+        &mut self,
+        node: &DataType,
+        layout: ByteLayout,
+        rows: &Selection,
+    ) -> Result<Option<(Range<u64>, Arc<ArraySlot>)>> {
+        let (Some(range), true) = (rows.as_range(), self.sequential) else {
+            return Ok(None);
+        };
+        let key = (self.fields.stripe, node.schema_id);
+        let bench = self.bench;
+        let field = self.open(node, rows)?;
+        let Storage::Buffers(buffers) = &field.layout.storage else {
+            return Ok(None);
+        };
+        let window = range.start / WINDOW;
+        let end = (window * WINDOW).saturating_add(WINDOW);
+        let end = end.min(field.layout.positions);
+        // Only what costs no memory is kept: arrays that consist of the file's own bytes.
+        let width = match layout {
+            ByteLayout::Offsets32 => 4,
+            ByteLayout::Offsets64 => 8,
+            ByteLayout::Views => return Ok(None),
+        };
+        let offsets = buffers.offsets.as_ref();
+        let kept = buffers.is_raw_bytes()
+            && offsets.is_some_and(|o| offset_width(o, field.layout.positions) == width)
+            && range.end <= end
+            && buffers
+                .streams()
+                .all(|buffer| bench.is_resident(buffer.place.artifact));
+        if !kept {
+            return Ok(None);
+        }
+        let slots = &self.metadata.windows;
+        let slot = match slots.get(&(key, window)) {
+            Some(slot) => slot,
+            None => slots.insert((key, window), ArraySlot::default(), ARRAY_BYTES),
+        };
+        Ok(Some((window * WINDOW..end, slot)))
+    }
+
+    pub(super) fn read_dictionary(
+        &mut self,
+        node: &DataType,
+        rows: &Selection,
+    ) -> Result<Option<DecodedDictionary>> {
+        // Every column of every batch comes by here, and few have a dictionary.
+        let Some(entries) = self.fields.dictionary(node.schema_id).cloned() else {
+            return Ok(None);
+        };
+        let mut field = self.open(node, rows)?;
+        let Storage::Buffers(buffers) = &field.layout.storage else {
+            return Ok(None);
+        };
+        let data = required(buffers.data.as_ref(), "DATA")?;
+        let embedded = buffers.embedded_presence;
+        let read = field
+            .number(data, 4, NumberKind::Unsigned, embedded, rows)
+            .within(|| "DATA buffer".to_owned())?;
+        let codes = words::<u32>(&read.data);
+        let mut present = field.leaf_nulls(buffers, read.nulls, rows)?;
+        if let Some(null_id) = entries.null_id {
+            let named = NullBuffer::from_iter(codes.iter().map(|&code| code != null_id));
+            present = NullBuffer::union(present.as_ref(), Some(&named));
+        }
+        let present = present.filter(|nulls| nulls.null_count() > 0);
+        Ok(Some(DecodedDictionary::try_new(codes, present, entries)?))
+    }
+}
+
+fn bytes_layout(layout: ByteLayout) -> BytesLayout {
+    match layout {
+        ByteLayout::Offsets32 => BytesLayout::Offsets32,
+        ByteLayout::Offsets64 => BytesLayout::Offsets64,
+        ByteLayout::Views => BytesLayout::Views,
+    }
+}
+
+fn byte_values(decoded: Decoded) -> Result<ByteValues> {
+    match decoded {
+        Decoded::Offsets32(offsets, data) => Ok(ByteValues::Offsets32(offsets, data)),
+        Decoded::Offsets64(offsets, data) => Ok(ByteValues::Offsets64(offsets, data)),
+        Decoded::Views(views, buffers) => Ok(ByteValues::Views(views, buffers)),
+        Decoded::Fixed(_) => Err(Error::corrupt("values of any size were expected")),
+    }
+}

@@ -1,0 +1,410 @@
+//! The decoded values of one stripe, as [`NodeSource`] asks for them.
+
+mod leaf;
+mod nested;
+#[cfg(test)]
+mod tests;
+
+use crate::buffer::{
+    BlockCache, Body, FieldBuffers, FieldLayout, Numbers, Place, ReadContext, Runs, Selection,
+    Storage, StoredBuffer, StringCache, read_bits, read_numbers, read_offsets, string_bytes,
+};
+use crate::column::{
+    ByteLayout, Chunk, DecodedBytes, DecodedDictionary, DecodedLists, DecodedUnions,
+    DictionaryEntries, NodeSource, OffsetWidth,
+};
+use crate::encoding::{NumberKind, Scratch};
+use crate::error::{Error, Result, Within, to_usize};
+use crate::format::{DataType, Wire};
+use crate::read::shard::fetch::Bench;
+use crate::read::shard::metadata::{Metadata, OpenField};
+use arrow_array::{Array, ArrayRef};
+use arrow_buffer::{BooleanBuffer, BooleanBufferBuilder, Buffer, NullBuffer};
+use arrow_schema::DataType as ArrowType;
+use std::borrow::Cow;
+use std::ops::Range;
+use std::sync::{Arc, PoisonError};
+
+/// The fields of one stripe that a plan reads, with all that reading them takes but their bytes.
+#[derive(Debug)]
+pub(in crate::read) struct StripeFields {
+    pub(in crate::read) stripe: u64,
+    /// Schema ids, ascending, of `fields`.
+    ids: Vec<u32>,
+    fields: Vec<OpenField>,
+    /// Whether all bytes of the fields are in memory, so that nothing has to be fetched.
+    resident: bool,
+}
+
+impl StripeFields {
+    /// The fields with these schema ids.
+    pub(in crate::read) fn new(
+        stripe: u64,
+        mut fields: Vec<(u32, OpenField)>,
+        bench: &Bench<'_>,
+    ) -> Self {
+        fields.sort_unstable_by_key(|(id, _)| *id);
+        fields.dedup_by_key(|(id, _)| *id);
+        let (ids, fields): (Vec<u32>, Vec<OpenField>) = fields.into_iter().unzip();
+        let resident = fields.iter().all(|field| match &field.layout.storage {
+            Storage::Buffers(buffers) => buffers
+                .streams()
+                .all(|buffer| bench.is_resident(buffer.place.artifact)),
+            _ => true,
+        });
+        Self {
+            stripe,
+            ids,
+            fields,
+            resident,
+        }
+    }
+
+    /// The layout of the field with a schema id.
+    pub(in crate::read) fn layout(&self, id: u32) -> Option<&Arc<FieldLayout>> {
+        Some(&self.fields.get(self.index(id)?)?.layout)
+    }
+
+    /// The entries of the dictionary of the field with a schema id, if it has one.
+    pub(in crate::read) fn dictionary(&self, id: u32) -> Option<&Arc<DictionaryEntries>> {
+        self.fields.get(self.index(id)?)?.dictionary.as_ref()
+    }
+
+    /// The layouts of all fields.
+    pub(in crate::read) fn layouts(&self) -> impl Iterator<Item = &FieldLayout> {
+        self.fields.iter().map(|field| field.layout.as_ref())
+    }
+
+    /// Where the streams of all fields are.
+    pub(in crate::read) fn places(&self) -> impl Iterator<Item = Place> {
+        self.layouts()
+            .filter_map(|layout| match &layout.storage {
+                Storage::Buffers(buffers) => Some(buffers.streams()),
+                Storage::Null | Storage::Constant(_) => None,
+            })
+            .flatten()
+            .map(|buffer| buffer.place)
+    }
+
+    /// How many of the stripe's `rows` the longest of the fields' blocks hold on average.
+    pub(in crate::read) fn block_rows(&self, rows: u64) -> u64 {
+        let per_block = |buffer: &StoredBuffer| match &buffer.body {
+            Body::Raw(_) => 1,
+            Body::Blocks(blocks) => {
+                let count = blocks.map().map_or(1, |map| map.len().max(1));
+                rows.div_ceil(count as u64)
+            }
+        };
+        let buffers = self.layouts().flat_map(|layout| match &layout.storage {
+            Storage::Buffers(buffers) => Some(buffers.streams().map(per_block)),
+            _ => None,
+        });
+        buffers.flatten().max().unwrap_or(1)
+    }
+
+    /// Whether there is no field.
+    pub(in crate::read) fn is_empty(&self) -> bool {
+        self.fields.is_empty()
+    }
+
+    /// Whether all bytes of the fields are in memory.
+    pub(in crate::read) fn are_resident(&self) -> bool {
+        self.resident
+    }
+
+    fn index(&self, id: u32) -> Option<usize> {
+        // The ids of neighbouring columns follow each other.
+        let guess = id.wrapping_sub(*self.ids.first()?) as usize;
+        if self.ids.get(guess) == Some(&id) {
+            return Some(guess);
+        }
+        self.ids.binary_search(&id).ok()
+    }
+}
+
+/// The blocks of a field that were decoded last.
+#[derive(Debug, Default)]
+pub(in crate::read) struct FieldState {
+    data: BlockCache<Numbers>,
+    strings: StringCache,
+    runs: BlockCache<Runs>,
+    presence: BlockCache<Numbers>,
+    offsets: BlockCache<Numbers>,
+}
+
+/// What decoding keeps from batch to batch.
+#[derive(Debug, Default)]
+pub(in crate::read) struct ReadState {
+    /// In the order of the fields of the open stripe.
+    fields: Vec<FieldState>,
+    scratch: Scratch,
+}
+
+impl ReadState {
+    /// Forgets the blocks of a stripe.
+    pub(in crate::read) fn clear(&mut self) {
+        self.fields.clear();
+    }
+}
+
+/// The decoded values of one stripe.
+pub(in crate::read) struct Source<'a> {
+    pub(in crate::read) metadata: &'a Metadata,
+    pub(in crate::read) bench: &'a Bench<'a>,
+    pub(in crate::read) fields: &'a StripeFields,
+    pub(in crate::read) state: &'a mut ReadState,
+    /// Whether rows are read one batch after the other.
+    pub(in crate::read) sequential: bool,
+}
+
+/// A field, its state, and what decoding needs.
+struct Opened<'a> {
+    layout: &'a FieldLayout,
+    state: &'a mut FieldState,
+    cx: ReadContext<'a>,
+}
+
+impl Source<'_> {
+    /// The field of a node, if the rows lie inside it.
+    fn open(&mut self, node: &DataType, rows: &Selection) -> Result<Opened<'_>> {
+        let index = self
+            .fields
+            .index(node.schema_id)
+            .ok_or_else(|| Error::corrupt(format!("schema node {} is not open", node.schema_id)))?;
+        let layout = &self.fields.fields[index].layout;
+        layout.check_rows(rows)?;
+        if self.state.fields.is_empty() {
+            let states = self.fields.fields.iter().map(|_| FieldState::default());
+            self.state.fields = states.collect();
+        }
+        Ok(Opened {
+            layout,
+            state: &mut self.state.fields[index],
+            cx: ReadContext {
+                source: self.bench,
+                limits: self.metadata.artifacts.limits(),
+                scratch: &mut self.state.scratch,
+                verify: self.metadata.artifacts.options().verify_checksums(),
+                sequential: self.sequential,
+            },
+        })
+    }
+
+    /// The part of `rows` that is stored, and the number of those that follow. The reference
+    /// implementation leaves out trailing items of fixed-size lists that are null.
+    fn stored<'r>(&self, node: &DataType, rows: &'r Selection) -> (Cow<'r, Selection>, u64) {
+        let positions = match self.fields.layout(node.schema_id) {
+            Some(layout) if self.metadata.wire == Wire::Reference => layout.positions,
+            _ => return (Cow::Borrowed(rows), 0),
+        };
+        let inside = rows
+            .ranges()
+            .iter()
+            .map(|r| r.start.min(positions)..r.end.min(positions));
+        let stored: Selection = inside.collect();
+        let missing = rows.len() - stored.len();
+        (Cow::Owned(stored), missing)
+    }
+
+    /// The error with the file that the field is stored in, unless it is the directory file.
+    fn placed(&self, error: Error, node: &DataType) -> Error {
+        let layout = self.fields.layout(node.schema_id);
+        let artifact = layout.and_then(|layout| match &layout.storage {
+            Storage::Buffers(buffers) => Some(buffers.streams().next()?.place.artifact),
+            _ => None,
+        });
+        match artifact {
+            Some(artifact) if artifact > 0 => {
+                error.within(self.metadata.artifacts.name_of(artifact))
+            }
+            _ => error,
+        }
+    }
+}
+
+impl Opened<'_> {
+    fn all_null(&self, rows: &Selection) -> Result<NullBuffer> {
+        self.cx.check_batch_bytes(rows.len().div_ceil(8), 1)?;
+        Ok(NullBuffer::new_null(to_usize(rows.len())?))
+    }
+
+    /// Presence apart from the values, if there is any.
+    fn presence(&mut self, buffers: &FieldBuffers, rows: &Selection) -> Result<Option<NullBuffer>> {
+        let Some(presence) = &buffers.presence else {
+            return Ok(None);
+        };
+        let bits = read_bits(presence, rows, &mut self.cx, &mut self.state.presence)
+            .within(|| "PRESENCE buffer".to_owned())?;
+        Ok(nulls(Some(bits)))
+    }
+
+    /// The presence of leaf values: what their blocks hold, if they do, else the buffer apart.
+    fn leaf_nulls(
+        &mut self,
+        buffers: &FieldBuffers,
+        embedded: Option<BooleanBuffer>,
+        rows: &Selection,
+    ) -> Result<Option<NullBuffer>> {
+        let embedded = nulls(embedded);
+        if buffers.embedded_presence {
+            return Ok(embedded);
+        }
+        // The codes of a dictionary in a block say what is null as well.
+        let apart = self.presence(buffers, rows)?;
+        Ok(NullBuffer::union(embedded.as_ref(), apart.as_ref()))
+    }
+
+    fn number(
+        &mut self,
+        buffer: &StoredBuffer,
+        width: usize,
+        kind: NumberKind,
+        embedded: bool,
+        rows: &Selection,
+    ) -> Result<Numbers> {
+        let (cx, cache) = (&mut self.cx, &mut self.state.data);
+        match width {
+            1 => read_numbers::<u8>(buffer, kind, embedded, rows, cx, cache),
+            2 => read_numbers::<u16>(buffer, kind, embedded, rows, cx, cache),
+            4 => read_numbers::<u32>(buffer, kind, embedded, rows, cx, cache),
+            _ => read_numbers::<u64>(buffer, kind, embedded, rows, cx, cache),
+        }
+    }
+
+    /// One more element than there are rows: where each begins and the last one ends, per range.
+    fn offsets(&mut self, buffer: &StoredBuffer, range: Range<u64>) -> Result<Vec<u64>> {
+        let elements = Selection::range(range.start..range.end + 1);
+        let (cx, cache) = (&mut self.cx, &mut self.state.offsets);
+        read_offsets(buffer, self.layout.positions, &elements, cx, cache)
+    }
+}
+
+/// A null buffer of bits, unless they are all set.
+fn nulls(bits: Option<BooleanBuffer>) -> Option<NullBuffer> {
+    bits.map(NullBuffer::new)
+        .filter(|nulls| nulls.null_count() > 0)
+}
+
+fn required<'a>(buffer: Option<&'a StoredBuffer>, name: &str) -> Result<&'a StoredBuffer> {
+    buffer.ok_or_else(|| Error::corrupt(format!("the field has no {name} buffer")))
+}
+
+impl Source<'_> {
+    /// Which bytes of DATA the values of the rows are, for strings whose OFFSETS are stored apart.
+    pub(in crate::read) fn value_bytes(
+        &mut self,
+        node: &DataType,
+        rows: &Selection,
+    ) -> Result<Selection> {
+        let mut field = self.open(node, rows)?;
+        let Storage::Buffers(buffers) = &field.layout.storage else {
+            return Ok(Selection::default());
+        };
+        let positions = field.layout.positions;
+        string_bytes(
+            buffers,
+            positions,
+            rows,
+            &mut field.cx,
+            &mut field.state.strings,
+        )
+    }
+}
+
+/// How the bits of a node's numbers are read.
+pub(in crate::read) fn number_kind(node: &DataType) -> NumberKind {
+    use crate::format::BasicType::{Float32, Float64};
+    match node.basic_type {
+        Float32 | Float64 => NumberKind::Float,
+        _ if node.signed => NumberKind::Signed,
+        _ => NumberKind::Unsigned,
+    }
+}
+
+impl NodeSource for Source<'_> {
+    fn check_bytes(&self, bytes: u64) -> Result<()> {
+        let limits = self.metadata.artifacts.limits();
+        limits.check_batch_bytes(bytes, 1)
+    }
+
+    fn bits(&mut self, node: &DataType, rows: &Selection) -> Result<Chunk<BooleanBuffer>> {
+        let read = self.read_padded_bits(node, rows);
+        read.map_err(|e| self.placed(e, node))
+    }
+
+    fn fixed(&mut self, node: &DataType, width: usize, rows: &Selection) -> Result<Chunk<Buffer>> {
+        let read = self.read_padded_fixed(node, width, rows);
+        read.map_err(|e| self.placed(e, node))
+    }
+
+    fn kept(
+        &mut self,
+        node: &DataType,
+        wanted: &ArrowType,
+        rows: &Selection,
+    ) -> Result<Option<ArrayRef>> {
+        let window = match ByteLayout::of(wanted) {
+            Some(layout) => self.string_window(node, layout, rows)?,
+            None => None,
+        };
+        let Some((positions, slot)) = window else {
+            return Ok(None);
+        };
+        let kept = slot.lock().unwrap_or_else(PoisonError::into_inner);
+        let Some((_, whole)) = kept.iter().find(|(data_type, _)| data_type == wanted) else {
+            return Ok(None);
+        };
+        let start = to_usize(rows.ranges()[0].start - positions.start)?;
+        Ok(Some(whole.slice(start, to_usize(rows.len())?)))
+    }
+
+    fn bytes(
+        &mut self,
+        node: &DataType,
+        layout: ByteLayout,
+        rows: &Selection,
+    ) -> Result<DecodedBytes> {
+        let read = self.read_bytes(node, layout, rows);
+        read.map_err(|e| self.placed(e, node))
+    }
+
+    fn dictionary(
+        &mut self,
+        node: &DataType,
+        rows: &Selection,
+    ) -> Result<Option<DecodedDictionary>> {
+        let read = self.read_dictionary(node, rows);
+        read.map_err(|e| self.placed(e, node))
+    }
+
+    fn presence(&mut self, node: &DataType, rows: &Selection) -> Result<Option<NullBuffer>> {
+        let read = self.read_presence(node, rows);
+        read.map_err(|e| self.placed(e, node))
+    }
+
+    fn lists(
+        &mut self,
+        node: &DataType,
+        width: OffsetWidth,
+        rows: &Selection,
+    ) -> Result<DecodedLists> {
+        let read = self.read_lists(node, width, rows);
+        read.map_err(|e| self.placed(e, node))
+    }
+
+    fn unions(&mut self, node: &DataType, rows: &Selection) -> Result<DecodedUnions> {
+        let read = self.read_unions(node, rows);
+        read.map_err(|e| self.placed(e, node))
+    }
+}
+
+/// The presence of `len` values, and of `missing` ones after them that are null.
+fn pad_nulls(nulls: Option<&NullBuffer>, len: usize, missing: usize) -> NullBuffer {
+    let mut bits = BooleanBufferBuilder::new(len + missing);
+    match nulls {
+        Some(nulls) => bits.append_buffer(nulls.inner()),
+        None => bits.append_n(len, true),
+    }
+    bits.append_n(missing, false);
+    NullBuffer::new(bits.finish())
+}

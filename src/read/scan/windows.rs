@@ -1,0 +1,136 @@
+//! Rows in pieces that can be read apart from each other.
+
+use crate::error::Result;
+use crate::read::shard::metadata::{Metadata, WINDOW, ready};
+use std::collections::VecDeque;
+use std::ops::Range;
+
+/// Rows of a stripe, by number in the shard.
+#[derive(Debug)]
+struct StripeRows {
+    /// Number of the stripe's first row.
+    first: u64,
+    rows: Range<u64>,
+}
+
+impl StripeRows {
+    /// Ordinal of the window that a row lies in.
+    fn window_of(&self, row: u64) -> u64 {
+        (row - self.first) / WINDOW
+    }
+
+    /// Where a window begins, or the rows end.
+    fn start_of(&self, window: u64) -> u64 {
+        self.border_of(window, WINDOW)
+    }
+
+    /// Where a unit of so many rows begins, or the rows end.
+    fn border_of(&self, ordinal: u64, unit: u64) -> u64 {
+        let start = self.first.saturating_add(ordinal.saturating_mul(unit));
+        start.min(self.rows.end)
+    }
+}
+
+/// The stripes that hold rows of a range, and the rows.
+fn stripes_of(metadata: &Metadata, rows: &Range<u64>) -> Result<VecDeque<StripeRows>> {
+    metadata.drive(|bench| {
+        let stripes = ready!(metadata.stripes(bench));
+        let before =
+            stripes.partition_point(|s| s.record_offset + s.total_record_count <= rows.start);
+        let stripes = stripes[before..].iter();
+        let stripes = stripes.take_while(|s| s.record_offset < rows.end).map(|s| {
+            let end = s.record_offset + s.total_record_count;
+            StripeRows {
+                first: s.record_offset,
+                rows: s.record_offset.max(rows.start)..end.min(rows.end),
+            }
+        });
+        Ok(Some(stripes.filter(|s| !s.rows.is_empty()).collect()))
+    })
+}
+
+/// Rows cut at the borders of stripes, and inside of them at multiples of `unit` rows, or at the next
+/// multiple of `batch` rows: read in batches of so many rows, the pieces give the same batches as the
+/// rows in one, unless a batch has to be shorter.
+#[cfg(feature = "threads")]
+#[derive(Debug)]
+pub(in crate::read) struct Windows {
+    stripes: VecDeque<StripeRows>,
+    unit: u64,
+    batch: u64,
+}
+
+#[cfg(feature = "threads")]
+impl Windows {
+    pub(in crate::read) fn try_new(
+        metadata: &Metadata,
+        rows: &Range<u64>,
+        unit: u64,
+        batch: u64,
+    ) -> Result<Self> {
+        Ok(Self {
+            stripes: stripes_of(metadata, rows)?,
+            unit,
+            batch,
+        })
+    }
+
+    /// Leaves nothing to come.
+    pub(in crate::read) fn clear(&mut self) {
+        self.stripes.clear();
+    }
+}
+
+#[cfg(feature = "threads")]
+impl Iterator for Windows {
+    type Item = Range<u64>;
+
+    fn next(&mut self) -> Option<Range<u64>> {
+        let stripe = self.stripes.front_mut()?;
+        let Range { start, end } = stripe.rows;
+        let border = stripe.border_of((start - stripe.first) / self.unit + 1, self.unit);
+        // Batches are cut from the first row on, so that a piece ends where a batch does.
+        let whole = (border - start).div_ceil(self.batch).max(1);
+        let whole = whole.saturating_mul(self.batch);
+        let next = start.saturating_add(whole).min(end);
+        stripe.rows.start = next;
+        if next == end {
+            self.stripes.pop_front();
+        }
+        Some(start..next)
+    }
+}
+
+/// Cuts rows into at most `parts` ranges of about as many windows each.
+pub(in crate::read) fn split(
+    metadata: &Metadata,
+    rows: &Range<u64>,
+    parts: u64,
+) -> Result<Vec<Range<u64>>> {
+    let stripes = stripes_of(metadata, rows)?;
+    let count = |s: &StripeRows| s.window_of(s.rows.end - 1) - s.window_of(s.rows.start) + 1;
+    let total: u64 = stripes.iter().map(count).sum();
+    let per_part = total.div_ceil(parts.max(1)).max(1);
+    let mut cut = Vec::new();
+    let mut start = rows.start;
+    let mut left = per_part;
+    for stripe in &stripes {
+        let last = stripe.window_of(stripe.rows.end - 1);
+        let mut window = stripe.window_of(stripe.rows.start);
+        while last - window + 1 >= left {
+            window += left;
+            let end = stripe.start_of(window);
+            cut.push(start..end);
+            (start, left) = (end, per_part);
+            if window > last {
+                break;
+            }
+        }
+        left -= (last + 1).saturating_sub(window);
+    }
+    let end = stripes.back().map_or(start, |stripe| stripe.rows.end);
+    if start < end {
+        cut.push(start..end);
+    }
+    Ok(cut)
+}

@@ -1,0 +1,475 @@
+//! Scans: rows of a shard, in order, as RecordBatches.
+
+use super::batches::{BatchReader, RowPlan};
+use super::filter::predicate::{Bound, Predicate};
+use super::filter::{Filter, ScanMetrics};
+use super::scan::row_selection::RowSelection;
+use super::scan::rows::RowFormat;
+use super::scan::take::take;
+use super::scan::windows::split;
+use super::shard::column::ProjectedColumns;
+use super::shard::fetch::Bench;
+use super::shard::metadata::{Metadata, ready};
+use super::shard::projection::Projection;
+#[cfg(feature = "threads")]
+use super::threads::ThreadedReader;
+use crate::buffer::Selection;
+use crate::error::{Error, ErrorKind, Result};
+use arrow_array::{RecordBatch, RecordBatchReader};
+use arrow_schema::{ArrowError, DataType, Field, Schema, SchemaRef};
+use std::ops::Range;
+use std::sync::Arc;
+
+/// Rows per batch, unless the caller says otherwise.
+const DEFAULT_BATCH_SIZE: usize = 8192;
+
+/// Options of a scan: columns, rows, types, batch size. Made by [`Shard::scan`].
+#[derive(Debug, Clone)]
+pub struct ScanBuilder {
+    metadata: Arc<Metadata>,
+    projection: Projection,
+    schema: Option<SchemaRef>,
+    rows: Option<Range<u64>>,
+    selection: Option<RowSelection>,
+    filter: Option<Predicate>,
+    offset: u64,
+    limit: Option<u64>,
+    batch_size: usize,
+    row_number: Option<String>,
+    strict_casts: bool,
+    threads: usize,
+}
+
+impl ScanBuilder {
+    pub(in crate::read) fn new(metadata: Arc<Metadata>) -> Self {
+        Self {
+            metadata,
+            projection: Projection::All,
+            schema: None,
+            rows: None,
+            selection: None,
+            filter: None,
+            offset: 0,
+            limit: None,
+            batch_size: DEFAULT_BATCH_SIZE,
+            row_number: None,
+            strict_casts: false,
+            threads: 1,
+        }
+    }
+
+    /// Reads only these columns; all by default.
+    #[must_use]
+    pub fn with_projection(mut self, projection: impl Into<Projection>) -> Self {
+        self.projection = projection.into();
+        self
+    }
+
+    /// Reads the columns that the schema names, in its types. Replaces a projection.
+    ///
+    /// * Text and bytes in every layout, and as each other where bytes are UTF-8.
+    /// * Lists in every layout; some of the members of a struct; dictionaries and runs, or their values.
+    /// * Leaves of any other type that `arrow_cast` casts them to: between numbers, times, decimals
+    ///   and text, such as Int64 to Utf8 and back.
+    ///
+    /// A value becomes what `arrow_cast` makes of it: fractions of numbers and of coarser times are cut
+    /// off, decimals are rounded, 1e300 is infinite as Float32, and a local time keeps its clock in a
+    /// time zone. Where `arrow_cast` would have null, and where its arithmetic would wrap around, the
+    /// scan ends with an error, after all rows before that one. Values that the scan does not give
+    /// are not cast. [`with_strict_casts`](Self::with_strict_casts) refuses whatever a cast changes.
+    ///
+    /// DateTime, `KustoTimeSpan` and `KustoDecimal` of a shard that does not say which Arrow types it
+    /// was written from become the times, durations and decimals that are asked for, or integers of
+    /// ticks; a decimal must then fit exactly.
+    #[must_use]
+    pub fn with_schema(mut self, schema: SchemaRef) -> Self {
+        self.schema = Some(schema);
+        self
+    }
+
+    /// Refuses casts that would change a value; by default they do what `arrow_cast` does. A cast
+    /// changes a value unless a cast back gives it again, and needs such a cast back to exist.
+    #[must_use]
+    pub fn with_strict_casts(mut self, strict: bool) -> Self {
+        self.strict_casts = strict;
+        self
+    }
+
+    /// Reads only the rows of this range, by number; all by default.
+    #[must_use]
+    pub fn with_row_range(mut self, rows: Range<u64>) -> Self {
+        self.rows = Some(rows);
+        self
+    }
+
+    /// Reads only the rows that match the predicate; a second predicate narrows the first. Its columns
+    /// need not be projected, and it sees them in the types of [`Shard::schema`](Shard::schema),
+    /// whatever schema is asked for.
+    ///
+    /// Statistics and dictionaries come first, so that stripes without a match cost next to nothing.
+    /// Then the scan reads the columns of the predicate, and the other columns where rows match.
+    /// [`ShardReader::metrics`] says how much it could skip.
+    ///
+    /// ```no_run
+    /// # let shard = arrow_shard::Shard::open("flights.amudai.shard")?;
+    /// use arrow_shard::read::col;
+    /// let late = col("delay").gt(60).and(col("origin").is_in(["OSL", "LIM"]));
+    /// for batch in shard.scan().with_projection(["flight"]).with_filter(late).build()? {
+    ///     println!("{} late flights", batch?.num_rows());
+    /// }
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn with_filter(mut self, predicate: Predicate) -> Self {
+        self.filter = Some(match self.filter.take() {
+            Some(first) => first.and(predicate),
+            None => predicate,
+        });
+        self
+    }
+
+    /// Reads only these rows, by number; a second selection narrows the first.
+    #[must_use]
+    pub fn with_row_selection(mut self, rows: impl Into<RowSelection>) -> Self {
+        let rows = rows.into();
+        self.selection = Some(match self.selection.take() {
+            Some(first) => first.intersection(&rows),
+            None => rows,
+        });
+        self
+    }
+
+    /// Skips that many of the selected and matching rows; 0 by default.
+    #[must_use]
+    pub fn with_offset(mut self, offset: u64) -> Self {
+        self.offset = offset;
+        self
+    }
+
+    /// Reads at most that many of the selected and matching rows; all by default.
+    #[must_use]
+    pub fn with_limit(mut self, limit: u64) -> Self {
+        self.limit = Some(limit);
+        self
+    }
+
+    /// Rows per batch; 8,192 by default. A batch is shorter at the end of a stripe, where offsets or
+    /// keys of an Arrow type would overflow, and where rows are skipped.
+    #[must_use]
+    pub fn with_batch_size(mut self, rows: usize) -> Self {
+        self.batch_size = rows;
+        self
+    }
+
+    /// Adds a last column of that name: the number of each row in the shard, as UInt64.
+    #[must_use]
+    pub fn with_row_number(mut self, name: impl Into<String>) -> Self {
+        self.row_number = Some(name.into());
+        self
+    }
+
+    /// Decodes on that many threads, 1 by default: on the one that asks for the batches, and ahead of
+    /// it on threads of rayon's pool, at most as many as that has and one. Up to twice as many pieces
+    /// of the rows are being read, or have been and wait to be asked for. The rows and their order are
+    /// the same as with one thread; where rows are left out, or offsets or keys of an Arrow type would
+    /// overflow, batches may begin at others. Without the feature `threads`, the one that asks does
+    /// all the work.
+    ///
+    /// A thread of a pool that asks for a batch may work on other tasks of the pool until it is
+    /// there. It must not hold a lock meanwhile that such a task may want.
+    #[must_use]
+    pub fn with_threads(mut self, threads: usize) -> Self {
+        self.threads = threads;
+        self
+    }
+
+    /// Splits the scan, for several threads or machines, into at most `parts` scans of about equal
+    /// numbers of rows, in the order of the rows. They meet where blocks end.
+    ///
+    /// # Errors
+    /// [`RowOutOfRange`](ErrorKind::RowOutOfRange), a damaged list of stripes, or
+    /// [`InvalidArgument`](ErrorKind::InvalidArgument) for an offset or a limit beside a filter,
+    /// because the matching rows are not known yet.
+    pub fn split(&self, parts: usize) -> Result<Vec<Self>> {
+        if self.filter.is_some() && (self.offset > 0 || self.limit.is_some()) {
+            return Err(Error::invalid(
+                "a scan with a filter and an offset or a limit cannot be split; limit its parts",
+            ));
+        }
+        let Wanted {
+            rows, selection, ..
+        } = self.wanted()?;
+        let part = |rows: Range<u64>| {
+            let mut part = self.clone();
+            part.rows = Some(rows);
+            (part.offset, part.limit) = (0, None);
+            part.selection = selection.clone().map(RowSelection::from);
+            part
+        };
+        let parts = split(&self.metadata, &rows, parts as u64)?;
+        Ok(parts.into_iter().map(part).collect())
+    }
+
+    /// Starts the scan. This reads the schema and no data. With several threads it also reads the
+    /// stripe list and the metadata of the first stripe, and the threads begin with the rows.
+    ///
+    /// # Errors
+    /// [`UnknownColumn`](ErrorKind::UnknownColumn), [`AmbiguousColumn`](ErrorKind::AmbiguousColumn),
+    /// [`RowOutOfRange`](ErrorKind::RowOutOfRange), [`SchemaMismatch`](ErrorKind::SchemaMismatch)
+    /// for a schema whose types no value could become, or a filter that compares what cannot be
+    /// compared, [`InvalidArgument`](ErrorKind::InvalidArgument) for row numbers of a name that a column
+    /// has, or if the schema or, with several threads, the list of stripes is damaged.
+    pub fn build(self) -> Result<ShardReader> {
+        if self.batch_size == 0 {
+            return Err(Error::invalid("a batch must have at least one row"));
+        }
+        let wanted = self.wanted()?;
+        let format = self.format(wanted.rows.clone())?;
+        let schema = format.schema.clone();
+        let bound = match &self.filter {
+            Some(predicate) => {
+                let inner = &self.metadata;
+                self.metadata
+                    .drive(|bench| Bound::load(inner, bench, predicate))?
+            }
+            None => Bound::default(),
+        };
+        let is_filtered = self.filter.is_some() || wanted.selection.is_some();
+        let plan = RowPlan {
+            format,
+            filter: is_filtered.then(|| Arc::new(Filter::new(bound))),
+            selection: wanted.selection.map(Arc::new),
+        };
+        let filter = plan.filter.clone();
+        Ok(ShardReader {
+            schema,
+            filter,
+            skip: wanted.skip,
+            left: wanted.left,
+            batches: match self.threads {
+                #[cfg(feature = "threads")]
+                2.. => Batches::Threads(ThreadedReader::try_new(plan, wanted.rows, self.threads)?),
+                _ => Batches::Inline(plan.read(wanted.rows)),
+            },
+        })
+    }
+
+    /// The rows with the given numbers, in the given order, which may name a row more than once: in the
+    /// columns and types of the scan, with the row numbers that it adds.
+    ///
+    /// ```no_run
+    /// # let shard = arrow_shard::Shard::open("flights.amudai.shard")?;
+    /// # let schema = shard.schema()?;
+    /// let rows = shard.scan().with_schema(schema).with_row_number("row").take(&[7, 3, 7])?;
+    /// assert_eq!(rows.num_rows(), 3);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Those of [`build`](Self::build), [`RowOutOfRange`](ErrorKind::RowOutOfRange), those of
+    /// the data, [`LimitExceeded`](ErrorKind::LimitExceeded) for more bytes than
+    /// [`Limits::max_batch_bytes`](crate::Limits::max_batch_bytes), or
+    /// [`InvalidArgument`](ErrorKind::InvalidArgument) for a scan that selects rows in other ways.
+    pub fn take(self, rows: &[u64]) -> Result<RecordBatch> {
+        let is_narrowed = self.rows.is_some()
+            || self.selection.is_some()
+            || self.filter.is_some()
+            || self.offset > 0
+            || self.limit.is_some();
+        if is_narrowed {
+            return Err(Error::invalid(
+                "rows are taken by number, without a range, selection, filter, offset or limit",
+            ));
+        }
+        take(
+            &self.format(0..self.metadata.directory.total_record_count)?,
+            rows,
+        )
+    }
+
+    /// What is read of each of the rows, and how.
+    fn format(&self, rows: Range<u64>) -> Result<RowFormat> {
+        let (columns, schema) = self.metadata.drive(|bench| self.columns(bench))?;
+        Ok(RowFormat {
+            metadata: self.metadata.clone(),
+            columns,
+            schema,
+            row_number: self.row_number.is_some(),
+            batch_size: self.batch_size as u64,
+            rows,
+        })
+    }
+
+    /// The rows to read, by number. Offset and limit are taken off them where there is no filter.
+    fn wanted(&self) -> Result<Wanted> {
+        let total = self.metadata.directory.total_record_count;
+        let rows = self.rows.clone().unwrap_or(0..total);
+        let selected = self.selection.as_ref().and_then(|s| s.ranges().last());
+        let outside = (rows.start > rows.end || rows.end > total)
+            .then_some(&rows)
+            .or_else(|| selected.filter(|last| last.end > total));
+        if let Some(outside) = outside {
+            return Err(Error::new(
+                ErrorKind::RowOutOfRange,
+                format!(
+                    "rows {}..{} of a shard of {total} rows",
+                    outside.start, outside.end
+                ),
+            ));
+        }
+        let selection = self.selection.clone();
+        let selection = selection.map(|selection| selection.into_inner().within(&rows));
+        if self.filter.is_some() {
+            return Ok(Wanted {
+                rows,
+                selection,
+                skip: self.offset,
+                left: self.limit,
+            });
+        }
+        let cut = |start: u64, end: u64| {
+            let start = start.saturating_add(self.offset).min(end);
+            let end = self
+                .limit
+                .map_or(end, |limit| start.saturating_add(limit).min(end));
+            start..end
+        };
+        let (rows, selection) = match selection {
+            None => (cut(rows.start, rows.end), None),
+            Some(selection) => {
+                let selection = selection.slice(cut(0, selection.len()));
+                let first = selection.ranges().first().map_or(0, |range| range.start);
+                (first..selection.end(), Some(selection))
+            }
+        };
+        Ok(Wanted {
+            rows,
+            selection,
+            skip: 0,
+            left: None,
+        })
+    }
+
+    fn columns(&self, bench: &Bench<'_>) -> Result<Option<ProjectedColumns>> {
+        let metadata = &self.metadata;
+        let (columns, mut schema) = match &self.schema {
+            Some(schema) => {
+                let strict = self.strict_casts;
+                let columns = ready!(metadata.requested_columns(bench, schema, strict));
+                (columns.into(), schema.clone())
+            }
+            None => ready!(metadata.projected(bench, &self.projection)),
+        };
+        if let Some(name) = &self.row_number {
+            if schema.fields().find(name).is_some() {
+                return Err(Error::invalid(format!(
+                    "row numbers cannot be the column `{name}`, because there is one of that name"
+                )));
+            }
+            let mut fields = schema.fields().to_vec();
+            fields.push(Arc::new(Field::new(name, DataType::UInt64, false)));
+            schema = Arc::new(Schema::new_with_metadata(fields, schema.metadata().clone()));
+        }
+        Ok(Some((columns, schema)))
+    }
+}
+
+/// Which rows a scan reads.
+struct Wanted {
+    rows: Range<u64>,
+    selection: Option<Selection>,
+    /// Matching rows to leave out at the start.
+    skip: u64,
+    /// Matching rows to give at most.
+    left: Option<u64>,
+}
+
+/// A running scan: an iterator of batches.
+#[derive(Debug)]
+pub struct ShardReader {
+    schema: SchemaRef,
+    batches: Batches,
+    filter: Option<Arc<Filter>>,
+    /// Matching rows that are still to be left out.
+    skip: u64,
+    /// Matching rows that are still to be given at most.
+    left: Option<u64>,
+}
+
+#[derive(Debug)]
+enum Batches {
+    Inline(BatchReader),
+    #[cfg(feature = "threads")]
+    Threads(ThreadedReader),
+}
+
+impl ShardReader {
+    /// Rows that have not been read yet; with a filter, those that have not been tested yet or are
+    /// known to match.
+    pub fn remaining_rows(&self) -> u64 {
+        let rows = match &self.batches {
+            Batches::Inline(reader) => reader.remaining_rows(),
+            #[cfg(feature = "threads")]
+            Batches::Threads(reader) => reader.remaining_rows(),
+        };
+        rows.saturating_sub(self.skip)
+            .min(self.left.unwrap_or(u64::MAX))
+    }
+
+    /// What the filter or the selection of rows has spared the scan so far; `None` if it has
+    /// neither.
+    pub fn metrics(&self) -> Option<ScanMetrics> {
+        let filter = self.filter.as_ref()?;
+        Some(filter.counters.metrics())
+    }
+
+    /// Leaves out what offset and limit of a scan with a filter leave out.
+    fn cut(&mut self, batch: RecordBatch) -> RecordBatch {
+        let rows = batch.num_rows() as u64;
+        let skipped = self.skip.min(rows);
+        let given = (rows - skipped).min(self.left.unwrap_or(u64::MAX));
+        self.skip -= skipped;
+        self.left = self.left.map(|left| left - given);
+        if given == rows {
+            return batch;
+        }
+        let cut = |n: u64| usize::try_from(n).unwrap_or(usize::MAX);
+        batch.slice(cut(skipped), cut(given))
+    }
+}
+
+impl Iterator for ShardReader {
+    type Item = Result<RecordBatch, ArrowError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        loop {
+            if self.left == Some(0) {
+                return None;
+            }
+            let next = match &mut self.batches {
+                Batches::Inline(reader) => reader.next(),
+                #[cfg(feature = "threads")]
+                Batches::Threads(reader) => reader.next(),
+            };
+            match next? {
+                Err(e) => return Some(Err(e.into())),
+                Ok(batch) => {
+                    let batch = self.cut(batch);
+                    #[cfg(feature = "threads")]
+                    if let (Some(0), Batches::Threads(reader)) = (self.left, &mut self.batches) {
+                        reader.stop();
+                    }
+                    if batch.num_rows() > 0 {
+                        return Some(Ok(batch));
+                    }
+                }
+            }
+        }
+    }
+}
+
+impl RecordBatchReader for ShardReader {
+    fn schema(&self) -> SchemaRef {
+        self.schema.clone()
+    }
+}

@@ -1,0 +1,265 @@
+//! The files that a shard is made of.
+
+use super::options::ShardOptions;
+use crate::buffer::Place;
+use crate::error::{Error, ErrorKind, Result, Within};
+use crate::io::{Container, ReadAt, Reference, RelativeUrl, read_all, resolve};
+use crate::limits::Limits;
+use bytes::Bytes;
+use hashbrown::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+/// Artifacts beside the directory file that are kept open, of those that are not in memory: a process
+/// may often have no more than 256 files open, and a shard thousands of stripes.
+const MOST_OPEN: usize = 64;
+
+/// The artifacts of an open shard: number 0 is the directory file, the others are numbered as
+/// references to them are met.
+#[derive(Debug)]
+pub(in crate::read) struct Artifacts {
+    name: String,
+    root: Arc<dyn ReadAt>,
+    root_size: u64,
+    root_resident: Option<Bytes>,
+    /// The last bytes of the directory file.
+    tail: Bytes,
+    container: Arc<dyn Container>,
+    base: Option<String>,
+    options: ShardOptions,
+    others: Mutex<Others>,
+}
+
+/// The artifacts beside the directory file.
+#[derive(Debug, Default)]
+struct Others {
+    /// In the order of their numbers.
+    artifacts: Vec<Artifact>,
+    ordinals: HashMap<RelativeUrl, usize>,
+    /// Those that are open and not in memory; the one that was asked for last stands last.
+    open: Vec<(usize, Arc<dyn ReadAt>)>,
+}
+
+#[derive(Debug)]
+struct Artifact {
+    url: RelativeUrl,
+    /// What it was when it was opened first.
+    identity: Option<Identity>,
+    /// Of one that is in memory, and stays open.
+    resident: Option<(Arc<dyn ReadAt>, Bytes)>,
+}
+
+/// What an artifact has in common with itself when it is opened again.
+#[derive(Debug, PartialEq, Eq)]
+struct Identity {
+    size: u64,
+    version: Option<String>,
+}
+
+impl Others {
+    fn get(&self, artifact: u32) -> Option<&Artifact> {
+        self.artifacts.get((artifact as usize).checked_sub(1)?)
+    }
+
+    /// The reader of an artifact, if it is open.
+    fn reader(&mut self, ordinal: usize) -> Option<Arc<dyn ReadAt>> {
+        if let Some((reader, _)) = &self.artifacts.get(ordinal)?.resident {
+            return Some(reader.clone());
+        }
+        let place = self.open.iter().rposition(|(open, _)| *open == ordinal)?;
+        if let Some(later) = self.open.get_mut(place..) {
+            later.rotate_left(1);
+        }
+        self.open.last().map(|(_, reader)| reader.clone())
+    }
+
+    /// Keeps a reader that was just opened, unless another thread was faster.
+    fn keep(&mut self, ordinal: usize, reader: Arc<dyn ReadAt>) -> Result<Arc<dyn ReadAt>> {
+        let identity = Identity {
+            size: reader.size()?,
+            version: reader.version(),
+        };
+        let open = self.reader(ordinal);
+        let Some(artifact) = self.artifacts.get_mut(ordinal) else {
+            return Err(Error::corrupt(format!("no artifact {}", ordinal + 1)));
+        };
+        match &artifact.identity {
+            Some(first) if *first != identity => {
+                return Err(Error::new(
+                    ErrorKind::Io,
+                    "the file is not the one that was opened first; open the shard again",
+                ));
+            }
+            Some(_) => {}
+            None => artifact.identity = Some(identity),
+        }
+        if let Some(open) = open {
+            return Ok(open);
+        }
+        match reader.resident() {
+            Some(bytes) => artifact.resident = Some((reader.clone(), bytes)),
+            None => {
+                if self.open.len() >= MOST_OPEN {
+                    self.open.remove(0);
+                }
+                self.open.push((ordinal, reader.clone()));
+            }
+        }
+        Ok(reader)
+    }
+}
+
+impl Artifacts {
+    pub(in crate::read) fn new(
+        name: String,
+        root: Arc<dyn ReadAt>,
+        root_size: u64,
+        tail: Bytes,
+        container: Arc<dyn Container>,
+        base: Option<String>,
+        options: ShardOptions,
+    ) -> Self {
+        Self {
+            name,
+            root_size,
+            tail,
+            root_resident: root.resident(),
+            root,
+            container,
+            base,
+            options,
+            others: Mutex::default(),
+        }
+    }
+
+    pub(in crate::read) fn options(&self) -> &ShardOptions {
+        &self.options
+    }
+
+    pub(in crate::read) fn limits(&self) -> &Limits {
+        self.options.limits()
+    }
+
+    /// Name of the directory file, for errors.
+    pub(in crate::read) fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// The number of the artifact that a reference in artifact `from` names.
+    pub(in crate::read) fn resolve(&self, url: &str, from: u32) -> Result<u32> {
+        let url = match resolve(url, self.base.as_deref())? {
+            Reference::This => return Ok(from),
+            Reference::Relative(url) => url,
+        };
+        let mut others = self.others();
+        let ordinal = match others.ordinals.get(&url) {
+            Some(ordinal) => *ordinal,
+            None => {
+                let ordinal = others.artifacts.len();
+                others.ordinals.insert(url.clone(), ordinal);
+                others.artifacts.push(Artifact {
+                    url,
+                    identity: None,
+                    resident: None,
+                });
+                ordinal
+            }
+        };
+        u32::try_from(ordinal + 1)
+            .map_err(|_| Error::new(ErrorKind::LimitExceeded, "too many artifacts"))
+    }
+
+    fn others(&self) -> MutexGuard<'_, Others> {
+        // Nothing is left half changed, so another thread's panic does no harm.
+        self.others.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Whether small reads of the directory file are as good as large ones.
+    pub(in crate::read) fn are_near(&self) -> bool {
+        self.root.is_near()
+    }
+
+    /// All bytes of an artifact, if they are in memory anyway.
+    pub(in crate::read) fn resident(&self, artifact: u32) -> Option<Bytes> {
+        if artifact == 0 {
+            return self.root_resident.clone();
+        }
+        let others = self.others();
+        let (_, bytes) = others.get(artifact)?.resident.as_ref()?;
+        Some(bytes.clone())
+    }
+
+    /// The bytes of a place, if they were read when the shard was opened.
+    pub(in crate::read) fn in_tail(&self, place: Place) -> Option<Bytes> {
+        let start = self.root_size - self.tail.len() as u64;
+        if place.artifact != 0 || place.range.end() > self.root_size {
+            return None;
+        }
+        let from = usize::try_from(place.range.start().checked_sub(start)?).ok()?;
+        let to = usize::try_from(place.range.end() - start).ok()?;
+        Some(self.tail.slice(from..to))
+    }
+
+    /// Reads places of one or more artifacts, one after the other.
+    pub(in crate::read) fn read(&self, places: &[Place]) -> Result<Vec<Bytes>> {
+        let mut out = Vec::with_capacity(places.len());
+        for group in places.chunk_by(|a, b| a.artifact == b.artifact) {
+            let artifact = group[0].artifact;
+            let reader = self.reader(artifact)?;
+            let size = match artifact {
+                0 => self.root_size,
+                _ => reader.size()?,
+            };
+            let ranges: Vec<_> = group
+                .iter()
+                .map(|place| place.range.within_size(size))
+                .collect::<Result<_>>()
+                .within(|| self.name_of(artifact))?;
+            let read = read_all(&*reader, &ranges).within(|| self.name_of(artifact))?;
+            out.extend(read);
+        }
+        Ok(out)
+    }
+
+    fn reader(&self, artifact: u32) -> Result<Arc<dyn ReadAt>> {
+        if artifact == 0 {
+            return Ok(self.root.clone());
+        }
+        let ordinal = artifact as usize - 1;
+        let url = {
+            let mut others = self.others();
+            if let Some(reader) = others.reader(ordinal) {
+                return Ok(reader);
+            }
+            match others.get(artifact) {
+                Some(other) => other.url.clone(),
+                None => return Err(Error::corrupt(format!("no artifact {artifact}"))),
+            }
+        };
+        let reader = self.container.open(&url);
+        reader
+            .and_then(|reader| self.others().keep(ordinal, reader))
+            .within(|| self.name_of(artifact))
+    }
+
+    /// Number of artifacts that references have led to so far, the directory file included.
+    pub(in crate::read) fn count(&self) -> u32 {
+        u32::try_from(self.others().artifacts.len()).map_or(u32::MAX, |n| n.saturating_add(1))
+    }
+
+    /// Bytes of an artifact.
+    pub(in crate::read) fn size_of(&self, artifact: u32) -> Result<u64> {
+        match artifact {
+            0 => Ok(self.root_size),
+            _ => self.reader(artifact)?.size(),
+        }
+        .within(|| self.name_of(artifact))
+    }
+
+    /// Name of an artifact, for errors.
+    pub(in crate::read) fn name_of(&self, artifact: u32) -> String {
+        match self.others().get(artifact) {
+            Some(other) => other.url.path().to_owned(),
+            None => self.name.clone(),
+        }
+    }
+}

@@ -1,0 +1,18 @@
+//! Columns that are read.
+
+use crate::column::Casts;
+use crate::format::DataType;
+use arrow_schema::{Field, SchemaRef};
+use std::sync::Arc;
+
+/// A column of a shard, or the part of it that is read.
+#[derive(Debug, Clone)]
+pub(in crate::read) struct Column {
+    pub(in crate::read) field: Field,
+    pub(in crate::read) node: DataType,
+    /// How values become those of the field's type, if it is not the column's own.
+    pub(in crate::read) casts: Casts,
+}
+
+/// Columns and their Arrow schema.
+pub(in crate::read) type ProjectedColumns = (Arc<[Column]>, SchemaRef);

@@ -1,0 +1,274 @@
+//! From names and indexes to the columns of a shard.
+
+use super::column::{Column, ProjectedColumns};
+use super::fetch::Bench;
+use super::metadata::{Metadata, ready};
+use super::projection::{Parts, Projection, prune, unknown_column};
+use crate::column::{ArrowSchemaHint, Casts, NativeTypes, check_cast, complete_labels, to_arrow};
+use crate::error::{Error, ErrorKind, Result, Within};
+use crate::format::{DataType, NamedFields, SchemaReader};
+use arrow_schema::{Field, Schema, SchemaRef};
+use std::collections::HashMap;
+use std::sync::Arc;
+
+/// The columns of a shard as its readers see them: internal fields are left out.
+struct Columns<'a> {
+    schema: &'a SchemaReader,
+    hint: Option<&'a ArrowSchemaHint>,
+    native_types: &'a NativeTypes,
+    /// Ordinals of the fields that are columns; `None` if all are.
+    visible: Option<Vec<usize>>,
+}
+
+impl<'a> Columns<'a> {
+    fn load(metadata: &'a Metadata, bench: &Bench<'_>) -> Result<Option<Self>> {
+        // Both are asked for before either is missed, so that one round fetches both.
+        let schema = metadata.schema(bench)?;
+        let hint = metadata.hint(bench)?;
+        let (Some(schema), Some(hint)) = (schema, hint) else {
+            return Ok(None);
+        };
+        // Internal fields are nameless or stand last; a schema that ends with neither has none.
+        let last_is_internal = match schema.len() {
+            0 => false,
+            n => schema.field(n - 1)?.internal_kind.is_some(),
+        };
+        let agrees = hint.is_none_or(|hint| hint.len() == schema.len());
+        let mut visible = None;
+        if last_is_internal || !agrees {
+            let mut kept = Vec::new();
+            for i in 0..schema.len() {
+                if schema.field(i)?.internal_kind.is_none() {
+                    kept.push(i);
+                }
+            }
+            visible = Some(kept);
+        }
+        Ok(Some(Self {
+            schema,
+            hint,
+            native_types: metadata.artifacts.options().native_types(),
+            visible,
+        }))
+    }
+
+    fn len(&self) -> usize {
+        self.visible.as_ref().map_or(self.schema.len(), Vec::len)
+    }
+
+    /// Column `i`, whole.
+    fn column(&self, i: usize) -> Result<Column> {
+        let place = || format!("column {i}");
+        let ordinal = match &self.visible {
+            Some(visible) => visible.get(i).copied(),
+            None => (i < self.schema.len()).then_some(i),
+        };
+        let ordinal = ordinal.ok_or_else(|| {
+            Error::new(
+                ErrorKind::UnknownColumn,
+                format!("there is no column {i}; the shard has {}", self.len()),
+            )
+        })?;
+        let mut node = self.schema.field(ordinal).within(place)?.data_type;
+        let hint = self.hint(i, &node);
+        if let Some(hint) = &hint {
+            complete_labels(&mut node, hint);
+        }
+        let field = to_arrow(&node, hint.as_ref(), self.native_types).within(place)?;
+        let casts = Casts::default();
+        Ok(Column { field, node, casts })
+    }
+
+    /// The field that was written as column `i`, as far as that is known.
+    fn hint(&self, i: usize, node: &DataType) -> Option<Field> {
+        // What cannot be read of a hint is no hint.
+        let hint = self.hint.filter(|hint| hint.len() == self.len());
+        let hint = hint.and_then(|hint| hint.field(i).ok());
+        hint.filter(|field| field.name() == &node.name)
+    }
+
+    /// Column `i` as a field of another type.
+    fn requested(&self, i: usize, field: &Field, is_strict: bool) -> Result<Column> {
+        let Column {
+            field: own, node, ..
+        } = self.column(i)?;
+        let hint = self.hint(i, &node).filter(|hint| *hint == own);
+        let casts = Casts::new(is_strict, hint.as_ref(), &node);
+        if own.data_type() != field.data_type() {
+            check_cast(field, &node, &casts)?;
+        }
+        let field = field.clone();
+        Ok(Column { field, node, casts })
+    }
+
+    fn name(&self, i: usize) -> Result<&str> {
+        let ordinal = self.visible.as_ref().map_or(i, |visible| visible[i]);
+        self.schema.name(ordinal)
+    }
+
+    /// Columns of that name.
+    fn of_name(&self, fields: &NamedFields<'_>, name: &str) -> Vec<usize> {
+        let ordinals = fields.get(name);
+        match &self.visible {
+            None => ordinals.to_vec(),
+            Some(visible) => ordinals
+                .iter()
+                .filter_map(|o| visible.binary_search(o).ok())
+                .collect(),
+        }
+    }
+
+    /// The column that each path begins with, and the names of the fields below it.
+    fn resolve<'p>(&self, paths: &[&'p str]) -> Result<Vec<(usize, Vec<&'p str>)>> {
+        let whole = self.schema.find_all(paths.iter().copied())?;
+        let others = paths
+            .iter()
+            .filter(|path| self.of_name(&whole, path).is_empty());
+        let parts = self.schema.find_all(others.flat_map(|path| heads(path)))?;
+        let resolve = |&path: &&'p str| {
+            for head in std::iter::once(path).chain(heads(path)) {
+                let fields = match head.len() == path.len() {
+                    true => &whole,
+                    false => &parts,
+                };
+                match self.of_name(fields, head).as_slice() {
+                    [] => {}
+                    [one] => {
+                        let below = path.get(head.len() + 1..);
+                        let below = below.map(|rest| rest.split('.').collect());
+                        return Ok((*one, below.unwrap_or_default()));
+                    }
+                    many => {
+                        return Err(Error::new(
+                            ErrorKind::AmbiguousColumn,
+                            format!(
+                                "{} columns are named `{head}` ({many:?}); project by index",
+                                many.len(),
+                            ),
+                        ));
+                    }
+                }
+            }
+            let names = (0..self.len())
+                .map(|i| self.name(i))
+                .collect::<Result<Vec<_>>>()?;
+            Err(unknown_column(path, names.into_iter()))
+        };
+        paths.iter().map(resolve).collect()
+    }
+}
+
+/// What a path may begin with but itself, the longest first.
+fn heads(path: &str) -> impl Iterator<Item = &str> {
+    path.rmatch_indices('.').map(|(at, _)| &path[..at])
+}
+
+impl Metadata {
+    /// The Arrow schema of all columns.
+    pub(in crate::read) fn arrow_schema(&self, bench: &Bench<'_>) -> Result<Option<SchemaRef>> {
+        let all = ready!(self.projected(bench, &Projection::All));
+        Ok(Some(all.1))
+    }
+
+    /// The columns that a projection names, and their Arrow schema.
+    pub(in crate::read) fn projected(
+        &self,
+        bench: &Bench<'_>,
+        projection: &Projection,
+    ) -> Result<Option<ProjectedColumns>> {
+        let is_all = matches!(projection, Projection::All);
+        if let (true, Some(all)) = (is_all, self.all_columns.get()) {
+            return Ok(Some(all.clone()));
+        }
+        let columns = ready!(self.columns(bench, projection));
+        let schema = ready!(self.schema_of(bench, &columns));
+        let projected = (columns.into(), schema);
+        if is_all {
+            return Ok(Some(self.all_columns.get_or_init(|| projected).clone()));
+        }
+        Ok(Some(projected))
+    }
+
+    /// The Arrow schema of columns, with the metadata of the shard's.
+    fn schema_of(&self, bench: &Bench<'_>, columns: &[Column]) -> Result<Option<SchemaRef>> {
+        let metadata = match ready!(self.hint(bench)) {
+            Some(hint) => hint.metadata().unwrap_or_default(),
+            None => HashMap::new(),
+        };
+        let fields: Vec<Field> = columns.iter().map(|column| column.field.clone()).collect();
+        Ok(Some(Arc::new(Schema::new_with_metadata(fields, metadata))))
+    }
+
+    /// The columns that a projection names.
+    pub(in crate::read) fn columns(
+        &self,
+        bench: &Bench<'_>,
+        projection: &Projection,
+    ) -> Result<Option<Vec<Column>>> {
+        let columns = ready!(Columns::load(self, bench));
+        let mut wanted: Vec<(usize, Parts)> = Vec::new();
+        let mut places: HashMap<usize, usize> = HashMap::new();
+        let mut add = |column: usize, below: &[&str]| {
+            let place = *places.entry(column).or_insert_with(|| {
+                wanted.push((column, Parts::default()));
+                wanted.len() - 1
+            });
+            wanted[place].1.add(below);
+        };
+        match projection {
+            Projection::All => (0..columns.len()).for_each(|i| add(i, &[])),
+            Projection::Indices(indices) => indices.iter().for_each(|&i| add(i, &[])),
+            Projection::Paths(paths) => {
+                let paths: Vec<&str> = paths.iter().map(String::as_str).collect();
+                for (column, below) in columns.resolve(&paths)? {
+                    add(column, &below);
+                }
+            }
+        }
+        let read = |(i, parts): (usize, Parts)| {
+            let column = columns.column(i)?;
+            let (field, node) = prune(&column.field, &column.node, &parts)?;
+            let casts = column.casts;
+            Ok(Column { field, node, casts })
+        };
+        wanted
+            .into_iter()
+            .map(read)
+            .collect::<Result<_>>()
+            .map(Some)
+    }
+
+    /// The columns of a requested schema: those of its names, in its types.
+    ///
+    /// # Errors
+    /// [`SchemaMismatch`](ErrorKind::SchemaMismatch) for a type that no value could become.
+    pub(in crate::read) fn requested_columns(
+        &self,
+        bench: &Bench<'_>,
+        requested: &Schema,
+        is_strict: bool,
+    ) -> Result<Option<Vec<Column>>> {
+        let columns = ready!(Columns::load(self, bench));
+        let fields = requested.fields();
+        let names: Vec<&str> = fields.iter().map(|field| field.name().as_str()).collect();
+        let read = |(field, (column, below)): (&Arc<Field>, (usize, Vec<&str>))| {
+            if !below.is_empty() {
+                return Err(Error::new(
+                    ErrorKind::UnknownColumn,
+                    format!(
+                        "there is no column `{}`; a part of a column is asked for by its type",
+                        field.name()
+                    ),
+                ));
+            }
+            columns.requested(column, field, is_strict)
+        };
+        let places = columns.resolve(&names)?;
+        fields
+            .iter()
+            .zip(places)
+            .map(read)
+            .collect::<Result<_>>()
+            .map(Some)
+    }
+}

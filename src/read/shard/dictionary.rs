@@ -1,0 +1,73 @@
+//! Spec: Chapter 6, "Value Dictionary": the entries that codes stand for.
+
+use crate::buffer::{FieldLayout, Physical, ValueDictionary};
+use crate::column::{ByteValues, Chunk, DictionaryEntries, Values};
+use crate::error::{Error, Result, to_usize};
+use crate::format::DataType;
+use arrow_buffer::{BooleanBufferBuilder, Buffer, NullBuffer, OffsetBuffer, ScalarBuffer};
+use std::sync::Mutex;
+
+/// Entries without bytes that a dictionary may have beyond one per position.
+const UNUSED_ENTRIES: u64 = 1 << 16;
+
+/// The entries of a dictionary, if it fits the schema node.
+pub(in crate::read) fn entries(
+    dictionary: ValueDictionary,
+    node: &DataType,
+    layout: &FieldLayout,
+) -> Result<DictionaryEntries> {
+    if dictionary.value_type != node.basic_type {
+        return Err(Error::corrupt(format!(
+            "holds {:?} values, the field is {:?}",
+            dictionary.value_type, node.basic_type
+        )));
+    }
+    let len = to_usize(u64::from(dictionary.count))?;
+    // Values without bytes cost the file nothing, so that their number must be earned otherwise.
+    if dictionary.values.is_empty()
+        && dictionary.offsets.is_none()
+        && u64::from(dictionary.count) > layout.positions.saturating_add(UNUSED_ENTRIES)
+    {
+        return Err(Error::corrupt(format!(
+            "{len} entries for {} positions",
+            layout.positions
+        )));
+    }
+    let data = Buffer::from(dictionary.values);
+    let values = match (layout.physical, dictionary.offsets) {
+        (Physical::Number(width) | Physical::Fixed(width), None)
+            if data.len() == len.saturating_mul(width) =>
+        {
+            Values::Fixed { width, data }
+        }
+        (Physical::Bytes, Some(offsets)) => {
+            let offsets = offsets
+                .into_iter()
+                .map(i64::try_from)
+                .collect::<Result<Vec<_>, _>>()
+                .map_err(|_| Error::corrupt("offsets exceed 63 bits"))?;
+            Values::Bytes(ByteValues::Offsets64(
+                OffsetBuffer::new(ScalarBuffer::from(offsets)),
+                data,
+            ))
+        }
+        (physical, offsets) => {
+            return Err(Error::corrupt(format!(
+                "{} bytes {} offsets do not fit {len} values of a {physical:?} field",
+                data.len(),
+                if offsets.is_some() { "with" } else { "without" },
+            )));
+        }
+    };
+    let nulls = dictionary.null_id.map(|id| {
+        let mut present = BooleanBufferBuilder::new(len);
+        present.append_n(len, true);
+        present.set_bit(id as usize, false);
+        NullBuffer::new(present.finish())
+    });
+    Ok(DictionaryEntries {
+        chunk: Chunk { len, nulls, values },
+        null_id: dictionary.null_id,
+        arrays: Mutex::default(),
+    })
+}

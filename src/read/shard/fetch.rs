@@ -1,0 +1,426 @@
+//! Which bytes a plan needs, and those that it has been given.
+//!
+//! Plans do no I/O. A step of a plan looks for bytes in a [`Bench`]; what is not there is noted, and
+//! the step is tried again once a driver has fetched it. What a step has parsed is kept, so that
+//! trying again costs next to nothing.
+
+use super::artifacts::Artifacts;
+use crate::buffer::{ByteSource, Place};
+use crate::error::{Error, Result, Within, to_usize};
+use crate::format::{DataRef, open};
+use crate::io::ByteRange;
+use bytes::Bytes;
+use std::cell::{Cell, RefCell};
+use std::collections::BTreeMap;
+use std::ops::Range;
+
+/// Which gaps between wanted bytes a request may span.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(in crate::read) enum Span {
+    /// Any that are small enough.
+    #[default]
+    Any,
+    /// None with bytes that others read later, who would fetch them again.
+    NotOthers,
+    /// As [`NotOthers`](Self::NotOthers), unless all that is read later is no more than is fetched
+    /// at a time: whoever says so keeps it until then.
+    Few,
+}
+
+/// Bytes of artifacts, by artifact and position.
+#[derive(Debug, Default)]
+pub(in crate::read) struct Fetched {
+    pieces: BTreeMap<(u32, u64), Piece>,
+    span: Span,
+}
+
+#[derive(Debug)]
+struct Piece {
+    bytes: Bytes,
+    /// Whether somebody asked for some of it since [`Fetched::retire`].
+    is_used: Cell<bool>,
+}
+
+impl Fetched {
+    pub(in crate::read) fn new(span: Span) -> Self {
+        Self {
+            span,
+            ..Self::default()
+        }
+    }
+
+    /// Adds the bytes of a place.
+    fn insert(&mut self, place: Place, bytes: Bytes) {
+        let is_used = Cell::new(true);
+        let Place { artifact, range } = place;
+        let key = (artifact, range.start());
+        // A piece inside of this one would hide it from who looks for the last that begins before.
+        let inside = self.pieces.range(key..(artifact, range.end()));
+        let inside = inside.filter(|((_, start), p)| start + p.bytes.len() as u64 <= range.end());
+        let inside: Vec<_> = inside.map(|(key, _)| *key).collect();
+        for key in inside {
+            self.pieces.remove(&key);
+        }
+        self.pieces.insert(key, Piece { bytes, is_used });
+    }
+
+    /// Forgets all bytes.
+    pub(in crate::read) fn clear(&mut self) {
+        self.pieces.clear();
+    }
+
+    /// Begins with other rows: what nobody asks for until [`drop_unused`](Self::drop_unused) is
+    /// forgotten then.
+    pub(in crate::read) fn retire(&mut self) {
+        self.pieces.values().for_each(|p| p.is_used.set(false));
+    }
+
+    /// Forgets what nobody has asked for.
+    pub(in crate::read) fn drop_unused(&mut self) {
+        self.pieces.retain(|_, piece| piece.is_used.get());
+    }
+
+    /// The piece that begins last before a position or there, with the bytes from there on.
+    fn piece_at(&self, artifact: u32, position: u64) -> Option<(&Piece, Bytes)> {
+        let (&(of, start), piece) = self.pieces.range(..=(artifact, position)).next_back()?;
+        if of != artifact {
+            return None;
+        }
+        let skipped = usize::try_from(position - start).ok()?;
+        (skipped < piece.bytes.len()).then(|| (piece, piece.bytes.slice(skipped..)))
+    }
+
+    /// The bytes of a place, if they lie in one piece.
+    pub(in crate::read) fn get(&self, place: Place) -> Option<Bytes> {
+        let (piece, bytes) = self.piece_at(place.artifact, place.range.start())?;
+        let len = usize::try_from(place.range.len()).ok()?;
+        let found = (len <= bytes.len()).then(|| bytes.slice(..len))?;
+        piece.is_used.set(true);
+        Some(found)
+    }
+
+    /// The parts of a place that are in no piece.
+    fn lacking(&self, place: Place) -> Result<Vec<Place>> {
+        let Place { artifact, range } = place;
+        let (mut at, mut parts) = (range.start(), Vec::new());
+        while at < range.end() {
+            if let Some((_, bytes)) = self.piece_at(artifact, at) {
+                at = at.saturating_add(bytes.len() as u64);
+                continue;
+            }
+            let behind = (artifact, at + 1)..(artifact, range.end());
+            let mut behind = self.pieces.range(behind);
+            let next = behind.next().map_or(range.end(), |(&(_, start), _)| start);
+            let range = ByteRange::try_new(at, next)?;
+            parts.push(Place { artifact, range });
+            at = next;
+        }
+        Ok(parts)
+    }
+
+    /// What to read so that all of these places are in pieces, and no byte is read twice.
+    fn requests(&self, missing: &[Place], gap: u64, later: &[Place]) -> Result<Vec<Place>> {
+        let mut lacking = Vec::new();
+        for place in missing {
+            lacking.extend(self.lacking(*place)?);
+        }
+        let mut requests = Vec::new();
+        for place in coalesce(lacking, gap, MAX_REQUEST, later)? {
+            requests.extend(self.lacking(place)?);
+        }
+        Ok(requests)
+    }
+
+    /// Makes one piece of those that hold parts of a place, if it is in more than one.
+    fn join(&mut self, place: Place) -> Result<()> {
+        if self.get(place).is_some() {
+            return Ok(());
+        }
+        let len = to_usize(place.range.len())?;
+        let mut joined = Vec::with_capacity(len);
+        while joined.len() < len {
+            let at = place.range.start() + joined.len() as u64;
+            let Some((piece, bytes)) = self.piece_at(place.artifact, at) else {
+                let range = place.range;
+                return Err(Error::corrupt(format!(
+                    "bytes {range} have not been fetched"
+                )));
+            };
+            piece.is_used.set(true);
+            let most = bytes.len().min(len - joined.len());
+            joined.extend_from_slice(&bytes[..most]);
+        }
+        self.insert(place, joined.into());
+        Ok(())
+    }
+}
+
+/// Where a step of a plan finds bytes, and notes those that are missing.
+pub(in crate::read) struct Bench<'a> {
+    artifacts: &'a Artifacts,
+    fetched: &'a Fetched,
+    missing: RefCell<Vec<Place>>,
+    /// Where bytes are that are read later.
+    later: RefCell<Vec<Place>>,
+}
+
+impl<'a> Bench<'a> {
+    pub(in crate::read) fn new(artifacts: &'a Artifacts, fetched: &'a Fetched) -> Self {
+        Self {
+            artifacts,
+            fetched,
+            missing: RefCell::default(),
+            later: RefCell::default(),
+        }
+    }
+
+    /// Notes bytes that are read later, and are not to be fetched twice.
+    pub(in crate::read) fn note_later(&self, place: Place) {
+        if self.fetched.span != Span::Any {
+            self.later.borrow_mut().push(place);
+        }
+    }
+
+    /// The bytes of a place; `None`, and a note of it, if they have to be fetched first.
+    pub(in crate::read) fn get(&self, place: Place) -> Result<Option<Bytes>> {
+        if place.range.is_empty() {
+            return Ok(Some(Bytes::new()));
+        }
+        if let Some(resident) = self.artifacts.resident(place.artifact) {
+            let range = place.range.within_size(resident.len() as u64)?.to_usize()?;
+            return Ok(Some(resident.slice(range)));
+        }
+        let found = self
+            .artifacts
+            .in_tail(place)
+            .or_else(|| self.fetched.get(place));
+        if found.is_none() {
+            self.missing.borrow_mut().push(place);
+        }
+        Ok(found)
+    }
+
+    /// Whether all bytes of an artifact are in memory anyway.
+    pub(in crate::read) fn is_resident(&self, artifact: u32) -> bool {
+        self.artifacts.resident(artifact).is_some()
+    }
+
+    /// The payload of a framed message that an element of `artifact` refers to.
+    pub(in crate::read) fn frame(
+        &self,
+        artifact: u32,
+        reference: &DataRef,
+    ) -> Result<Option<Bytes>> {
+        let place = Place {
+            artifact: self.artifacts.resolve(&reference.url, artifact)?,
+            range: reference.range,
+        };
+        let limits = self.artifacts.limits();
+        limits.check_message_bytes(place.range.len())?;
+        let Some(frame) = self.get(place)? else {
+            return Ok(None);
+        };
+        let payload = open(&frame).within(|| format!("bytes {}", place.range))?;
+        // The payload starts after its length.
+        Ok(Some(frame.slice(4..4 + payload.len())))
+    }
+
+    /// The places that were noted as missing, and those that requests for them are not to span.
+    fn into_missing(self) -> (Vec<Place>, Vec<Place>) {
+        let mut later = self.later.into_inner();
+        let bytes = later.iter().map(|place| place.range.len());
+        let bytes = bytes.fold(0, u64::saturating_add);
+        if self.fetched.span == Span::Few && bytes <= self.artifacts.options().fetch_bytes() {
+            later.clear();
+        }
+        later.sort_unstable_by_key(|p| (p.artifact, p.range));
+        (self.missing.into_inner(), later)
+    }
+}
+
+impl ByteSource for Bench<'_> {
+    fn bytes(&self, place: Place) -> Result<Bytes> {
+        self.get(place)?
+            .ok_or_else(|| Error::corrupt(format!("bytes {} have not been fetched", place.range)))
+    }
+
+    fn resident(&self, place: Place) -> Result<Option<Bytes>> {
+        if self.is_resident(place.artifact) {
+            return self.get(place);
+        }
+        Ok(None)
+    }
+}
+
+/// Takes a step of a plan again and again, fetching what it lacks, until it is done. This is the
+/// synchronous driver.
+///
+/// # Errors
+/// Those of the step and of reading.
+pub(in crate::read) fn drive<T>(
+    artifacts: &Artifacts,
+    fetched: &mut Fetched,
+    mut step: impl FnMut(&Bench<'_>) -> Result<Option<T>>,
+) -> Result<T> {
+    let mut asked: Vec<Place> = Vec::new();
+    loop {
+        let bench = Bench::new(artifacts, fetched);
+        let done = step(&bench).within(|| artifacts.name().to_owned())?;
+        if let Some(done) = done {
+            return Ok(done);
+        }
+        let (missing, later) = bench.into_missing();
+        if missing == asked {
+            return Err(Error::corrupt("the same bytes were needed twice").within(artifacts.name()));
+        }
+        let gap = artifacts.options().coalesce_gap();
+        let requests = match artifacts.are_near() {
+            // Reading a part again costs no more than putting parts together.
+            true => coalesce(missing.clone(), gap, MAX_REQUEST, &later)?,
+            false => fetched.requests(&missing, gap, &later)?,
+        };
+        let read = artifacts.read(&requests)?;
+        for (place, bytes) in requests.into_iter().zip(read) {
+            fetched.insert(place, bytes);
+        }
+        for place in &missing {
+            fetched.join(*place)?;
+        }
+        asked = missing;
+    }
+}
+
+/// Bytes after which a request is not made longer.
+const MAX_REQUEST: u64 = 16 << 20;
+
+/// Joins places into as few ranges as there are gaps between them of more than `gap` bytes, or with
+/// bytes of the sorted places `later`.
+fn coalesce(mut places: Vec<Place>, gap: u64, most: u64, later: &[Place]) -> Result<Vec<Place>> {
+    let spares = |artifact: u32, gap: Range<u64>| {
+        let behind = |p: &Place| (p.artifact, p.range.end()) <= (artifact, gap.start);
+        let next = later.get(later.partition_point(behind));
+        gap.is_empty() || next.is_none_or(|p| (p.artifact, p.range.start()) >= (artifact, gap.end))
+    };
+    places.sort_unstable_by_key(|p| (p.artifact, p.range));
+    let mut joined: Vec<Place> = Vec::new();
+    for place in places {
+        if let Some(last) = joined.last_mut()
+            && last.artifact == place.artifact
+            && place.range.start() <= last.range.end().saturating_add(gap)
+            && (place.range.start() < last.range.end() || last.range.len() < most)
+            && spares(last.artifact, last.range.end()..place.range.start())
+        {
+            let end = last.range.end().max(place.range.end());
+            last.range = ByteRange::try_new(last.range.start(), end)?;
+            to_usize(last.range.len())?;
+            continue;
+        }
+        joined.push(place);
+    }
+    Ok(joined)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn place(artifact: u32, start: u64, end: u64) -> Place {
+        Place {
+            artifact,
+            range: ByteRange::try_new(start, end).unwrap(),
+        }
+    }
+
+    #[test]
+    fn neighbours_become_one_request_and_others_stay_apart() {
+        let places = vec![
+            place(0, 100, 200),
+            place(0, 0, 40),
+            place(0, 50, 60),
+            place(1, 60, 70),
+        ];
+        let joined = coalesce(places.clone(), 10, 1000, &[]).unwrap();
+        assert_eq!(
+            joined,
+            [place(0, 0, 60), place(0, 100, 200), place(1, 60, 70)]
+        );
+        // What is read later is not fetched with them, but may touch them.
+        let touching = [place(0, 30, 40), place(0, 50, 60), place(1, 40, 50)];
+        assert_eq!(
+            coalesce(places.clone(), 10, 1000, &touching).unwrap(),
+            joined
+        );
+        let between = [place(0, 20, 41)];
+        assert_eq!(
+            coalesce(places, 10, 1000, &between).unwrap(),
+            [
+                place(0, 0, 40),
+                place(0, 50, 60),
+                place(0, 100, 200),
+                place(1, 60, 70)
+            ]
+        );
+    }
+
+    #[test]
+    fn a_piece_is_found_behind_a_smaller_one_that_lay_in_it() {
+        let mut fetched = Fetched::default();
+        fetched.insert(place(1, 12, 14), Bytes::from_static(b"23"));
+        fetched.insert(place(1, 10, 20), Bytes::from_static(b"0123456789"));
+        fetched.insert(place(1, 18, 23), Bytes::from_static(b"89abc"));
+        assert_eq!(fetched.get(place(1, 13, 18)).unwrap(), "34567");
+        assert_eq!(fetched.get(place(1, 18, 22)).unwrap(), "89ab");
+        assert_eq!(fetched.get(place(1, 17, 20)).unwrap(), "789");
+    }
+
+    #[test]
+    fn a_piece_serves_every_range_inside_it() {
+        let mut fetched = Fetched::default();
+        fetched.insert(place(1, 10, 20), Bytes::from_static(b"0123456789"));
+        assert_eq!(fetched.get(place(1, 12, 15)).unwrap(), "234");
+        assert_eq!(fetched.get(place(1, 12, 21)), None);
+        assert_eq!(fetched.get(place(2, 12, 15)), None);
+        assert_eq!(fetched.get(place(1, 9, 15)), None);
+    }
+
+    #[test]
+    fn what_lies_in_several_pieces_is_joined_and_only_the_rest_is_lacking() {
+        let mut fetched = Fetched::default();
+        fetched.insert(place(1, 10, 20), Bytes::from_static(b"0123456789"));
+        fetched.insert(place(1, 20, 22), Bytes::from_static(b"ab"));
+        fetched.insert(place(1, 25, 27), Bytes::from_static(b"xy"));
+        let lacking =
+            |fetched: &Fetched, start, end| fetched.lacking(place(1, start, end)).unwrap();
+        assert_eq!(lacking(&fetched, 12, 22), []);
+        assert_eq!(fetched.get(place(2, 5, 6)), None);
+        assert_eq!(
+            lacking(&fetched, 5, 30),
+            [place(1, 5, 10), place(1, 22, 25), place(1, 27, 30)]
+        );
+        assert_eq!(
+            fetched.lacking(place(2, 12, 15)).unwrap(),
+            [place(2, 12, 15)]
+        );
+        assert!(fetched.join(place(1, 18, 26)).is_err());
+        fetched.insert(place(1, 22, 25), Bytes::from_static(b"..."));
+        fetched.join(place(1, 18, 26)).unwrap();
+        assert_eq!(fetched.get(place(1, 18, 26)).unwrap(), "89ab...x");
+        assert_eq!(lacking(&fetched, 10, 27), []);
+    }
+
+    #[test]
+    fn what_nobody_asks_for_again_is_dropped() {
+        let mut fetched = Fetched::default();
+        for start in [0, 10, 20] {
+            fetched.insert(
+                place(0, start, start + 10),
+                Bytes::from_static(b"0123456789"),
+            );
+        }
+        fetched.retire();
+        fetched.get(place(0, 12, 13)).unwrap();
+        fetched.drop_unused();
+        let held: Vec<u64> = fetched.pieces.keys().map(|(_, start)| *start).collect();
+        assert_eq!(held, [10]);
+    }
+}

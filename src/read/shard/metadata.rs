@@ -1,0 +1,559 @@
+//! The parsed metadata of an open shard, each element read when it is first needed.
+
+use super::artifacts::Artifacts;
+use super::cache::Cache;
+use super::column::ProjectedColumns;
+use super::fetch::{Bench, Fetched, drive};
+use crate::buffer::{
+    BlockMap, Body, Chunks, FieldLayout, Place, RANGE_INDEX_HEADER, RangeIndex, RangeIndexHeader,
+    Storage, StoredIndex, ValueDictionary,
+};
+use crate::column::{ArraySlot, ArrowSchemaHint, DictionaryEntries};
+use crate::encoding::{Context, Scratch};
+use crate::error::{Error, ErrorKind, Result, Within};
+use crate::format::{
+    DataRef, DataRefs, DataType, FieldDescriptor, Message, SchemaReader, ShardDirectory,
+    ShardProperties, StripeDirectory, StripeFieldDescriptor, StripeList, StripeProperties,
+    ValueKind, Wire, find_property,
+};
+use crate::io::ByteRange;
+use crate::limits::{Limits, exceeded};
+use bytes::Bytes;
+use std::sync::{Arc, OnceLock};
+
+/// A field of a stripe: the ordinal of the stripe and the schema id.
+pub(in crate::read) type FieldKey = (u64, u32);
+
+/// Positions of a window of kept arrays.
+pub(in crate::read) const WINDOW: u64 = 65_536;
+
+/// Gives the value of an `Option` inside a `Result`, or leaves the step: bytes are missing.
+macro_rules! ready {
+    ($step:expr) => {
+        match $step? {
+            Some(value) => value,
+            None => return Ok(None),
+        }
+    };
+}
+pub(in crate::read) use ready;
+
+/// References to the field descriptors of a stripe, and the artifact that holds them.
+#[derive(Debug)]
+pub(in crate::read) struct FieldList {
+    artifact: u32,
+    refs: DataRefs,
+}
+
+/// A field of a stripe: its descriptor, and what has been made of it so far.
+#[derive(Debug)]
+pub(in crate::read) struct StripeField {
+    /// The descriptor, and the artifact that holds it; `None` if the stripe has no such field.
+    described: Option<(u32, StripeFieldDescriptor)>,
+    layout: OnceLock<Arc<FieldLayout>>,
+    dictionary: OnceLock<Arc<DictionaryEntries>>,
+    range_index: OnceLock<Arc<RangeIndex>>,
+}
+
+impl StripeField {
+    /// The descriptor, and the artifact that holds it; `None` if the stripe has no such field.
+    pub(in crate::read) fn described(&self) -> Option<(u32, &StripeFieldDescriptor)> {
+        self.described
+            .as_ref()
+            .map(|(artifact, descriptor)| (*artifact, descriptor))
+    }
+
+    /// What is known of the values; `None` if the stripe has no such field.
+    pub(in crate::read) fn facts(&self) -> Option<&FieldDescriptor> {
+        self.described().map(|(_, descriptor)| &descriptor.field)
+    }
+}
+
+/// Where the values of a stripe field are, and what their codes stand for.
+#[derive(Debug, Clone)]
+pub(in crate::read) struct OpenField {
+    pub(in crate::read) layout: Arc<FieldLayout>,
+    /// The entries of the value dictionary, if there is one.
+    pub(in crate::read) dictionary: Option<Arc<DictionaryEntries>>,
+}
+
+/// What is known of an open shard.
+#[derive(Debug)]
+pub(in crate::read) struct Metadata {
+    pub(in crate::read) artifacts: Artifacts,
+    pub(in crate::read) wire: Wire,
+    pub(in crate::read) directory: ShardDirectory,
+    schema: OnceLock<SchemaReader>,
+    hint: OnceLock<Option<ArrowSchemaHint>>,
+    properties: OnceLock<ShardProperties>,
+    pub(in crate::read) all_columns: OnceLock<ProjectedColumns>,
+    stripes: OnceLock<(u32, Vec<StripeDirectory>)>,
+    field_lists: Cache<u64, FieldList>,
+    shard_field_list: OnceLock<FieldList>,
+    fields: Cache<FieldKey, StripeField>,
+    /// Arrays of raw values, by window of positions.
+    pub(in crate::read) windows: Cache<(FieldKey, u64), ArraySlot>,
+}
+
+impl Metadata {
+    /// Runs a step of a plan to its end.
+    pub(in crate::read) fn drive<T>(
+        &self,
+        step: impl FnMut(&Bench<'_>) -> Result<Option<T>>,
+    ) -> Result<T> {
+        drive(&self.artifacts, &mut Fetched::default(), step)
+    }
+
+    pub(in crate::read) fn new(
+        artifacts: Artifacts,
+        wire: Wire,
+        directory: ShardDirectory,
+    ) -> Self {
+        let max_bytes = artifacts.limits().max_cached_bytes();
+        Self {
+            artifacts,
+            wire,
+            directory,
+            schema: OnceLock::new(),
+            hint: OnceLock::new(),
+            properties: OnceLock::new(),
+            all_columns: OnceLock::new(),
+            stripes: OnceLock::new(),
+            field_lists: Cache::new(max_bytes),
+            shard_field_list: OnceLock::new(),
+            fields: Cache::new(max_bytes),
+            windows: Cache::new(max_bytes),
+        }
+    }
+
+    fn decode<M: Message>(&self, payload: &Bytes) -> Result<M> {
+        M::decode_shared(payload, self.wire, self.artifacts.limits())
+    }
+
+    /// A message of the directory; one that is not there has its default.
+    fn element<M: Message + Default>(
+        &self,
+        bench: &Bench<'_>,
+        reference: Option<&DataRef>,
+        name: &str,
+    ) -> Result<Option<M>> {
+        let Some(reference) = reference else {
+            return Ok(Some(M::default()));
+        };
+        let payload = ready!(bench.frame(0, reference).within(|| name.to_owned()));
+        self.decode(&payload).map(Some)
+    }
+
+    pub(in crate::read) fn schema(&self, bench: &Bench<'_>) -> Result<Option<&SchemaReader>> {
+        if self.schema.get().is_none() {
+            let reference = required(self.directory.schema_ref.as_ref(), "schema")?;
+            let payload = ready!(bench.frame(0, reference).within(|| "schema".to_owned()));
+            let schema = SchemaReader::try_new(payload, self.artifacts.limits())
+                .within(|| "schema".to_owned())?;
+            if schema.wire() != self.wire {
+                return Err(Error::corrupt(format!(
+                    "the directory is written for the {:?} wire, the schema for {:?}",
+                    self.wire,
+                    schema.wire()
+                ))
+                .within("schema"));
+            }
+            self.schema.get_or_init(|| schema);
+        }
+        Ok(self.schema.get())
+    }
+
+    pub(in crate::read) fn properties(
+        &self,
+        bench: &Bench<'_>,
+    ) -> Result<Option<&ShardProperties>> {
+        if self.properties.get().is_none() {
+            let reference = self.directory.properties_ref.as_ref();
+            let properties = ready!(self.element(bench, reference, "shard properties"));
+            self.properties.get_or_init(|| properties);
+        }
+        Ok(self.properties.get())
+    }
+
+    #[cfg(any(test, feature = "experimental"))]
+    /// The indexes over the whole shard.
+    pub(in crate::read) fn indexes(
+        &self,
+        bench: &Bench<'_>,
+    ) -> Result<Option<crate::format::IndexCollection>> {
+        self.element(bench, self.directory.indexes_ref.as_ref(), "indexes")
+    }
+
+    /// The properties, once they have been read.
+    pub(in crate::read) fn loaded_properties(&self) -> Option<&ShardProperties> {
+        self.properties.get()
+    }
+
+    /// The Arrow schema that the writer was given, if the shard says. What is no such schema is
+    /// ignored, because it is but a hint.
+    pub(in crate::read) fn hint(
+        &self,
+        bench: &Bench<'_>,
+    ) -> Result<Option<Option<&ArrowSchemaHint>>> {
+        if self.hint.get().is_none() {
+            let properties = ready!(self.properties(bench));
+            let stored = find_property(&properties.custom_properties, "ARROW:schema");
+            let hint = match stored.and_then(|value| value.kind.as_ref()) {
+                Some(ValueKind::Bytes(bytes)) => {
+                    ArrowSchemaHint::try_new(bytes.clone(), self.artifacts.limits()).ok()
+                }
+                _ => None,
+            };
+            self.hint.get_or_init(|| hint);
+        }
+        Ok(self.hint.get().map(Option::as_ref))
+    }
+
+    pub(in crate::read) fn stripes(&self, bench: &Bench<'_>) -> Result<Option<&[StripeDirectory]>> {
+        if self.stripes.get().is_none() {
+            let name = || "stripe list".to_owned();
+            let reference = required(self.directory.stripe_list_ref.as_ref(), "stripe list")?;
+            let artifact = self.artifacts.resolve(&reference.url, 0).within(name)?;
+            let payload = ready!(bench.frame(0, reference).within(name));
+            let StripeList(stripes) = self.decode(&payload)?;
+            self.check_stripes(&stripes).within(name)?;
+            self.stripes.get_or_init(|| (artifact, stripes));
+        }
+        Ok(self.stripes.get().map(|(_, stripes)| stripes.as_slice()))
+    }
+
+    fn check_stripes(&self, stripes: &[StripeDirectory]) -> Result<()> {
+        if stripes.len() as u64 != self.directory.stripe_count {
+            return Err(Error::corrupt(format!(
+                "{} stripes, the directory promises {}",
+                stripes.len(),
+                self.directory.stripe_count
+            )));
+        }
+        let mut records = 0u64;
+        for (i, stripe) in stripes.iter().enumerate() {
+            if stripe.record_offset != records {
+                return Err(Error::corrupt(format!(
+                    "stripe {i} starts at record {}, the stripes before it hold {records}",
+                    stripe.record_offset
+                )));
+            }
+            records = records
+                .checked_add(stripe.total_record_count)
+                .ok_or_else(|| Error::corrupt("the records exceed 64 bits"))?;
+            if stripe.deleted_record_count > 0 {
+                return Err(Error::unsupported(format!(
+                    "stripe {i} has deleted records"
+                )));
+            }
+        }
+        if records != self.directory.total_record_count {
+            return Err(Error::corrupt(format!(
+                "the stripes hold {records} records, the directory promises {}",
+                self.directory.total_record_count
+            )));
+        }
+        Ok(())
+    }
+
+    pub(in crate::read) fn stripe_properties(
+        &self,
+        bench: &Bench<'_>,
+        stripe: u64,
+    ) -> Result<Option<StripeProperties>> {
+        let (artifact, directory) = ready!(self.stripe(bench, stripe));
+        let Some(reference) = &directory.properties_ref else {
+            return Ok(Some(StripeProperties::default()));
+        };
+        let payload = ready!(bench.frame(artifact, reference));
+        self.decode(&payload).map(Some)
+    }
+
+    fn stripe(&self, bench: &Bench<'_>, stripe: u64) -> Result<Option<(u32, &StripeDirectory)>> {
+        ready!(self.stripes(bench));
+        let found = self.stripes.get().and_then(|(artifact, stripes)| {
+            Some((*artifact, stripes.get(usize::try_from(stripe).ok()?)?))
+        });
+        match found {
+            Some(found) => Ok(Some(found)),
+            None => Err(Error::new(
+                ErrorKind::RowOutOfRange,
+                format!("the shard has no stripe {stripe}"),
+            )),
+        }
+    }
+
+    pub(in crate::read) fn field_list(
+        &self,
+        bench: &Bench<'_>,
+        stripe: u64,
+    ) -> Result<Option<Arc<FieldList>>> {
+        if let Some(list) = self.field_lists.get(&stripe) {
+            return Ok(Some(list));
+        }
+        let (artifact, directory) = ready!(self.stripe(bench, stripe));
+        let reference = required(directory.field_list_ref.as_ref(), "field list")?;
+        let list = ready!(self.read_field_list(bench, artifact, reference));
+        let bytes = reference.range.len();
+        Ok(Some(self.field_lists.insert(stripe, list, bytes)))
+    }
+
+    fn read_field_list(
+        &self,
+        bench: &Bench<'_>,
+        artifact: u32,
+        reference: &DataRef,
+    ) -> Result<Option<FieldList>> {
+        let name = || "field list".to_owned();
+        let payload = ready!(bench.frame(artifact, reference).within(name));
+        Ok(Some(FieldList {
+            artifact: self.artifacts.resolve(&reference.url, artifact)?,
+            refs: DataRefs::try_new(&payload, self.artifacts.limits())?,
+        }))
+    }
+
+    /// A field of a stripe, its descriptor read.
+    pub(in crate::read) fn field(
+        &self,
+        bench: &Bench<'_>,
+        key: FieldKey,
+    ) -> Result<Option<Arc<StripeField>>> {
+        if let Some(field) = self.fields.get(&key) {
+            return Ok(Some(field));
+        }
+        let (stripe, id) = key;
+        let list = ready!(self.field_list(bench, stripe));
+        let mut bytes = 0;
+        let mut described = None;
+        if let Some(reference) = list.refs.get(id as usize)? {
+            let mut payload = ready!(
+                bench
+                    .frame(list.artifact, &reference)
+                    .within(|| "field descriptor".to_owned())
+            );
+            let artifact = self.artifacts.resolve(&reference.url, list.artifact)?;
+            if !bench.is_resident(artifact) {
+                // What is kept of a message must not keep what was fetched with it.
+                payload = Bytes::copy_from_slice(&payload);
+            }
+            bytes = 2 * payload.len() as u64;
+            described = Some((artifact, self.decode(&payload)?));
+        }
+        let field = StripeField {
+            described,
+            layout: OnceLock::new(),
+            dictionary: OnceLock::new(),
+            range_index: OnceLock::new(),
+        };
+        Ok(Some(self.fields.insert(key, field, bytes)))
+    }
+
+    /// Whether the list of the shard-level descriptors has been read.
+    pub(in crate::read) fn has_shard_field_list(&self) -> bool {
+        self.shard_field_list.get().is_some()
+    }
+
+    /// The shard-level descriptor of a field; the inner `None` if no stripe has it.
+    pub(in crate::read) fn shard_descriptor(
+        &self,
+        bench: &Bench<'_>,
+        id: u32,
+    ) -> Result<Option<Option<FieldDescriptor>>> {
+        if self.shard_field_list.get().is_none() {
+            let reference = required(self.directory.field_list_ref.as_ref(), "shard field list")?;
+            let list = ready!(self.read_field_list(bench, 0, reference));
+            self.shard_field_list.get_or_init(|| list);
+        }
+        let list = required(self.shard_field_list.get(), "shard field list")?;
+        let Some(mut reference) = list.refs.get(id as usize)? else {
+            return Ok(Some(None));
+        };
+        // The reference implementation leaves the absolute URL of where the shard was written in
+        // these entries, which is wrong once the shard has moved: the bytes are in this file.
+        if self.wire == Wire::Reference {
+            reference.url.clear();
+        }
+        let payload = ready!(bench.frame(list.artifact, &reference));
+        self.decode(&payload)
+            .map(|descriptor| Some(Some(descriptor)))
+    }
+
+    /// Where the values of a stripe field are.
+    fn places(&self, field: &StripeField, node: &DataType) -> Result<Arc<FieldLayout>> {
+        if let Some(layout) = field.layout.get() {
+            return Ok(layout.clone());
+        }
+        let layout = match field.described() {
+            None => FieldLayout::absent(node)?,
+            Some((artifact, descriptor)) => FieldLayout::try_new(node, descriptor, &mut |url| {
+                self.artifacts.resolve(url, artifact)
+            })?,
+        };
+        Ok(field.layout.get_or_init(|| Arc::new(layout)).clone())
+    }
+
+    /// The range index of a stripe field; the inner `None` if it has none.
+    pub(in crate::read) fn range_index(
+        &self,
+        bench: &Bench<'_>,
+        key: FieldKey,
+        node: &DataType,
+    ) -> Result<Option<Option<Arc<RangeIndex>>>> {
+        let field = ready!(self.field(bench, key));
+        if let Some(index) = field.range_index.get() {
+            return Ok(Some(Some(index.clone())));
+        }
+        let layout = self.places(&field, node)?;
+        let Some(stored) = stored_index(&layout) else {
+            return Ok(Some(None));
+        };
+        let name = || "range index".to_owned();
+        self.check_message(stored.place.range).within(name)?;
+        let bytes = ready!(bench.get(stored.place));
+        let mut scratch = Scratch::default();
+        let mut cx = Context::new(self.artifacts.limits(), &mut scratch);
+        let header = self.header_checksums(stored);
+        let index = RangeIndex::parse(&bytes, node, layout.positions, header, &mut cx);
+        let index = Arc::new(index.within(name)?);
+        if field.range_index.set(index.clone()).is_ok() {
+            self.fields.grow(&key, index.memory_size());
+        }
+        Ok(Some(Some(index)))
+    }
+
+    /// The header of the range index of a stripe field; the inner `None` if it has none.
+    pub(in crate::read) fn range_index_header(
+        &self,
+        bench: &Bench<'_>,
+        key: FieldKey,
+        node: &DataType,
+    ) -> Result<Option<Option<RangeIndexHeader>>> {
+        let field = ready!(self.field(bench, key));
+        let layout = self.places(&field, node)?;
+        let Some(stored) = stored_index(&layout) else {
+            return Ok(Some(None));
+        };
+        let range = stored.place.range;
+        let range = range.slice(0, range.len().min(RANGE_INDEX_HEADER as u64))?;
+        let place = Place {
+            range,
+            ..stored.place
+        };
+        let bytes = ready!(bench.get(place));
+        let checksums = self.header_checksums(stored);
+        let header = RangeIndexHeader::parse(&bytes, node, layout.positions, checksums);
+        header
+            .within(|| "range index".to_owned())
+            .map(|h| Some(Some(h)))
+    }
+
+    fn header_checksums<'a>(&self, stored: &'a StoredIndex) -> Option<&'a Chunks> {
+        let verify = self.artifacts.options().verify_checksums();
+        stored.header_checksums.as_ref().filter(|_| verify)
+    }
+
+    /// Where the values of a stripe field are, its block maps and dictionary loaded.
+    pub(in crate::read) fn open_field(
+        &self,
+        bench: &Bench<'_>,
+        key: FieldKey,
+        node: &DataType,
+    ) -> Result<Option<OpenField>> {
+        let field = ready!(self.field(bench, key));
+        let layout = self.places(&field, node)?;
+        let Storage::Buffers(buffers) = &layout.storage else {
+            let dictionary = None;
+            return Ok(Some(OpenField { layout, dictionary }));
+        };
+        let verify = self.artifacts.options().verify_checksums();
+        let mut complete = true;
+        for buffer in buffers.streams() {
+            bench.note_later(buffer.place);
+            if let Body::Blocks(blocks) = &buffer.body
+                && blocks.map().is_none()
+            {
+                let place = Place {
+                    artifact: buffer.place.artifact,
+                    range: blocks.map_range,
+                };
+                self.check_message(place.range)
+                    .within(|| "block map".to_owned())?;
+                let Some(bytes) = bench.get(place)? else {
+                    complete = false;
+                    continue;
+                };
+                blocks
+                    .load_map(buffer.place.range, &bytes, verify)
+                    .within(|| format!("{:?} buffer", buffer.kind))?;
+                let size = blocks.map().map_or(0, BlockMap::memory_size);
+                self.fields.grow(&key, size);
+            }
+        }
+        let mut dictionary = None;
+        if let Some(place) = buffers.dictionary {
+            dictionary = self.dictionary(bench, key, &field, &layout, (place, node))?;
+            complete &= dictionary.is_some();
+        }
+        if !complete {
+            return Ok(None);
+        }
+        Ok(Some(OpenField { layout, dictionary }))
+    }
+
+    /// The entries of the value dictionary of a stripe field.
+    fn dictionary(
+        &self,
+        bench: &Bench<'_>,
+        key: FieldKey,
+        field: &StripeField,
+        layout: &FieldLayout,
+        (place, node): (Place, &DataType),
+    ) -> Result<Option<Arc<DictionaryEntries>>> {
+        if let Some(entries) = field.dictionary.get() {
+            return Ok(Some(entries.clone()));
+        }
+        check_dictionary(place.range, self.artifacts.limits())?;
+        let bytes = ready!(bench.get(place));
+        let entries = ValueDictionary::parse(&bytes)
+            .and_then(|d| super::dictionary::entries(d, node, layout))
+            .within(|| "value dictionary".to_owned())?;
+        let entries = Arc::new(entries);
+        if field.dictionary.set(entries.clone()).is_ok() {
+            // The arrays that are made of the entries hold about as much again.
+            let size = place
+                .range
+                .len()
+                .saturating_add(16 * entries.chunk.len as u64);
+            self.fields.grow(&key, size.saturating_mul(2));
+        }
+        Ok(Some(entries))
+    }
+
+    fn check_message(&self, range: ByteRange) -> Result<()> {
+        self.artifacts.limits().check_message_bytes(range.len())
+    }
+}
+
+fn stored_index(layout: &FieldLayout) -> Option<&StoredIndex> {
+    match &layout.storage {
+        Storage::Buffers(buffers) => buffers.range_index.as_ref(),
+        Storage::Null | Storage::Constant(_) => None,
+    }
+}
+
+/// Whether a value dictionary is small enough to be read.
+pub(in crate::read) fn check_dictionary(range: ByteRange, limits: &Limits) -> Result<()> {
+    let limit = limits.max_dictionary_bytes();
+    if range.len() > limit {
+        return Err(exceeded(
+            "max_dictionary_bytes",
+            limit,
+            format_args!("the value dictionary has {} bytes", range.len()),
+        ));
+    }
+    Ok(())
+}
+
+fn required<'a, T>(element: Option<&'a T>, name: &str) -> Result<&'a T> {
+    element.ok_or_else(|| Error::corrupt(format!("the shard has no {name}")))
+}

@@ -1,0 +1,11 @@
+//! Metadata of an open shard, its files, and the bytes that were fetched of them.
+
+pub(in crate::read) mod artifacts;
+pub(in crate::read) mod cache;
+pub(in crate::read) mod column;
+mod columns;
+pub(in crate::read) mod dictionary;
+pub(in crate::read) mod fetch;
+pub(in crate::read) mod metadata;
+pub(in crate::read) mod options;
+pub(in crate::read) mod projection;

@@ -1,0 +1,249 @@
+//! Holds the sources against the rules of the design: who imports whom, where `unsafe` lives, which
+//! files say what part of the format they implement, and how long files are.
+#![expect(clippy::unwrap_used, reason = "a failed helper is a failed test")]
+
+mod cycles;
+mod sources;
+
+use sources::{crate_paths, sources, strip};
+use std::collections::BTreeSet;
+
+/// A module, what it may import beside itself and the [`BOTTOM`], and which items of a module that
+/// it may not import as a whole.
+struct Room {
+    name: &'static str,
+    may_import: &'static [&'static str],
+    items: &'static [&'static str],
+}
+
+/// Modules that everyone may import, and that import only each other.
+const BOTTOM: &[&str] = &["error", "limits", "settings", "sorting"];
+
+/// Aliases at the root of the crate, and where they lead.
+const ALIASES: &[(&str, &str)] = &[
+    ("Error", "error"),
+    ("ErrorKind", "error"),
+    ("Result", "error"),
+    ("Limits", "limits"),
+    ("Shard", "read"),
+];
+
+const ROOMS: &[Room] = &[
+    room("error", &[], &[]),
+    room("limits", &[], &[]),
+    room("settings", &[], &[]),
+    room("sorting", &[], &[]),
+    room("io", &[], &[]),
+    room("kernels", &[], &[]),
+    room("format", &[], &["io::ByteRange"]),
+    room("encoding", &["kernels", "format"], &[]),
+    // Whoever touches values may leave the loop over them to the kernels.
+    room(
+        "buffer",
+        &["kernels", "encoding", "format"],
+        &["io::ByteRange"],
+    ),
+    room("stats", &["kernels", "format"], &[]),
+    room("column", &["kernels", "buffer", "format"], &[]),
+    room(
+        "write",
+        &["column", "stats", "buffer", "encoding", "format", "io"],
+        &[],
+    ),
+    room(
+        "read",
+        &["column", "stats", "buffer", "encoding", "format", "io"],
+        &[],
+    ),
+];
+
+const fn room(
+    name: &'static str,
+    may_import: &'static [&'static str],
+    items: &'static [&'static str],
+) -> Room {
+    Room {
+        name,
+        may_import,
+        items,
+    }
+}
+
+/// Places outside of `kernels` and the generated code that may say `unsafe`: memory maps, and the
+/// allocator of the command line.
+const UNSAFE: &[&str] = &[
+    "bin/arrow-shard/allocator.rs",
+    "io/mapped_file.rs",
+    "io/tests.rs",
+    "read/open_shard.rs",
+];
+
+/// Files of `format`, `encoding` and `buffer` that implement no part of the format, but help those
+/// that do.
+const NOT_SPECIFIED: &[&str] = &[
+    // Which positions a reader is asked for.
+    "buffer/selection.rs",
+    // What all encodings share.
+    "encoding/context.rs",
+    // Arrow's layouts of decoded byte strings, and byte strings to encode.
+    "encoding/bytes/append.rs",
+    "encoding/bytes/builder.rs",
+    "encoding/bytes/nulls.rs",
+    // What writers decide by.
+    "encoding/bytes/plan.rs",
+    "encoding/bytes/stats.rs",
+    "encoding/number/follow.rs",
+    "encoding/number/plan.rs",
+    "encoding/number/stats.rs",
+];
+
+#[test]
+fn paths_are_found_in_sources() {
+    let code = strip(
+        "use crate::{a, b::{c as d, e::F}, g::*};\n// crate::no\nlet x = \"crate::no\"; crate::h::i(crate::J);\n",
+    );
+    let expected = ["a", "b::c", "b::e::F", "g", "h::i", "J"];
+    assert_eq!(crate_paths(&code), expected);
+}
+
+fn allowed(room: &Room, path: &str) -> bool {
+    let first = path.split("::").next().unwrap();
+    let alias = ALIASES.iter().find(|(alias, _)| *alias == first);
+    let target = alias.map_or(first, |(_, room)| room);
+    let in_bottom = BOTTOM.contains(&room.name);
+    target == room.name
+        || (BOTTOM.contains(&target) && (!in_bottom || ["error", "settings"].contains(&target)))
+        || room.may_import.contains(&target)
+        || room.items.iter().any(|item| path.starts_with(item))
+}
+
+#[test]
+fn modules_import_only_what_the_table_allows() {
+    let mut wrong = BTreeSet::new();
+    let mut seen = BTreeSet::new();
+    for source in sources() {
+        // The root names all modules, and tests may look at everything.
+        if matches!(source.room(), "lib" | "bin") || source.is_test() {
+            continue;
+        }
+        let Some(room) = ROOMS.iter().find(|room| room.name == source.room()) else {
+            wrong.insert(format!(
+                "{}: module `{}` is not in the table",
+                source.path,
+                source.room()
+            ));
+            continue;
+        };
+        seen.insert(room.name);
+        let code = source.code();
+        for path in crate_paths(&code) {
+            if !allowed(room, &path) {
+                wrong.insert(format!("{} uses crate::{path}", source.path));
+            }
+        }
+        // As many steps up as there are modules around the file lead to the root.
+        let inside = source.path.matches('/').count();
+        let depth = inside + usize::from(!source.path.ends_with("/mod.rs") && inside > 0);
+        let to_root = "super::".repeat(depth.max(1));
+        if code.contains(&to_root) {
+            wrong.insert(format!(
+                "{} reaches the root of the crate by `{to_root}`",
+                source.path
+            ));
+        }
+    }
+    assert!(wrong.is_empty(), "{wrong:#?}");
+    let expected: BTreeSet<_> = ROOMS.iter().map(|room| room.name).collect();
+    assert_eq!(seen, expected, "modules of the table that do not exist");
+}
+
+/// The lines of some code that have a word.
+fn lines_with<'a>(code: &'a str, word: &'a str) -> impl Iterator<Item = (usize, &'a str)> {
+    let is_word = |c: char| c.is_alphanumeric() || c == '_';
+    (0..).zip(code.lines()).filter(move |(_, line)| {
+        line.match_indices(word).any(|(at, _)| {
+            !line[..at].ends_with(is_word) && !line[at + word.len()..].starts_with(is_word)
+        })
+    })
+}
+
+#[test]
+fn unsafe_code_is_in_the_kernels_the_memory_map_and_the_allocator_only() {
+    let mut wrong = Vec::new();
+    for source in sources() {
+        let code = strip(&source.text);
+        let found = lines_with(&code, "unsafe").count();
+        let allowed = source.room() == "kernels"
+            || source.is_generated()
+            || UNSAFE.contains(&source.path.as_str());
+        if found > 0 && !allowed {
+            wrong.push(source.path.clone());
+        }
+        if source.path == "read/open_shard.rs" {
+            let map = code.find("unsafe fn open_mmap").unwrap();
+            let end = map + code[map..].find("\n    }\n").unwrap();
+            let inside = lines_with(&code[map..end], "unsafe").count();
+            assert_eq!(
+                found, inside,
+                "read/open_shard.rs has unsafe code outside of open_mmap"
+            );
+        }
+    }
+    assert!(wrong.is_empty(), "{wrong:#?}");
+}
+
+#[test]
+fn every_unsafe_block_says_why_it_is_sound() {
+    let mut wrong = Vec::new();
+    for source in sources() {
+        if source.is_generated() {
+            continue;
+        }
+        let code = strip(&source.text);
+        let lines: Vec<&str> = source.text.lines().collect();
+        for (i, line) in lines_with(&code, "unsafe") {
+            // Functions and traits state a contract; blocks and implementations keep one.
+            let keeps = !line.contains("unsafe fn") && !line.contains("unsafe trait");
+            let before = lines[i.saturating_sub(6)..=i].join("\n");
+            if keeps && !before.contains("SAFETY:") {
+                wrong.push(format!("{}:{}: {}", source.path, i + 1, line.trim()));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{wrong:#?}");
+}
+
+#[test]
+fn files_that_implement_the_format_say_which_part() {
+    let mut wrong = Vec::new();
+    for source in sources() {
+        let specified = ["format", "encoding", "buffer"].contains(&source.room())
+            && !source.is_test()
+            && !source.is_generated()
+            && !source.path.ends_with("/mod.rs");
+        let says = source
+            .text
+            .lines()
+            .any(|line| line.starts_with("//! Spec: "));
+        let excused = NOT_SPECIFIED.contains(&source.path.as_str());
+        if specified && says == excused {
+            wrong.push(source.path);
+        }
+    }
+    assert!(
+        wrong.is_empty(),
+        "without a `//! Spec:` line, or excused in vain: {wrong:#?}"
+    );
+}
+
+#[test]
+fn no_file_has_more_than_600_lines() {
+    let mut long = Vec::new();
+    for source in sources() {
+        let lines = source.text.lines().count();
+        if lines > 600 && !source.is_generated() {
+            long.push(format!("{}: {lines}", source.path));
+        }
+    }
+    assert!(long.is_empty(), "{long:#?}");
+}
