@@ -23,7 +23,7 @@ use std::sync::Arc;
 /// Rows per batch, unless the caller says otherwise.
 const DEFAULT_BATCH_SIZE: usize = 8192;
 
-/// Options of a scan: columns, rows, types, batch size. Made by [`Shard::scan`].
+/// Options of a scan: columns, rows, types, batch size. Made by [`Shard::scan`](crate::Shard::scan).
 #[derive(Debug, Clone)]
 pub struct ScanBuilder {
     metadata: Arc<Metadata>,
@@ -103,7 +103,7 @@ impl ScanBuilder {
     }
 
     /// Reads only the rows that match the predicate; a second predicate narrows the first. Its columns
-    /// need not be projected, and it sees them in the types of [`Shard::schema`](Shard::schema),
+    /// need not be projected, and it sees them in the types of [`Shard::schema`](crate::Shard::schema),
     /// whatever schema is asked for.
     ///
     /// Statistics and dictionaries come first, so that stripes without a match cost next to nothing.
