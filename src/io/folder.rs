@@ -45,13 +45,19 @@ pub struct NoContainer;
 
 impl Container for NoContainer {
     fn open(&self, url: &RelativeUrl) -> Result<Arc<dyn ReadAt>> {
-        Err(Error::new(
+        Err(self.refuse(url))
+    }
+}
+
+impl NoContainer {
+    pub(super) fn refuse(self, url: &RelativeUrl) -> Error {
+        Error::new(
             ErrorKind::ForbiddenUrl,
             format!(
                 "the shard refers to another file, `{url}`, but only its directory file is open; \
                  open it by its path, or pass the container of its files"
             ),
-        ))
+        )
     }
 }
 

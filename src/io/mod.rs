@@ -4,6 +4,7 @@
 //! Writers append to a [`Sink`], and ask a [`SinkFactory`] for the files of stripes. All four are
 //! implemented for local files and for memory; implement them for other stores.
 
+mod async_read_at;
 mod folder;
 #[cfg(not(target_family = "wasm"))]
 mod local_file;
@@ -24,6 +25,8 @@ mod tests;
 mod uncommitted;
 mod url;
 
+pub use async_read_at::{AsyncContainer, AsyncReadAt, BoxFuture};
+pub(crate) use async_read_at::{read_all_async, read_tail_async};
 pub use folder::{Container, MemoryFolder, NoContainer, SinkFactory};
 #[cfg(not(target_family = "wasm"))]
 pub use local_file::LocalFile;

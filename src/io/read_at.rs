@@ -95,6 +95,15 @@ pub(crate) fn read_one(reader: &dyn ReadAt, range: ByteRange) -> Result<Bytes> {
 /// Those of the reader, and [`Io`](ErrorKind::Io) if it gives other bytes than these.
 pub(crate) fn read_all(reader: &dyn ReadAt, ranges: &[ByteRange]) -> Result<Vec<Bytes>> {
     let all = reader.read_ranges(ranges)?;
+    check_answer(ranges, &all)?;
+    Ok(all)
+}
+
+/// Whether an answer has the bytes of all ranges.
+///
+/// # Errors
+/// [`Io`](ErrorKind::Io) if it has not.
+pub(super) fn check_answer(ranges: &[ByteRange], all: &[Bytes]) -> Result<()> {
     if all.len() != ranges.len() {
         return Err(Error::new(
             ErrorKind::Io,
@@ -105,10 +114,10 @@ pub(crate) fn read_all(reader: &dyn ReadAt, ranges: &[ByteRange]) -> Result<Vec<
             ),
         ));
     }
-    for (range, bytes) in ranges.iter().zip(&all) {
+    for (range, bytes) in ranges.iter().zip(all) {
         check_length(*range, bytes)?;
     }
-    Ok(all)
+    Ok(())
 }
 
 fn check_length(range: ByteRange, bytes: &[u8]) -> Result<()> {

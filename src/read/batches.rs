@@ -2,6 +2,7 @@
 
 use super::filter::{Filter, FilteredReader};
 use super::scan::rows::{RowFormat, RowReader};
+use super::shard::fetch::now;
 use crate::buffer::Selection;
 use crate::error::Result;
 use arrow_array::RecordBatch;
@@ -58,13 +59,43 @@ impl BatchReader {
     }
 }
 
+impl BatchReader {
+    /// The next batch; `None` behind the last. An error is the last thing to come.
+    pub(in crate::read) async fn next_batch(&mut self) -> Option<Result<RecordBatch>> {
+        let next = match self {
+            Self::All(reader) => reader.next_batch().await,
+            Self::Filtered(reader) => reader.next_batch().await,
+        };
+        if next.is_err() {
+            self.stop();
+        }
+        next.transpose()
+    }
+
+    /// Fetches what the next batch needs, and what comes with it.
+    #[cfg(feature = "async")]
+    pub(in crate::read) async fn prefetch(&mut self) -> Result<()> {
+        match self {
+            Self::All(reader) => reader.prefetch().await.map(|_| ()),
+            Self::Filtered(reader) => reader.prefetch().await,
+        }
+    }
+
+    fn stop(&mut self) {
+        match self {
+            Self::All(reader) => reader.stop(),
+            Self::Filtered(reader) => reader.stop(),
+        }
+    }
+}
+
 impl Iterator for BatchReader {
     type Item = Result<RecordBatch>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        match self {
-            Self::All(reader) => reader.next(),
-            Self::Filtered(reader) => reader.next(),
-        }
+        now(async { Ok(self.next_batch().await) }).unwrap_or_else(|error| {
+            self.stop();
+            Some(Err(error))
+        })
     }
 }

@@ -6,12 +6,18 @@
 //! sound.
 
 mod batches;
+mod cut;
+mod decoder;
 mod filter;
 mod open_shard;
+mod polled;
+mod reader;
 mod report;
 mod scan;
 mod scan_builder;
 mod shard;
+#[cfg(feature = "async")]
+mod stream;
 mod stripe;
 #[cfg(feature = "threads")]
 mod threads;
@@ -25,16 +31,20 @@ pub use crate::format::{
     TypeStats, ValueKind, Wire,
 };
 pub use crate::sorting::SortingColumn;
+pub use decoder::{Request, ScanDecoder, ShardDecoder, Step};
 pub use filter::predicate::{ColumnRef, Literal, Predicate, col, lit};
 pub use filter::{ScanMetrics, Skipped};
 pub use open_shard::Shard;
+pub use reader::ShardReader;
 pub use report::inspect::{
     BlockInfo, BlocksInfo, BufferInfo, EncodingCount, FieldInfo, FileInfo, InspectOptions,
     RangeIndexInfo, ShardInfo, StripeInfo,
 };
 pub use report::verify::{Problem, VerifyOptions, VerifyProgress, VerifyReport};
 pub use scan::row_selection::RowSelection;
-pub use scan_builder::{ScanBuilder, ShardReader};
+pub use scan_builder::ScanBuilder;
 pub use shard::options::ShardOptions;
 pub use shard::projection::Projection;
+#[cfg(feature = "async")]
+pub use stream::ShardStream;
 pub use stripe::Stripe;

@@ -3,17 +3,18 @@
 use super::filter::predicate::{Bound, Predicate, parse};
 use super::scan_builder::ScanBuilder;
 use super::shard::artifacts::Artifacts;
-use super::shard::fetch::Bench;
+use super::shard::fetch::{Bench, now};
 use super::shard::metadata::{Metadata, ready};
 use super::shard::options::ShardOptions;
 use super::shard::projection::Projection;
+use super::shard::store::{Files, Reader};
 use super::stripe::Stripe;
 use crate::error::{Error, Result, Within};
 use crate::format::{
     AnyValue, DirectoryTail, FormatVersion, HEADER_LEN, Message, Schema, ShardDirectory,
     ShardProperties, ValueKind, Wire, find_property, open,
 };
-use crate::io::{ByteRange, Container, NoContainer, ReadAt, read_one};
+use crate::io::{AsyncContainer, AsyncReadAt, ByteRange, Container, NoContainer, ReadAt};
 #[cfg(not(target_family = "wasm"))]
 use crate::io::{LocalFile, LocalFolder};
 #[cfg(all(feature = "mmap", not(target_family = "wasm")))]
@@ -121,6 +122,25 @@ impl Shard {
         Self::build("shard".to_owned(), reader, container, None, options)
     }
 
+    /// As [`from_reader`](Self::from_reader), behind a reader that does not block. Opening takes one
+    /// request, or two for a directory larger than
+    /// [`tail_bytes`](ShardOptions::with_tail_bytes).
+    ///
+    /// Then use [`ScanBuilder::build_stream`] and the other asynchronous methods. Those that wait for
+    /// nothing, such as [`schema`](Self::schema), work where they need no bytes that have not been read
+    /// yet, and fail with [`InvalidArgument`](crate::ErrorKind::InvalidArgument) elsewhere.
+    ///
+    /// # Errors
+    /// Those of [`from_reader`](Self::from_reader).
+    pub async fn open_async(
+        reader: Arc<dyn AsyncReadAt>,
+        container: Arc<dyn AsyncContainer>,
+        options: ShardOptions,
+    ) -> Result<Self> {
+        let (reader, files) = (Reader::Async(reader), Files::Async(container));
+        Self::open_at("shard".to_owned(), reader, files, None, options).await
+    }
+
     fn build(
         name: String,
         reader: Arc<dyn ReadAt>,
@@ -128,11 +148,23 @@ impl Shard {
         base: Option<String>,
         options: ShardOptions,
     ) -> Result<Self> {
+        let (reader, files) = (Reader::Blocking(reader), Files::Blocking(container));
+        now(Self::open_at(name, reader, files, base, options))
+    }
+
+    async fn open_at(
+        name: String,
+        reader: Reader,
+        files: Files,
+        base: Option<String>,
+        options: ShardOptions,
+    ) -> Result<Self> {
         let place = || name.clone();
-        let size = reader.size().within(place)?;
-        let tail = read_tail(&*reader, size, &options).within(place)?;
-        let (wire, directory) = read_directory(&*reader, size, &tail, &options).within(place)?;
-        let artifacts = Artifacts::new(name, reader, size, tail, container, base, options);
+        let tail_bytes = options.tail_bytes().max(DirectoryTail::LEN as u64);
+        let (tail, size) = reader.tail(tail_bytes).await.within(place)?;
+        let directory = read_directory(&reader, size, &tail, &options).await;
+        let (wire, directory) = directory.within(place)?;
+        let artifacts = Artifacts::new(name, reader, size, tail, files, base, options);
         Ok(Self {
             inner: Arc::new(Metadata::new(artifacts, wire, directory)),
         })
@@ -167,6 +199,14 @@ impl Shard {
     /// If the schema is damaged or not supported.
     pub fn schema(&self) -> Result<SchemaRef> {
         self.drive(|bench| self.inner.arrow_schema(bench))
+    }
+
+    /// As [`schema`](Self::schema), of a shard behind an asynchronous reader.
+    ///
+    /// # Errors
+    /// Those of [`schema`](Self::schema).
+    pub async fn schema_async(&self) -> Result<SchemaRef> {
+        self.inner.run(|bench| self.inner.arrow_schema(bench)).await
     }
 
     /// The schema as it is stored, internal fields included.
@@ -274,6 +314,19 @@ impl Shard {
     pub fn take(&self, rows: &[u64], projection: impl Into<Projection>) -> Result<RecordBatch> {
         self.scan().with_projection(projection).take(rows)
     }
+
+    /// As [`take`](Self::take), of a shard behind an asynchronous reader.
+    ///
+    /// # Errors
+    /// Those of [`take`](Self::take).
+    pub async fn take_async(
+        &self,
+        rows: &[u64],
+        projection: impl Into<Projection>,
+    ) -> Result<RecordBatch> {
+        let scan = self.scan().with_projection(projection);
+        scan.take_async(rows).await
+    }
 }
 
 /// The directory file that a path leads to, and the folder that its references start from: where it
@@ -292,20 +345,8 @@ fn base_of(folder: &LocalFolder) -> Option<String> {
     folder.path().to_str().map(str::to_owned)
 }
 
-fn read_tail(reader: &dyn ReadAt, size: u64, options: &ShardOptions) -> Result<Bytes> {
-    let len = options
-        .tail_bytes()
-        .max(DirectoryTail::LEN as u64)
-        .min(size);
-    let range = ByteRange::with_len(size - len, len)?;
-    match reader.resident() {
-        Some(bytes) if bytes.len() as u64 == size => Ok(bytes.slice(range.to_usize()?)),
-        _ => read_one(reader, range),
-    }
-}
-
-fn read_directory(
-    reader: &dyn ReadAt,
+async fn read_directory(
+    reader: &Reader,
     size: u64,
     tail: &Bytes,
     options: &ShardOptions,
@@ -321,7 +362,7 @@ fn read_directory(
         let inside = ByteRange::try_new(range.start() - tail_start, range.end() - tail_start)?;
         tail.slice(inside.within_size(tail.len() as u64)?.to_usize()?)
     } else {
-        read_one(reader, range)?
+        reader.one(range).await?
     };
     let name = || "shard directory".to_owned();
     let payload = open(&frame).within(name)?;

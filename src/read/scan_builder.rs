@@ -1,22 +1,26 @@
 //! Scans: rows of a shard, in order, as RecordBatches.
 
 use super::batches::{BatchReader, RowPlan};
+use super::cut::Cut;
+use super::filter::Filter;
 use super::filter::predicate::{Bound, Predicate};
-use super::filter::{Filter, ScanMetrics};
+use super::reader::{Batches, ShardReader};
 use super::scan::row_selection::RowSelection;
 use super::scan::rows::RowFormat;
 use super::scan::take::take;
 use super::scan::windows::split;
 use super::shard::column::ProjectedColumns;
-use super::shard::fetch::Bench;
+use super::shard::fetch::{Bench, now};
 use super::shard::metadata::{Metadata, ready};
 use super::shard::projection::Projection;
+#[cfg(feature = "async")]
+use super::stream::ShardStream;
 #[cfg(feature = "threads")]
 use super::threads::ThreadedReader;
 use crate::buffer::Selection;
 use crate::error::{Error, ErrorKind, Result};
-use arrow_array::{RecordBatch, RecordBatchReader};
-use arrow_schema::{ArrowError, DataType, Field, Schema, SchemaRef};
+use arrow_array::RecordBatch;
+use arrow_schema::{DataType, Field, Schema, SchemaRef};
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -38,6 +42,8 @@ pub struct ScanBuilder {
     row_number: Option<String>,
     strict_casts: bool,
     threads: usize,
+    #[cfg(feature = "async")]
+    prefetch: usize,
 }
 
 impl ScanBuilder {
@@ -55,6 +61,8 @@ impl ScanBuilder {
             row_number: None,
             strict_casts: false,
             threads: 1,
+            #[cfg(feature = "async")]
+            prefetch: 4,
         }
     }
 
@@ -206,7 +214,7 @@ impl ScanBuilder {
             part.selection = selection.clone().map(RowSelection::from);
             part
         };
-        let parts = split(&self.metadata, &rows, parts as u64)?;
+        let parts = now(split(&self.metadata, &rows, parts as u64))?;
         Ok(parts.into_iter().map(part).collect())
     }
 
@@ -220,38 +228,77 @@ impl ScanBuilder {
     /// compared, [`InvalidArgument`](ErrorKind::InvalidArgument) for row numbers of a name that a column
     /// has, or if the schema or, with several threads, the list of stripes is damaged.
     pub fn build(self) -> Result<ShardReader> {
-        if self.batch_size == 0 {
-            return Err(Error::invalid("a batch must have at least one row"));
-        }
-        let wanted = self.wanted()?;
-        let format = self.format(wanted.rows.clone())?;
-        let schema = format.schema.clone();
-        let bound = match &self.filter {
-            Some(predicate) => {
-                let inner = &self.metadata;
-                self.metadata
-                    .drive(|bench| Bound::load(inner, bench, predicate))?
-            }
-            None => Bound::default(),
-        };
-        let is_filtered = self.filter.is_some() || wanted.selection.is_some();
-        let plan = RowPlan {
-            format,
-            filter: is_filtered.then(|| Arc::new(Filter::new(bound))),
-            selection: wanted.selection.map(Arc::new),
-        };
+        let Planned { plan, wanted } = now(self.plan())?;
         let filter = plan.filter.clone();
         Ok(ShardReader {
-            schema,
+            schema: plan.format.schema.clone(),
             filter,
-            skip: wanted.skip,
-            left: wanted.left,
+            cut: wanted.cut,
             batches: match self.threads {
                 #[cfg(feature = "threads")]
                 2.. => Batches::Threads(ThreadedReader::try_new(plan, wanted.rows, self.threads)?),
                 _ => Batches::Inline(plan.read(wanted.rows)),
             },
         })
+    }
+
+    /// What the scan reads.
+    async fn plan(&self) -> Result<Planned> {
+        if self.batch_size == 0 {
+            return Err(Error::invalid("a batch must have at least one row"));
+        }
+        let mut wanted = self.wanted()?;
+        let format = self.format(wanted.rows.clone()).await?;
+        let bound = match &self.filter {
+            Some(predicate) => {
+                let inner = &self.metadata;
+                inner
+                    .run(|bench| Bound::load(inner, bench, predicate))
+                    .await?
+            }
+            None => Bound::default(),
+        };
+        let selection = wanted.selection.take();
+        let is_filtered = self.filter.is_some() || selection.is_some();
+        let plan = RowPlan {
+            format,
+            filter: is_filtered.then(|| Arc::new(Filter::new(bound))),
+            selection: selection.map(Arc::new),
+        };
+        Ok(Planned { plan, wanted })
+    }
+
+    /// Starts the scan as a stream, for a shard behind an asynchronous reader. This reads the schema, the
+    /// stripe list, and the metadata of the first stripe.
+    ///
+    /// The stream fetches the bytes of the next rows while the caller works on those before:
+    /// [`with_prefetch`](Self::with_prefetch) windows of about
+    /// [`fetch_bytes`](super::ShardOptions::with_fetch_bytes) each. It runs on whatever polls it, needs no
+    /// runtime of a certain kind, and spawns nothing, so that dropping it ends everything. A poll
+    /// decodes one batch, or tests the rows of one window.
+    ///
+    /// # Errors
+    /// Those of [`build`](Self::build).
+    #[cfg(feature = "async")]
+    pub async fn build_stream(self) -> Result<ShardStream> {
+        let Planned { plan, wanted } = self.plan().await?;
+        ShardStream::start(plan, wanted.rows, wanted.cut, self.prefetch).await
+    }
+
+    /// The batches of the whole scan, on one thread, and what is cut off them.
+    pub(super) async fn planned(self) -> Result<(BatchReader, Cut, SchemaRef)> {
+        let Planned { plan, wanted } = self.plan().await?;
+        let schema = plan.format.schema.clone();
+        Ok((plan.read(wanted.rows), wanted.cut, schema))
+    }
+
+    /// Windows of rows that a stream fetches ahead of the caller, at least 1; 4 by default. Memory and
+    /// requests grow with it.
+    #[cfg(feature = "async")]
+    #[must_use]
+    pub fn with_prefetch(mut self, windows: usize) -> Self {
+        self.prefetch = windows.max(1);
+        self
     }
 
     /// The rows with the given numbers, in the given order, which may name a row more than once: in the
@@ -271,6 +318,18 @@ impl ScanBuilder {
     /// [`Limits::max_batch_bytes`](crate::Limits::max_batch_bytes), or
     /// [`InvalidArgument`](ErrorKind::InvalidArgument) for a scan that selects rows in other ways.
     pub fn take(self, rows: &[u64]) -> Result<RecordBatch> {
+        now(self.taken(rows))
+    }
+
+    /// As [`take`](Self::take), of a shard behind an asynchronous reader.
+    ///
+    /// # Errors
+    /// Those of [`take`](Self::take).
+    pub async fn take_async(self, rows: &[u64]) -> Result<RecordBatch> {
+        self.taken(rows).await
+    }
+
+    async fn taken(&self, rows: &[u64]) -> Result<RecordBatch> {
         let is_narrowed = self.rows.is_some()
             || self.selection.is_some()
             || self.filter.is_some()
@@ -281,15 +340,13 @@ impl ScanBuilder {
                 "rows are taken by number, without a range, selection, filter, offset or limit",
             ));
         }
-        take(
-            &self.format(0..self.metadata.directory.total_record_count)?,
-            rows,
-        )
+        let all = 0..self.metadata.directory.total_record_count;
+        take(&self.format(all).await?, rows).await
     }
 
     /// What is read of each of the rows, and how.
-    fn format(&self, rows: Range<u64>) -> Result<RowFormat> {
-        let (columns, schema) = self.metadata.drive(|bench| self.columns(bench))?;
+    async fn format(&self, rows: Range<u64>) -> Result<RowFormat> {
+        let (columns, schema) = self.metadata.run(|bench| self.columns(bench)).await?;
         Ok(RowFormat {
             metadata: self.metadata.clone(),
             columns,
@@ -323,8 +380,7 @@ impl ScanBuilder {
             return Ok(Wanted {
                 rows,
                 selection,
-                skip: self.offset,
-                left: self.limit,
+                cut: Cut::new(self.offset, self.limit),
             });
         }
         let cut = |start: u64, end: u64| {
@@ -345,8 +401,7 @@ impl ScanBuilder {
         Ok(Wanted {
             rows,
             selection,
-            skip: 0,
-            left: None,
+            cut: Cut::default(),
         })
     }
 
@@ -374,102 +429,15 @@ impl ScanBuilder {
     }
 }
 
+/// What a scan reads, and which rows.
+struct Planned {
+    plan: RowPlan,
+    wanted: Wanted,
+}
+
 /// Which rows a scan reads.
 struct Wanted {
     rows: Range<u64>,
     selection: Option<Selection>,
-    /// Matching rows to leave out at the start.
-    skip: u64,
-    /// Matching rows to give at most.
-    left: Option<u64>,
-}
-
-/// A running scan: an iterator of batches.
-#[derive(Debug)]
-pub struct ShardReader {
-    schema: SchemaRef,
-    batches: Batches,
-    filter: Option<Arc<Filter>>,
-    /// Matching rows that are still to be left out.
-    skip: u64,
-    /// Matching rows that are still to be given at most.
-    left: Option<u64>,
-}
-
-#[derive(Debug)]
-enum Batches {
-    Inline(BatchReader),
-    #[cfg(feature = "threads")]
-    Threads(ThreadedReader),
-}
-
-impl ShardReader {
-    /// Rows that have not been read yet; with a filter, those that have not been tested yet or are
-    /// known to match.
-    pub fn remaining_rows(&self) -> u64 {
-        let rows = match &self.batches {
-            Batches::Inline(reader) => reader.remaining_rows(),
-            #[cfg(feature = "threads")]
-            Batches::Threads(reader) => reader.remaining_rows(),
-        };
-        rows.saturating_sub(self.skip)
-            .min(self.left.unwrap_or(u64::MAX))
-    }
-
-    /// What the filter or the selection of rows has spared the scan so far; `None` if it has
-    /// neither.
-    pub fn metrics(&self) -> Option<ScanMetrics> {
-        let filter = self.filter.as_ref()?;
-        Some(filter.counters.metrics())
-    }
-
-    /// Leaves out what offset and limit of a scan with a filter leave out.
-    fn cut(&mut self, batch: RecordBatch) -> RecordBatch {
-        let rows = batch.num_rows() as u64;
-        let skipped = self.skip.min(rows);
-        let given = (rows - skipped).min(self.left.unwrap_or(u64::MAX));
-        self.skip -= skipped;
-        self.left = self.left.map(|left| left - given);
-        if given == rows {
-            return batch;
-        }
-        let cut = |n: u64| usize::try_from(n).unwrap_or(usize::MAX);
-        batch.slice(cut(skipped), cut(given))
-    }
-}
-
-impl Iterator for ShardReader {
-    type Item = Result<RecordBatch, ArrowError>;
-
-    fn next(&mut self) -> Option<Self::Item> {
-        loop {
-            if self.left == Some(0) {
-                return None;
-            }
-            let next = match &mut self.batches {
-                Batches::Inline(reader) => reader.next(),
-                #[cfg(feature = "threads")]
-                Batches::Threads(reader) => reader.next(),
-            };
-            match next? {
-                Err(e) => return Some(Err(e.into())),
-                Ok(batch) => {
-                    let batch = self.cut(batch);
-                    #[cfg(feature = "threads")]
-                    if let (Some(0), Batches::Threads(reader)) = (self.left, &mut self.batches) {
-                        reader.stop();
-                    }
-                    if batch.num_rows() > 0 {
-                        return Some(Ok(batch));
-                    }
-                }
-            }
-        }
-    }
-}
-
-impl RecordBatchReader for ShardReader {
-    fn schema(&self) -> SchemaRef {
-        self.schema.clone()
-    }
+    cut: Cut,
 }

@@ -3,6 +3,7 @@
 use super::batches::{BatchReader, RowPlan};
 use super::scan::plan::{open_fields, stripe_of, window_rows};
 use super::scan::windows::Windows;
+use super::shard::fetch::now;
 use super::shard::metadata::{WINDOW, ready};
 use crate::error::Result;
 use arrow_array::RecordBatch;
@@ -202,12 +203,12 @@ impl ThreadedReader {
     pub(super) fn try_new(plan: RowPlan, rows: Range<u64>, threads: usize) -> Result<Self> {
         // More than the pool has, and the one that asks, would only have more rows wait.
         let threads = threads.min(rayon::current_num_threads() + 1).max(2);
-        let windows = Windows::try_new(
+        let windows = now(Windows::try_new(
             &plan.format.metadata,
             &rows,
             unit(&plan, &rows, threads),
             plan.format.batch_size,
-        )?;
+        ))?;
         let mut reader = Self {
             windows,
             threads,

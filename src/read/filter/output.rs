@@ -269,20 +269,21 @@ impl Output {
     }
 
     /// Opens the fields of the columns, unless they are open.
-    fn open(&mut self, format: &RowFormat) -> Result<()> {
+    async fn open(&mut self, format: &RowFormat) -> Result<()> {
         if self.fields.is_none() {
             let inner = &format.metadata;
             let (stripe, total) = (self.stripe, self.total);
-            self.fields = Some(drive(&inner.artifacts, &mut self.fetched, |bench| {
+            let opened = drive(&inner.artifacts, &mut self.fetched, |bench| {
                 open_fields(inner, bench, stripe, total, &format.columns)
-            })?);
+            });
+            self.fields = Some(opened.await?);
         }
         Ok(())
     }
 
     /// Rows whose bytes are fetched at a time; `None` if all are in memory.
-    pub(super) fn window_rows(&mut self, format: &RowFormat) -> Result<Option<u64>> {
-        self.open(format)?;
+    pub(super) async fn window_rows(&mut self, format: &RowFormat) -> Result<Option<u64>> {
+        self.open(format).await?;
         let options = format.metadata.artifacts.options();
         let fields = self.fields.as_ref();
         Ok(fields.and_then(|fields| fetched_rows(fields, self.total, options)))
@@ -290,7 +291,7 @@ impl Output {
 
     /// Sees to it that the bytes of the pending rows, or of those of a part, are there, and those
     /// of the matches that follow, as far as they are fetched at once.
-    pub(super) fn fetch(
+    pub(super) async fn fetch(
         &mut self,
         format: &RowFormat,
         pending: &Pending,
@@ -298,7 +299,7 @@ impl Output {
         parts: &VecDeque<Part>,
     ) -> Result<()> {
         let inner = &format.metadata;
-        self.open(format)?;
+        self.open(format).await?;
         let Some(fields) = &self.fields else {
             return Ok(());
         };
@@ -362,7 +363,8 @@ impl Output {
                 }
             }
             Ok(complete.then_some(()))
-        })?;
+        })
+        .await?;
         self.window = start..end;
         Ok(())
     }

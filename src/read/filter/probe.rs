@@ -94,7 +94,7 @@ impl Probe {
     }
 
     /// Rules out the rows of the chunks that do not match.
-    pub(super) fn test(
+    pub(super) async fn test(
         &mut self,
         format: &RowFormat,
         filter: &Filter,
@@ -109,7 +109,7 @@ impl Probe {
                 break;
             }
             let conjunct = &conjuncts[i];
-            self.fetch(format, plan, conjunct, chunks)?;
+            self.fetch(format, plan, conjunct, chunks).await?;
             for chunk in &mut *chunks {
                 let before = chunk.matches() as u64;
                 if before > 0 {
@@ -141,7 +141,7 @@ impl Probe {
         order
     }
 
-    fn fetch(
+    async fn fetch(
         &mut self,
         format: &RowFormat,
         plan: &StripePlan,
@@ -176,6 +176,7 @@ impl Probe {
             }
             Ok(complete.then_some(()))
         })
+        .await
     }
 
     /// Rules out the rows of a chunk for which a conjunct is not true.

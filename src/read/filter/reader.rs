@@ -55,32 +55,43 @@ struct OpenStripe {
 
 impl OpenStripe {
     /// Fetches what is needed for the rows that wait, and for those of a part.
-    fn fetch(&mut self, part: Option<&Part>, format: &RowFormat) -> Result<()> {
-        self.output.fetch(format, &self.pending, part, &self.parts)
+    async fn fetch(&mut self, part: Option<&Part>, format: &RowFormat) -> Result<()> {
+        let Self {
+            output,
+            pending,
+            parts,
+            ..
+        } = self;
+        output.fetch(format, pending, part, parts).await
     }
 
     /// A batch of rows that lie apart.
-    fn flush(&mut self, format: &RowFormat, counters: &Counters) -> Result<RecordBatch> {
+    async fn flush(&mut self, format: &RowFormat, counters: &Counters) -> Result<RecordBatch> {
         self.output.join(&mut self.pending);
-        self.fetch(None, format)?;
+        self.fetch(None, format).await?;
         self.output.flush(format, &mut self.pending, counters)
     }
 
     /// Reads a part of which few rows match.
-    fn read_part(&mut self, part: &Part, format: &RowFormat, counters: &Counters) -> Result<()> {
-        self.fetch(Some(part), format)?;
+    async fn read_part(
+        &mut self,
+        part: &Part,
+        format: &RowFormat,
+        counters: &Counters,
+    ) -> Result<()> {
+        self.fetch(Some(part), format).await?;
         let pending = &mut self.pending;
         self.output.read_part(format, part, pending, counters)
     }
 
     /// A batch of the rows of a part that match.
-    fn emit(
+    async fn emit(
         &mut self,
         mut part: Part,
         format: &RowFormat,
         counters: &Counters,
     ) -> Result<RecordBatch> {
-        self.fetch(Some(&part), format)?;
+        self.fetch(Some(&part), format).await?;
         let batch = self.output.emit(format, &mut part, counters)?;
         if part.matches() > 0 {
             self.parts.push_front(part);
@@ -124,14 +135,42 @@ impl FilteredReader {
         open + self.rows.end - self.rows.start
     }
 
-    fn next_batch(&mut self) -> Result<Option<RecordBatch>> {
+    /// Leaves nothing to come: what comes after a damaged place is not the next rows.
+    pub(in crate::read) fn stop(&mut self) {
+        self.rows.start = self.rows.end;
+        self.stripe = None;
+    }
+
+    /// Tests the next rows until some match, and fetches what those need.
+    #[cfg(feature = "async")]
+    pub(in crate::read) async fn prefetch(&mut self) -> Result<()> {
+        loop {
+            let Some(stripe) = &mut self.stripe else {
+                if self.rows.is_empty() {
+                    return Ok(());
+                }
+                self.open_stripe().await?;
+                continue;
+            };
+            if let Some(part) = stripe.parts.front().cloned() {
+                return stripe.fetch(Some(&part), &self.format).await;
+            }
+            if stripe.rows.is_empty() {
+                return Ok(());
+            }
+            self.test_rows().await?;
+        }
+    }
+
+    /// The next batch of rows that match; `None` behind the last.
+    pub(in crate::read) async fn next_batch(&mut self) -> Result<Option<RecordBatch>> {
         let batch_size = self.format.batch_size;
         loop {
             let Some(stripe) = &mut self.stripe else {
                 if self.rows.is_empty() {
                     return Ok(None);
                 }
-                self.open_stripe()?;
+                self.open_stripe().await?;
                 continue;
             };
             let counters = &self.filter.counters;
@@ -139,26 +178,26 @@ impl FilteredReader {
                 Some(part) if part.is_dense() => {
                     if !stripe.pending.is_empty() {
                         stripe.parts.push_front(part);
-                        return stripe.flush(&self.format, counters).map(Some);
+                        return stripe.flush(&self.format, counters).await.map(Some);
                     }
-                    return stripe.emit(part, &self.format, counters).map(Some);
+                    return stripe.emit(part, &self.format, counters).await.map(Some);
                 }
                 Some(part) => {
                     let reads_now = self.joins && stripe.pending.reads_now(&part);
                     let most = stripe.output.most_rows(batch_size);
                     if !stripe.pending.fits(&part, reads_now, most) {
                         stripe.parts.push_front(part);
-                        return stripe.flush(&self.format, counters).map(Some);
+                        return stripe.flush(&self.format, counters).await.map(Some);
                     }
                     if reads_now {
-                        stripe.read_part(&part, &self.format, counters)?;
+                        stripe.read_part(&part, &self.format, counters).await?;
                     } else {
                         stripe.pending.push(&part)?;
                     }
                 }
-                None if !stripe.rows.is_empty() => self.test_rows()?,
+                None if !stripe.rows.is_empty() => self.test_rows().await?,
                 None if !stripe.pending.is_empty() => {
-                    return stripe.flush(&self.format, counters).map(Some);
+                    return stripe.flush(&self.format, counters).await.map(Some);
                 }
                 None => self.stripe = None,
             }
@@ -166,7 +205,7 @@ impl FilteredReader {
     }
 
     /// Opens the next stripe, unless it is known to have no row that matches.
-    fn open_stripe(&mut self) -> Result<()> {
+    async fn open_stripe(&mut self) -> Result<()> {
         let (inner, filter) = (&self.format.metadata, &self.filter);
         let row = self.rows.start;
         self.fetched.clear();
@@ -177,7 +216,8 @@ impl FilteredReader {
             let plan = ready!(filter.plan(inner, bench, ordinal, directory));
             let first = directory.record_offset;
             Ok(Some((plan, first..first + directory.total_record_count)))
-        })?;
+        })
+        .await?;
         self.fetched.clear();
         let end = rows.end.min(self.rows.end);
         self.rows.start = end;
@@ -216,7 +256,7 @@ impl FilteredReader {
         let mut output = Output::new(plan.fields.stripe, first, total);
         // Where no column is tested, those of the scan are all that is fetched.
         let window = match plan.fields.is_empty() {
-            true => output.window_rows(&self.format)?,
+            true => output.window_rows(&self.format).await?,
             false => fetched_rows(&plan.fields, total, inner.artifacts.options()),
         };
         self.stripe = Some(OpenStripe {
@@ -234,7 +274,7 @@ impl FilteredReader {
     }
 
     /// Tests the next rows of the stripe.
-    fn test_rows(&mut self) -> Result<()> {
+    async fn test_rows(&mut self) -> Result<()> {
         let Some(stripe) = &mut self.stripe else {
             return Ok(());
         };
@@ -263,7 +303,8 @@ impl FilteredReader {
         }
         stripe
             .probe
-            .test(&self.format, &self.filter, &stripe.plan, &mut chunks)?;
+            .test(&self.format, &self.filter, &stripe.plan, &mut chunks)
+            .await?;
         // Where few rows match, larger pieces cost less.
         let matches: u64 = chunks.iter().map(|chunk| chunk.matches() as u64).sum();
         let is_sparse = matches.saturating_mul(32) < end - start;
@@ -275,19 +316,5 @@ impl FilteredReader {
             chunk.split(self.format.batch_size, &mut stripe.parts);
         }
         Ok(())
-    }
-}
-
-impl Iterator for FilteredReader {
-    type Item = Result<RecordBatch>;
-
-    fn next(&mut self) -> Option<Self::Item> {
-        let next = self.next_batch();
-        if next.is_err() {
-            // What comes after a damaged place is not the next rows.
-            self.rows.start = self.rows.end;
-            self.stripe = None;
-        }
-        next.transpose()
     }
 }

@@ -101,11 +101,26 @@ impl RowReader {
         self.rows.end - self.rows.start
     }
 
-    fn next_batch(&mut self) -> Result<Option<RecordBatch>> {
+    /// Leaves nothing to come: what comes after a damaged place is not the next rows.
+    pub(in crate::read) fn stop(&mut self) {
+        self.rows.start = self.rows.end;
+    }
+
+    /// The next batch; `None` behind the last row.
+    pub(in crate::read) async fn next_batch(&mut self) -> Result<Option<RecordBatch>> {
+        match self.prefetch().await? {
+            Some(rows) => self.decode(rows).map(Some),
+            None => Ok(None),
+        }
+    }
+
+    /// Fetches what the next batch needs, and what comes with it; gives the rows of that batch, by
+    /// number in the stripe, or `None` behind the last row.
+    pub(in crate::read) async fn prefetch(&mut self) -> Result<Option<Range<u64>>> {
         if self.rows.is_empty() {
             return Ok(None);
         }
-        self.open_stripe()?;
+        self.open_stripe().await?;
         let Some(stripe) = &mut self.stripe else {
             return Ok(None);
         };
@@ -113,7 +128,6 @@ impl RowReader {
         let most = (self.rows.end.min(stripe.rows.end)) - stripe.rows.start;
         let rows = start..most.min(start.saturating_add(self.format.batch_size));
         let (inner, state) = (&self.format.metadata, &mut self.state);
-        let artifacts = &inner.artifacts;
         if rows.end > stripe.window.end || rows.start < stripe.window.start {
             self.fetched.retire();
             let unit = stripe.window_rows.clamp(1, WINDOW);
@@ -123,7 +137,7 @@ impl RowReader {
             let scanned = self.format.rows.start.max(stripe.rows.start)
                 ..self.format.rows.end.min(stripe.rows.end);
             let is_part = window.end - window.start < scanned.end - scanned.start;
-            drive(artifacts, &mut self.fetched, |bench| {
+            drive(&inner.artifacts, &mut self.fetched, |bench| {
                 if is_part {
                     stripe.fields.places().for_each(|p| bench.note_later(p));
                 }
@@ -137,10 +151,21 @@ impl RowReader {
                 Ok(reader
                     .fetch(&self.format.columns, &selection)?
                     .then_some(()))
-            })?;
+            })
+            .await?;
             self.fetched.drop_unused();
             stripe.window = window;
         }
+        Ok(Some(rows))
+    }
+
+    /// A batch of rows that have been fetched, as many as fit.
+    fn decode(&mut self, rows: Range<u64>) -> Result<RecordBatch> {
+        let Some(stripe) = &self.stripe else {
+            return Err(Error::corrupt("the stripe is not open"));
+        };
+        let (inner, state) = (&self.format.metadata, &mut self.state);
+        let artifacts = &inner.artifacts;
         let (first, len) = (stripe.rows.start, to_usize(rows.end - rows.start)?);
         let (len, columns) = Fit::default().read(len, |len| {
             let rows = rows.start..rows.start + len as u64;
@@ -160,11 +185,11 @@ impl RowReader {
         let rows = || Selection::range(rows.start..rows.start + count);
         let batch = self.format.batch(columns, len, first, rows)?;
         self.rows.start += count;
-        Ok(Some(batch))
+        Ok(batch)
     }
 
     /// Opens the stripe of the next row, unless it is open.
-    fn open_stripe(&mut self) -> Result<()> {
+    async fn open_stripe(&mut self) -> Result<()> {
         let row = self.rows.start;
         if self
             .stripe
@@ -184,7 +209,8 @@ impl RowReader {
             let fields = ready!(open_fields(inner, bench, ordinal, count, columns));
             let first = directory.record_offset;
             Ok(Some((fields, first..first + count)))
-        })?;
+        })
+        .await?;
         let (fields, rows) = opened;
         let window_rows = scanned_rows(&fields, rows.end - rows.start, &inner.artifacts);
         self.stripe = Some(OpenStripe {
@@ -194,18 +220,5 @@ impl RowReader {
             window_rows,
         });
         Ok(())
-    }
-}
-
-impl Iterator for RowReader {
-    type Item = Result<RecordBatch>;
-
-    fn next(&mut self) -> Option<Self::Item> {
-        let next = self.next_batch();
-        if next.is_err() {
-            // What comes after a damaged place is not the next rows.
-            self.rows.start = self.rows.end;
-        }
-        next.transpose()
     }
 }

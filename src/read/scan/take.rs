@@ -14,7 +14,7 @@ use arrow_array::{Array, ArrayRef, RecordBatch, UInt64Array, new_empty_array};
 use std::sync::Arc;
 
 /// The rows with the given numbers, in the given order.
-pub(in crate::read) fn take(format: &RowFormat, rows: &[u64]) -> Result<RecordBatch> {
+pub(in crate::read) async fn take(format: &RowFormat, rows: &[u64]) -> Result<RecordBatch> {
     let (metadata, columns) = (&format.metadata, &format.columns);
     let total = metadata.directory.total_record_count;
     if let Some(row) = rows.iter().find(|&&row| row >= total) {
@@ -26,7 +26,7 @@ pub(in crate::read) fn take(format: &RowFormat, rows: &[u64]) -> Result<RecordBa
     let mut sorted = rows.to_vec();
     sorted.sort_unstable();
     sorted.dedup();
-    let parts = read_stripes(metadata, columns, &sorted)?;
+    let parts = read_stripes(metadata, columns, &sorted).await?;
     let order: Vec<usize> = rows
         .iter()
         .map(|row| sorted.partition_point(|before| before < row))
@@ -63,7 +63,7 @@ pub(in crate::read) fn take(format: &RowFormat, rows: &[u64]) -> Result<RecordBa
 }
 
 /// The values of the sorted rows, stripe by stripe.
-fn read_stripes(
+async fn read_stripes(
     inner: &Metadata,
     columns: &[Column],
     sorted: &[u64],
@@ -96,7 +96,8 @@ fn read_stripes(
                 return Ok(None);
             }
             Ok(Some((reader.read(columns, &selection)?, inside)))
-        })?;
+        })
+        .await?;
         parts.push(arrays);
         rest = &rest[taken..];
     }

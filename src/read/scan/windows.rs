@@ -32,8 +32,8 @@ impl StripeRows {
 }
 
 /// The stripes that hold rows of a range, and the rows.
-fn stripes_of(metadata: &Metadata, rows: &Range<u64>) -> Result<VecDeque<StripeRows>> {
-    metadata.drive(|bench| {
+async fn stripes_of(metadata: &Metadata, rows: &Range<u64>) -> Result<VecDeque<StripeRows>> {
+    let stripes = metadata.run(|bench| {
         let stripes = ready!(metadata.stripes(bench));
         let before =
             stripes.partition_point(|s| s.record_offset + s.total_record_count <= rows.start);
@@ -46,13 +46,14 @@ fn stripes_of(metadata: &Metadata, rows: &Range<u64>) -> Result<VecDeque<StripeR
             }
         });
         Ok(Some(stripes.filter(|s| !s.rows.is_empty()).collect()))
-    })
+    });
+    stripes.await
 }
 
 /// Rows cut at the borders of stripes, and inside of them at multiples of `unit` rows, or at the next
 /// multiple of `batch` rows: read in batches of so many rows, the pieces give the same batches as the
 /// rows in one, unless a batch has to be shorter.
-#[cfg(feature = "threads")]
+#[cfg(any(feature = "threads", feature = "async"))]
 #[derive(Debug)]
 pub(in crate::read) struct Windows {
     stripes: VecDeque<StripeRows>,
@@ -60,28 +61,35 @@ pub(in crate::read) struct Windows {
     batch: u64,
 }
 
-#[cfg(feature = "threads")]
+#[cfg(any(feature = "threads", feature = "async"))]
 impl Windows {
-    pub(in crate::read) fn try_new(
+    pub(in crate::read) async fn try_new(
         metadata: &Metadata,
         rows: &Range<u64>,
         unit: u64,
         batch: u64,
     ) -> Result<Self> {
         Ok(Self {
-            stripes: stripes_of(metadata, rows)?,
+            stripes: stripes_of(metadata, rows).await?,
             unit,
             batch,
         })
     }
 
     /// Leaves nothing to come.
+    #[cfg(feature = "threads")]
     pub(in crate::read) fn clear(&mut self) {
         self.stripes.clear();
     }
+
+    /// Number of the first row of the stripe that the next piece is in.
+    #[cfg(feature = "async")]
+    pub(in crate::read) fn next_stripe(&self) -> Option<u64> {
+        self.stripes.front().map(|stripe| stripe.first)
+    }
 }
 
-#[cfg(feature = "threads")]
+#[cfg(any(feature = "threads", feature = "async"))]
 impl Iterator for Windows {
     type Item = Range<u64>;
 
@@ -102,12 +110,12 @@ impl Iterator for Windows {
 }
 
 /// Cuts rows into at most `parts` ranges of about as many windows each.
-pub(in crate::read) fn split(
+pub(in crate::read) async fn split(
     metadata: &Metadata,
     rows: &Range<u64>,
     parts: u64,
 ) -> Result<Vec<Range<u64>>> {
-    let stripes = stripes_of(metadata, rows)?;
+    let stripes = stripes_of(metadata, rows).await?;
     let count = |s: &StripeRows| s.window_of(s.rows.end - 1) - s.window_of(s.rows.start) + 1;
     let total: u64 = stripes.iter().map(count).sum();
     let per_part = total.div_ceil(parts.max(1)).max(1);

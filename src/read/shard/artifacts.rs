@@ -1,9 +1,10 @@
 //! The files that a shard is made of.
 
 use super::options::ShardOptions;
+use super::store::{Files, Reader};
 use crate::buffer::Place;
 use crate::error::{Error, ErrorKind, Result, Within};
-use crate::io::{Container, ReadAt, Reference, RelativeUrl, read_all, resolve};
+use crate::io::{ReadAt, Reference, RelativeUrl, read_all, read_all_async, resolve};
 use crate::limits::Limits;
 use bytes::Bytes;
 use hashbrown::HashMap;
@@ -13,17 +14,20 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 /// may often have no more than 256 files open, and a shard thousands of stripes.
 const MOST_OPEN: usize = 64;
 
+/// Bytes between ranges that are transferred in less time than a request takes.
+const DISTANT_GAP: u64 = 1 << 20;
+
 /// The artifacts of an open shard: number 0 is the directory file, the others are numbered as
 /// references to them are met.
 #[derive(Debug)]
 pub(in crate::read) struct Artifacts {
     name: String,
-    root: Arc<dyn ReadAt>,
+    root: Reader,
     root_size: u64,
     root_resident: Option<Bytes>,
     /// The last bytes of the directory file.
     tail: Bytes,
-    container: Arc<dyn Container>,
+    files: Files,
     base: Option<String>,
     options: ShardOptions,
     others: Mutex<Others>,
@@ -46,6 +50,8 @@ struct Artifact {
     identity: Option<Identity>,
     /// Of one that is in memory, and stays open.
     resident: Option<(Arc<dyn ReadAt>, Bytes)>,
+    /// Of one behind a store that needs no open file for it.
+    distant: Option<Reader>,
 }
 
 /// What an artifact has in common with itself when it is opened again.
@@ -111,10 +117,10 @@ impl Others {
 impl Artifacts {
     pub(in crate::read) fn new(
         name: String,
-        root: Arc<dyn ReadAt>,
+        root: Reader,
         root_size: u64,
         tail: Bytes,
-        container: Arc<dyn Container>,
+        files: Files,
         base: Option<String>,
         options: ShardOptions,
     ) -> Self {
@@ -124,7 +130,7 @@ impl Artifacts {
             tail,
             root_resident: root.resident(),
             root,
-            container,
+            files,
             base,
             options,
             others: Mutex::default(),
@@ -160,6 +166,7 @@ impl Artifacts {
                     url,
                     identity: None,
                     resident: None,
+                    distant: None,
                 });
                 ordinal
             }
@@ -199,46 +206,74 @@ impl Artifacts {
         Some(self.tail.slice(from..to))
     }
 
+    /// The largest gap that a request spans.
+    pub(in crate::read) fn coalesce_gap(&self) -> u64 {
+        match &self.root {
+            Reader::Blocking(_) => self.options.coalesce_gap(),
+            Reader::Async(_) => self.options.coalesce_gap().max(DISTANT_GAP),
+        }
+    }
+
     /// Reads places of one or more artifacts, one after the other.
-    pub(in crate::read) fn read(&self, places: &[Place]) -> Result<Vec<Bytes>> {
+    pub(in crate::read) async fn read(&self, places: &[Place]) -> Result<Vec<Bytes>> {
         let mut out = Vec::with_capacity(places.len());
         for group in places.chunk_by(|a, b| a.artifact == b.artifact) {
             let artifact = group[0].artifact;
-            let reader = self.reader(artifact)?;
-            let size = match artifact {
-                0 => self.root_size,
-                _ => reader.size()?,
+            let ranges = group.iter().map(|place| place.range);
+            let read = match self.reader(artifact)? {
+                Reader::Blocking(reader) => {
+                    let size = match artifact {
+                        0 => self.root_size,
+                        _ => reader.size()?,
+                    };
+                    let ranges = ranges.map(|range| range.within_size(size));
+                    let ranges = ranges.collect::<Result<Vec<_>>>();
+                    ranges.and_then(|ranges| read_all(&*reader, &ranges))
+                }
+                Reader::Async(reader) => read_all_async(&*reader, ranges.collect()).await,
             };
-            let ranges: Vec<_> = group
-                .iter()
-                .map(|place| place.range.within_size(size))
-                .collect::<Result<_>>()
-                .within(|| self.name_of(artifact))?;
-            let read = read_all(&*reader, &ranges).within(|| self.name_of(artifact))?;
-            out.extend(read);
+            out.extend(read.within(|| self.name_of(artifact))?);
         }
         Ok(out)
     }
 
-    fn reader(&self, artifact: u32) -> Result<Arc<dyn ReadAt>> {
+    fn reader(&self, artifact: u32) -> Result<Reader> {
         if artifact == 0 {
             return Ok(self.root.clone());
         }
         let ordinal = artifact as usize - 1;
         let url = {
             let mut others = self.others();
+            if let Some(distant) = others.get(artifact).and_then(|other| other.distant.clone()) {
+                return Ok(distant);
+            }
             if let Some(reader) = others.reader(ordinal) {
-                return Ok(reader);
+                return Ok(Reader::Blocking(reader));
             }
             match others.get(artifact) {
                 Some(other) => other.url.clone(),
                 None => return Err(Error::corrupt(format!("no artifact {artifact}"))),
             }
         };
-        let reader = self.container.open(&url);
-        reader
-            .and_then(|reader| self.others().keep(ordinal, reader))
-            .within(|| self.name_of(artifact))
+        let opened = match &self.files {
+            Files::Blocking(container) => container
+                .open(&url)
+                .and_then(|reader| self.others().keep(ordinal, reader))
+                .map(Reader::Blocking),
+            Files::Async(container) => container.open(&url).map(|reader| {
+                let mut others = self.others();
+                let distant = others
+                    .artifacts
+                    .get_mut(ordinal)
+                    .map(|other| &mut other.distant);
+                // Another thread may have been faster.
+                match distant {
+                    Some(distant) => distant.get_or_insert(Reader::Async(reader)).clone(),
+                    None => Reader::Async(reader),
+                }
+            }),
+        };
+        opened.within(|| self.name_of(artifact))
     }
 
     /// Number of artifacts that references have led to so far, the directory file included.
@@ -248,11 +283,11 @@ impl Artifacts {
 
     /// Bytes of an artifact.
     pub(in crate::read) fn size_of(&self, artifact: u32) -> Result<u64> {
-        match artifact {
-            0 => Ok(self.root_size),
+        let size = match artifact {
+            0 => return Ok(self.root_size),
             _ => self.reader(artifact)?.size(),
-        }
-        .within(|| self.name_of(artifact))
+        };
+        size.within(|| self.name_of(artifact))
     }
 
     /// Name of an artifact, for errors.

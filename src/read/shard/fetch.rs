@@ -13,6 +13,8 @@ use bytes::Bytes;
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 use std::ops::Range;
+use std::pin::pin;
+use std::task::{Context, Poll, Waker};
 
 /// Which gaps between wanted bytes a request may span.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -252,34 +254,22 @@ impl ByteSource for Bench<'_> {
     }
 }
 
-/// Takes a step of a plan again and again, fetching what it lacks, until it is done. This is the
-/// synchronous driver.
+/// Takes a step of a plan again and again, fetching what it lacks, until it is done.
 ///
 /// # Errors
 /// Those of the step and of reading.
-pub(in crate::read) fn drive<T>(
+pub(in crate::read) async fn drive<T>(
     artifacts: &Artifacts,
     fetched: &mut Fetched,
     mut step: impl FnMut(&Bench<'_>) -> Result<Option<T>>,
 ) -> Result<T> {
     let mut asked: Vec<Place> = Vec::new();
     loop {
-        let bench = Bench::new(artifacts, fetched);
-        let done = step(&bench).within(|| artifacts.name().to_owned())?;
-        if let Some(done) = done {
-            return Ok(done);
-        }
-        let (missing, later) = bench.into_missing();
-        if missing == asked {
-            return Err(Error::corrupt("the same bytes were needed twice").within(artifacts.name()));
-        }
-        let gap = artifacts.options().coalesce_gap();
-        let requests = match artifacts.are_near() {
-            // Reading a part again costs no more than putting parts together.
-            true => coalesce(missing.clone(), gap, MAX_REQUEST, &later)?,
-            false => fetched.requests(&missing, gap, &later)?,
+        let (missing, requests) = match attempt(artifacts, fetched, &mut step, &asked)? {
+            Attempt::Done(done) => return Ok(done),
+            Attempt::Lacks { missing, requests } => (missing, requests),
         };
-        let read = artifacts.read(&requests)?;
+        let read = artifacts.read(&requests).await?;
         for (place, bytes) in requests.into_iter().zip(read) {
             fetched.insert(place, bytes);
         }
@@ -287,6 +277,55 @@ pub(in crate::read) fn drive<T>(
             fetched.join(*place)?;
         }
         asked = missing;
+    }
+}
+
+/// What became of a step.
+enum Attempt<T> {
+    Done(T),
+    /// The places that it lacks, and what to read for them.
+    Lacks {
+        missing: Vec<Place>,
+        requests: Vec<Place>,
+    },
+}
+
+fn attempt<T>(
+    artifacts: &Artifacts,
+    fetched: &Fetched,
+    step: &mut impl FnMut(&Bench<'_>) -> Result<Option<T>>,
+    asked: &[Place],
+) -> Result<Attempt<T>> {
+    let bench = Bench::new(artifacts, fetched);
+    let done = step(&bench).within(|| artifacts.name().to_owned())?;
+    if let Some(done) = done {
+        return Ok(Attempt::Done(done));
+    }
+    let (missing, later) = bench.into_missing();
+    if missing == asked {
+        return Err(Error::corrupt("the same bytes were needed twice").within(artifacts.name()));
+    }
+    let gap = artifacts.coalesce_gap();
+    let requests = match artifacts.are_near() {
+        // Reading a part again costs no more than putting parts together.
+        true => coalesce(missing.clone(), gap, MAX_REQUEST, &later)?,
+        false => fetched.requests(&missing, gap, &later)?,
+    };
+    Ok(Attempt::Lacks { missing, requests })
+}
+
+/// What a future gives that waits for nothing: readers that block answer at once.
+///
+/// # Errors
+/// Those of the future, and [`InvalidArgument`](crate::ErrorKind::InvalidArgument) if a reader
+/// answers later.
+pub(in crate::read) fn now<T>(future: impl Future<Output = Result<T>>) -> Result<T> {
+    match pin!(future).poll(&mut Context::from_waker(Waker::noop())) {
+        Poll::Ready(result) => result,
+        Poll::Pending => Err(Error::invalid(
+            "the bytes are behind an asynchronous reader, and this method waits for nothing; use the \
+             asynchronous one",
+        )),
     }
 }
 

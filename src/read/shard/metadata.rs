@@ -3,7 +3,7 @@
 use super::artifacts::Artifacts;
 use super::cache::Cache;
 use super::column::ProjectedColumns;
-use super::fetch::{Bench, Fetched, drive};
+use super::fetch::{Bench, Fetched, drive, now};
 use crate::buffer::{
     BlockMap, Body, Chunks, FieldLayout, Place, RANGE_INDEX_HEADER, RangeIndex, RangeIndexHeader,
     Storage, StoredIndex, ValueDictionary,
@@ -96,12 +96,20 @@ pub(in crate::read) struct Metadata {
 }
 
 impl Metadata {
-    /// Runs a step of a plan to its end.
+    /// Runs a step of a plan to its end, and waits for nothing.
     pub(in crate::read) fn drive<T>(
         &self,
         step: impl FnMut(&Bench<'_>) -> Result<Option<T>>,
     ) -> Result<T> {
-        drive(&self.artifacts, &mut Fetched::default(), step)
+        now(self.run(step))
+    }
+
+    /// Runs a step of a plan to its end.
+    pub(in crate::read) async fn run<T>(
+        &self,
+        step: impl FnMut(&Bench<'_>) -> Result<Option<T>>,
+    ) -> Result<T> {
+        drive(&self.artifacts, &mut Fetched::default(), step).await
     }
 
     pub(in crate::read) fn new(

@@ -9,3 +9,4 @@ pub(in crate::read) mod fetch;
 pub(in crate::read) mod metadata;
 pub(in crate::read) mod options;
 pub(in crate::read) mod projection;
+pub(in crate::read) mod store;

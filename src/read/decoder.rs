@@ -1,0 +1,370 @@
+//! Opening and scanning without I/O: a decoder says which bytes it needs, and somebody brings them.
+
+use super::batches::BatchReader;
+use super::cut::Cut;
+use super::open_shard::Shard;
+use super::polled::PolledReader;
+use super::scan_builder::ScanBuilder;
+use super::shard::options::ShardOptions;
+use crate::error::{Error, Result};
+use crate::io::{AsyncContainer, AsyncReadAt, BoxFuture, ByteRange, RelativeUrl};
+use arrow_array::RecordBatch;
+use arrow_schema::SchemaRef;
+use bytes::Bytes;
+use hashbrown::HashMap;
+use std::fmt;
+use std::future::poll_fn;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::task::{Context, Poll, Waker};
+
+/// What a decoder has come to.
+#[derive(Debug)]
+pub enum Step<T> {
+    /// It goes on when all of these bytes have been supplied.
+    Needs(Vec<Request>),
+    /// It has made something.
+    Ready(T),
+}
+
+/// Bytes that a decoder needs.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Request {
+    id: u64,
+    file: Option<RelativeUrl>,
+    range: ByteRange,
+}
+
+impl Request {
+    /// The file of a stripe, as the directory file refers to it; `None` for the directory file.
+    pub fn file(&self) -> Option<&RelativeUrl> {
+        self.file.as_ref()
+    }
+
+    /// Where the bytes are in the file.
+    pub fn range(&self) -> ByteRange {
+        self.range
+    }
+}
+
+/// Requests of the decoders of a shard, and answers to them.
+#[derive(Debug, Default)]
+struct Mailbox {
+    /// Whose turn it is: requests that are made meanwhile are its own.
+    turn: Mutex<()>,
+    state: Mutex<State>,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    next: u64,
+    /// Requests that have been made in this turn.
+    made: Vec<Request>,
+    answers: HashMap<u64, Bytes>,
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    // Nothing is left half changed, so another thread's panic does no harm.
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Mailbox {
+    /// Polls once; what comes of it, and the requests that were made.
+    fn take_turn<T>(&self, poll: impl FnOnce(&mut Context<'_>) -> Poll<T>) -> Step<T> {
+        let _turn = lock(&self.turn);
+        let polled = poll(&mut Context::from_waker(Waker::noop()));
+        let made = std::mem::take(&mut lock(&self.state).made);
+        match polled {
+            Poll::Ready(ready) => Step::Ready(ready),
+            Poll::Pending => Step::Needs(made),
+        }
+    }
+
+    fn supply(&self, request: &Request, bytes: Bytes) -> Result<()> {
+        if bytes.len() as u64 != request.range.len() {
+            return Err(Error::invalid(format!(
+                "bytes {} were asked for, and {} bytes supplied",
+                request.range,
+                bytes.len()
+            )));
+        }
+        lock(&self.state).answers.insert(request.id, bytes);
+        Ok(())
+    }
+
+    /// Asks for ranges of a file, and waits for the answers.
+    async fn ask(&self, file: Option<&RelativeUrl>, ranges: &[ByteRange]) -> Vec<Bytes> {
+        let first = {
+            let mut state = lock(&self.state);
+            let first = state.next;
+            state.next += ranges.len() as u64;
+            let made = (first..).zip(ranges).map(|(id, range)| Request {
+                id,
+                file: file.cloned(),
+                range: *range,
+            });
+            state.made.extend(made);
+            first
+        };
+        let ids = first..first + ranges.len() as u64;
+        poll_fn(|_| {
+            let mut state = lock(&self.state);
+            if !ids.clone().all(|id| state.answers.contains_key(&id)) {
+                return Poll::Pending;
+            }
+            Poll::Ready(
+                ids.clone()
+                    .filter_map(|id| state.answers.remove(&id))
+                    .collect(),
+            )
+        })
+        .await
+    }
+}
+
+/// A file whose bytes somebody brings.
+#[derive(Debug)]
+struct Supplied {
+    mailbox: Arc<Mailbox>,
+    file: Option<RelativeUrl>,
+    size: Option<u64>,
+}
+
+impl AsyncReadAt for Supplied {
+    fn read_tail(&self, len: u64) -> BoxFuture<'_, Result<(Bytes, u64)>> {
+        Box::pin(async move {
+            let size = self.size.unwrap_or_default();
+            let range = ByteRange::try_new(size.saturating_sub(len), size)?;
+            let tail = self.mailbox.ask(self.file.as_ref(), &[range]).await;
+            Ok((tail.into_iter().next().unwrap_or_default(), size))
+        })
+    }
+
+    fn read_ranges(&self, ranges: Vec<ByteRange>) -> BoxFuture<'_, Result<Vec<Bytes>>> {
+        Box::pin(async move { Ok(self.mailbox.ask(self.file.as_ref(), &ranges).await) })
+    }
+
+    fn known_size(&self) -> Option<u64> {
+        self.size
+    }
+}
+
+/// The files of a shard that somebody brings.
+#[derive(Debug)]
+struct SuppliedFiles(Arc<Mailbox>);
+
+impl AsyncContainer for SuppliedFiles {
+    fn open(&self, url: &RelativeUrl) -> Result<Arc<dyn AsyncReadAt>> {
+        Ok(Arc::new(Supplied {
+            mailbox: self.0.clone(),
+            file: Some(url.clone()),
+            size: None,
+        }))
+    }
+}
+
+/// Opens a shard without I/O.
+///
+/// ```
+/// # use arrow_shard::{Shard, write::ShardWriter};
+/// # use arrow_array::{ArrayRef, Int32Array, RecordBatch};
+/// # use std::sync::Arc;
+/// use arrow_shard::read::{ShardDecoder, ShardOptions, Step};
+/// # let ids = Arc::new(Int32Array::from(vec![1, 2])) as ArrayRef;
+/// # let batch = RecordBatch::try_from_iter([("id", ids)])?;
+/// # let mut file = Vec::new();
+/// # let mut writer = ShardWriter::try_new(&mut file, batch.schema(), Default::default())?;
+/// # writer.write(&batch)?;
+/// # writer.finish()?;
+/// # let file = bytes::Bytes::from(file);
+///
+/// let mut decoder = ShardDecoder::new(file.len() as u64, ShardOptions::default());
+/// let shard = loop {
+///     match decoder.open()? {
+///         Step::Ready(shard) => break shard,
+///         Step::Needs(requests) => {
+///             for request in requests {
+///                 // Wherever they come from.
+///                 let bytes = file.slice(request.range().to_usize()?);
+///                 decoder.supply(&request, bytes)?;
+///             }
+///         }
+///     }
+/// };
+/// let mut scan = decoder.scan(shard.scan().with_projection(["id"]));
+/// let mut rows = 0;
+/// loop {
+///     match scan.next_batch()? {
+///         Step::Ready(Some(batch)) => rows += batch.num_rows(),
+///         Step::Ready(None) => break,
+///         Step::Needs(requests) => {
+///             for request in requests {
+///                 scan.supply(&request, file.slice(request.range().to_usize()?))?;
+///             }
+///         }
+///     }
+/// }
+/// assert_eq!(rows, 2);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub struct ShardDecoder {
+    mailbox: Arc<Mailbox>,
+    opening: BoxFuture<'static, Result<Shard>>,
+    shard: Option<Shard>,
+}
+
+impl fmt::Debug for ShardDecoder {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ShardDecoder")
+            .field("shard", &self.shard)
+            .finish_non_exhaustive()
+    }
+}
+
+impl ShardDecoder {
+    /// A decoder of the shard whose directory file has `size` bytes.
+    pub fn new(size: u64, options: ShardOptions) -> Self {
+        let mailbox = Arc::new(Mailbox::default());
+        let root = Supplied {
+            mailbox: mailbox.clone(),
+            file: None,
+            size: Some(size),
+        };
+        let files = Arc::new(SuppliedFiles(mailbox.clone()));
+        Self {
+            mailbox,
+            opening: Box::pin(Shard::open_async(Arc::new(root), files, options)),
+            shard: None,
+        }
+    }
+
+    /// Opens the shard, as far as the bytes that are there allow. Its methods that wait for nothing
+    /// fail where they would need bytes.
+    ///
+    /// # Errors
+    /// Those of [`Shard::open_async`].
+    pub fn open(&mut self) -> Result<Step<Shard>> {
+        if let Some(shard) = &self.shard {
+            return Ok(Step::Ready(shard.clone()));
+        }
+        let opening = &mut self.opening;
+        Ok(
+            match self
+                .mailbox
+                .take_turn(|context| opening.as_mut().poll(context))
+            {
+                Step::Needs(requests) => Step::Needs(requests),
+                Step::Ready(opened) => Step::Ready(self.shard.insert(opened?).clone()),
+            },
+        )
+    }
+
+    /// Brings bytes that a step has asked for.
+    ///
+    /// # Errors
+    /// [`InvalidArgument`](crate::ErrorKind::InvalidArgument) for another number of bytes.
+    pub fn supply(&self, request: &Request, bytes: Bytes) -> Result<()> {
+        self.mailbox.supply(request, bytes)
+    }
+
+    /// A decoder of a scan of the shard.
+    pub fn scan(&self, scan: ScanBuilder) -> ScanDecoder {
+        ScanDecoder {
+            mailbox: self.mailbox.clone(),
+            state: ScanState::Planning(Box::pin(scan.planned())),
+        }
+    }
+}
+
+/// A scan without I/O: batches, as soon as their bytes are there. Made by [`ShardDecoder::scan`].
+pub struct ScanDecoder {
+    mailbox: Arc<Mailbox>,
+    state: ScanState,
+}
+
+/// The batches of a scan, what is cut off them, and their schema.
+type Planned = (BatchReader, Cut, SchemaRef);
+
+enum ScanState {
+    Planning(BoxFuture<'static, Result<Planned>>),
+    Reading(PolledReader, Cut, SchemaRef),
+    Over,
+}
+
+impl fmt::Debug for ScanDecoder {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let state = match &self.state {
+            ScanState::Planning(_) => "planning",
+            ScanState::Reading(..) => "reading",
+            ScanState::Over => "over",
+        };
+        f.debug_struct("ScanDecoder")
+            .field("state", &state)
+            .finish_non_exhaustive()
+    }
+}
+
+impl ScanDecoder {
+    /// The next batch, `None` behind the last, as far as the bytes that are there allow. What has been
+    /// tested or decoded is kept meanwhile.
+    ///
+    /// # Errors
+    /// Those of [`ScanBuilder::build`], and then of the data; nothing follows an error.
+    pub fn next_batch(&mut self) -> Result<Step<Option<RecordBatch>>> {
+        loop {
+            let state = std::mem::replace(&mut self.state, ScanState::Over);
+            match state {
+                ScanState::Planning(mut planning) => {
+                    match self
+                        .mailbox
+                        .take_turn(|context| planning.as_mut().poll(context))
+                    {
+                        Step::Needs(requests) => {
+                            self.state = ScanState::Planning(planning);
+                            return Ok(Step::Needs(requests));
+                        }
+                        Step::Ready(planned) => {
+                            let (reader, cut, schema) = planned?;
+                            self.state =
+                                ScanState::Reading(PolledReader::Idle(reader), cut, schema);
+                        }
+                    }
+                }
+                ScanState::Reading(_, cut, _) if cut.is_over() => return Ok(Step::Ready(None)),
+                ScanState::Reading(mut reader, mut cut, schema) => {
+                    let next = match self.mailbox.take_turn(|context| reader.poll(context)) {
+                        Step::Needs(requests) => {
+                            self.state = ScanState::Reading(reader, cut, schema);
+                            return Ok(Step::Needs(requests));
+                        }
+                        Step::Ready(next) => next.transpose()?,
+                    };
+                    let Some(batch) = next else {
+                        return Ok(Step::Ready(None));
+                    };
+                    let batch = cut.apply(batch);
+                    self.state = ScanState::Reading(reader, cut, schema);
+                    if batch.is_some() {
+                        return Ok(Step::Ready(batch));
+                    }
+                }
+                ScanState::Over => return Ok(Step::Ready(None)),
+            }
+        }
+    }
+
+    /// The schema of the batches, once the scan has been planned: after the first batch at the latest.
+    pub fn schema(&self) -> Option<&SchemaRef> {
+        match &self.state {
+            ScanState::Reading(_, _, schema) => Some(schema),
+            _ => None,
+        }
+    }
+
+    /// Brings bytes that a step has asked for.
+    ///
+    /// # Errors
+    /// [`InvalidArgument`](crate::ErrorKind::InvalidArgument) for another number of bytes.
+    pub fn supply(&self, request: &Request, bytes: Bytes) -> Result<()> {
+        self.mailbox.supply(request, bytes)
+    }
+}

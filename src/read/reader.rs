@@ -1,0 +1,77 @@
+//! A running scan.
+
+use super::batches::BatchReader;
+use super::cut::Cut;
+use super::filter::{Filter, ScanMetrics};
+#[cfg(feature = "threads")]
+use super::threads::ThreadedReader;
+use arrow_array::{RecordBatch, RecordBatchReader};
+use arrow_schema::{ArrowError, SchemaRef};
+use std::sync::Arc;
+
+/// A running scan: an iterator of batches.
+#[derive(Debug)]
+pub struct ShardReader {
+    pub(in crate::read) schema: SchemaRef,
+    pub(in crate::read) batches: Batches,
+    pub(in crate::read) filter: Option<Arc<Filter>>,
+    pub(in crate::read) cut: Cut,
+}
+
+#[derive(Debug)]
+pub(in crate::read) enum Batches {
+    Inline(BatchReader),
+    #[cfg(feature = "threads")]
+    Threads(ThreadedReader),
+}
+
+impl ShardReader {
+    /// Rows that have not been read yet; with a filter, those that have not been tested yet or are
+    /// known to match.
+    pub fn remaining_rows(&self) -> u64 {
+        self.cut.most(match &self.batches {
+            Batches::Inline(reader) => reader.remaining_rows(),
+            #[cfg(feature = "threads")]
+            Batches::Threads(reader) => reader.remaining_rows(),
+        })
+    }
+
+    /// What the filter or the selection of rows has spared the scan so far; `None` if it has
+    /// neither.
+    pub fn metrics(&self) -> Option<ScanMetrics> {
+        let filter = self.filter.as_ref()?;
+        Some(filter.counters.metrics())
+    }
+}
+
+impl Iterator for ShardReader {
+    type Item = Result<RecordBatch, ArrowError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        while !self.cut.is_over() {
+            let next = match &mut self.batches {
+                Batches::Inline(reader) => reader.next(),
+                #[cfg(feature = "threads")]
+                Batches::Threads(reader) => reader.next(),
+            };
+            let batch = match next? {
+                Err(e) => return Some(Err(e.into())),
+                Ok(batch) => self.cut.apply(batch),
+            };
+            #[cfg(feature = "threads")]
+            if let (true, Batches::Threads(reader)) = (self.cut.is_over(), &mut self.batches) {
+                reader.stop();
+            }
+            if let Some(batch) = batch {
+                return Some(Ok(batch));
+            }
+        }
+        None
+    }
+}
+
+impl RecordBatchReader for ShardReader {
+    fn schema(&self) -> SchemaRef {
+        self.schema.clone()
+    }
+}

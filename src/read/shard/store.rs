@@ -1,0 +1,84 @@
+//! Readers of both kinds: those that answer at once, and those that answer later.
+
+use crate::error::{Error, ErrorKind, Result};
+use crate::io::{
+    AsyncContainer, AsyncReadAt, ByteRange, Container, ReadAt, read_all_async, read_one,
+    read_tail_async,
+};
+use bytes::Bytes;
+use std::sync::Arc;
+
+/// A reader of an artifact.
+#[derive(Debug, Clone)]
+pub(in crate::read) enum Reader {
+    Blocking(Arc<dyn ReadAt>),
+    Async(Arc<dyn AsyncReadAt>),
+}
+
+/// Where the artifacts are that references lead to.
+#[derive(Debug, Clone)]
+pub(in crate::read) enum Files {
+    Blocking(Arc<dyn Container>),
+    Async(Arc<dyn AsyncContainer>),
+}
+
+impl Reader {
+    /// The last `len` bytes, and the size.
+    pub(in crate::read) async fn tail(&self, len: u64) -> Result<(Bytes, u64)> {
+        match self {
+            Self::Blocking(reader) => {
+                let size = reader.size()?;
+                let len = len.min(size);
+                let range = ByteRange::with_len(size - len, len)?;
+                let tail = match reader.resident() {
+                    Some(bytes) if bytes.len() as u64 == size => bytes.slice(range.to_usize()?),
+                    _ => read_one(&**reader, range)?,
+                };
+                Ok((tail, size))
+            }
+            Self::Async(reader) => read_tail_async(&**reader, len).await,
+        }
+    }
+
+    /// The bytes of a range.
+    pub(in crate::read) async fn one(&self, range: ByteRange) -> Result<Bytes> {
+        match self {
+            Self::Blocking(reader) => read_one(&**reader, range),
+            Self::Async(reader) => {
+                let all = read_all_async(&**reader, vec![range]).await?;
+                all.into_iter()
+                    .next()
+                    .ok_or_else(|| Error::new(ErrorKind::Io, "the reader gave nothing"))
+            }
+        }
+    }
+
+    /// All bytes, if they are in memory.
+    pub(in crate::read) fn resident(&self) -> Option<Bytes> {
+        match self {
+            Self::Blocking(reader) => reader.resident(),
+            Self::Async(_) => None,
+        }
+    }
+
+    /// Whether small reads are as good as large ones.
+    pub(in crate::read) fn is_near(&self) -> bool {
+        match self {
+            Self::Blocking(reader) => reader.is_near(),
+            Self::Async(_) => false,
+        }
+    }
+
+    /// Size in bytes.
+    pub(in crate::read) fn size(&self) -> Result<u64> {
+        match self {
+            Self::Blocking(reader) => reader.size(),
+            Self::Async(reader) => reader.known_size().ok_or_else(|| {
+                Error::new(
+                    ErrorKind::Io,
+                    "nothing has been read yet that tells the size",
+                )
+            }),
+        }
+    }
+}

@@ -1,0 +1,211 @@
+//! A running scan as a stream.
+
+use super::batches::{BatchReader, RowPlan};
+use super::cut::Cut;
+use super::filter::{Filter, ScanMetrics};
+use super::polled::PolledReader;
+use super::scan::plan::{open_fields, stripe_of, window_rows};
+use super::scan::windows::Windows;
+use super::shard::metadata::{WINDOW, ready};
+use crate::error::Result;
+use crate::io::BoxFuture;
+use arrow_array::RecordBatch;
+use arrow_schema::{ArrowError, SchemaRef};
+use futures_core::Stream;
+use std::collections::VecDeque;
+use std::fmt;
+use std::ops::Range;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+
+/// Windows of a piece of a scan with a filter, whose columns are fetched where rows match.
+const FILTERED_WINDOWS: u64 = 4;
+
+/// A running scan: a stream of batches, in order. Made by
+/// [`ScanBuilder::build_stream`](super::ScanBuilder::build_stream).
+#[derive(Debug)]
+pub struct ShardStream {
+    plan: RowPlan,
+    pieces: Windows,
+    cut: Cut,
+    /// Pieces whose bytes are being fetched, in order.
+    ahead: VecDeque<Ahead>,
+    /// Pieces that are fetched at a time, beside the one that is being read.
+    prefetch: usize,
+    /// The stripe of which a piece has been fetched, with all that is known of its fields.
+    known_stripe: Option<u64>,
+    /// The piece that is being read.
+    current: PolledReader,
+    is_over: bool,
+}
+
+/// A piece of the rows, and the stripe that it is in.
+struct Ahead {
+    stripe: u64,
+    state: Fetching,
+}
+
+enum Fetching {
+    /// Until the first piece of the stripe has been fetched: they need the same metadata.
+    Waits(Range<u64>),
+    Fetches(BoxFuture<'static, (BatchReader, Result<()>)>),
+    Done(BatchReader, Result<()>),
+}
+
+impl fmt::Debug for Ahead {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let state = match &self.state {
+            Fetching::Waits(_) => "waits",
+            Fetching::Fetches(_) => "fetches",
+            Fetching::Done(..) => "done",
+        };
+        f.debug_struct("Ahead")
+            .field("stripe", &self.stripe)
+            .field("state", &state)
+            .finish()
+    }
+}
+
+impl ShardStream {
+    pub(in crate::read) async fn start(
+        plan: RowPlan,
+        rows: Range<u64>,
+        cut: Cut,
+        prefetch: usize,
+    ) -> Result<Self> {
+        let unit = piece_rows(&plan, &rows).await?;
+        let (metadata, batch) = (&plan.format.metadata, plan.format.batch_size);
+        Ok(Self {
+            pieces: Windows::try_new(metadata, &rows, unit, batch).await?,
+            plan,
+            cut,
+            ahead: VecDeque::new(),
+            prefetch,
+            known_stripe: None,
+            current: PolledReader::Over,
+            is_over: false,
+        })
+    }
+
+    /// The schema of the batches.
+    pub fn schema(&self) -> SchemaRef {
+        self.plan.format.schema.clone()
+    }
+
+    /// What the filter or the selection of rows has spared the scan so far; `None` if it has
+    /// neither.
+    pub fn metrics(&self) -> Option<ScanMetrics> {
+        let filter: &Arc<Filter> = self.plan.filter.as_ref()?;
+        Some(filter.counters.metrics())
+    }
+
+    /// Begins to fetch as many pieces as may be fetched at a time, and goes on with those.
+    fn fetch_ahead(&mut self, context: &mut Context<'_>) {
+        while self.ahead.len() < self.prefetch
+            && let Some(stripe) = self.pieces.next_stripe()
+            && let Some(rows) = self.pieces.next()
+        {
+            let state = Fetching::Waits(rows);
+            self.ahead.push_back(Ahead { stripe, state });
+        }
+        let mut before = None;
+        for ahead in &mut self.ahead {
+            let is_first = before != Some(ahead.stripe);
+            before = Some(ahead.stripe);
+            if let Fetching::Waits(rows) = &ahead.state
+                && (is_first || self.known_stripe == Some(ahead.stripe))
+            {
+                let mut reader = self.plan.read(rows.clone());
+                ahead.state = Fetching::Fetches(Box::pin(async move {
+                    let fetched = reader.prefetch().await;
+                    (reader, fetched)
+                }));
+            }
+            if let Fetching::Fetches(future) = &mut ahead.state
+                && let Poll::Ready((reader, fetched)) = future.as_mut().poll(context)
+            {
+                ahead.state = Fetching::Done(reader, fetched);
+                self.known_stripe = self.known_stripe.max(Some(ahead.stripe));
+            }
+        }
+    }
+
+    fn poll_batch(&mut self, context: &mut Context<'_>) -> Poll<Option<Result<RecordBatch>>> {
+        loop {
+            if self.is_over || self.cut.is_over() {
+                return Poll::Ready(None);
+            }
+            self.fetch_ahead(context);
+            match self.current.poll(context) {
+                Poll::Pending => return Poll::Pending,
+                Poll::Ready(Some(Ok(batch))) => {
+                    if let Some(batch) = self.cut.apply(batch) {
+                        return Poll::Ready(Some(Ok(batch)));
+                    }
+                    continue;
+                }
+                Poll::Ready(Some(Err(error))) => return self.fail(error),
+                Poll::Ready(None) => {}
+            }
+            let front = self.ahead.front();
+            match front.map(|ahead| matches!(ahead.state, Fetching::Done(..))) {
+                None => self.is_over = true,
+                Some(false) => return Poll::Pending,
+                Some(true) => {
+                    if let Some(Ahead {
+                        state: Fetching::Done(reader, fetched),
+                        ..
+                    }) = self.ahead.pop_front()
+                    {
+                        if let Err(error) = fetched {
+                            return self.fail(error);
+                        }
+                        self.current = PolledReader::Idle(reader);
+                    }
+                }
+            }
+        }
+    }
+
+    /// Ends with an error.
+    fn fail(&mut self, error: crate::Error) -> Poll<Option<Result<RecordBatch>>> {
+        self.is_over = true;
+        self.ahead.clear();
+        Poll::Ready(Some(Err(error)))
+    }
+}
+
+impl Stream for ShardStream {
+    type Item = Result<RecordBatch, ArrowError>;
+
+    fn poll_next(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
+        let next = self.get_mut().poll_batch(context);
+        next.map(|next| next.map(|batch| batch.map_err(ArrowError::from)))
+    }
+}
+
+/// Rows of a piece: those whose bytes come to what is fetched at a time.
+async fn piece_rows(plan: &RowPlan, rows: &Range<u64>) -> Result<u64> {
+    let (format, metadata) = (&plan.format, &plan.format.metadata);
+    if plan.filter.is_some() {
+        return Ok(FILTERED_WINDOWS * WINDOW);
+    }
+    let piece = metadata.run(|bench| {
+        let stripes = ready!(metadata.stripes(bench));
+        let Some((ordinal, directory)) = stripe_of(stripes, rows.start) else {
+            return Ok(Some(WINDOW));
+        };
+        let count = directory.total_record_count;
+        let fields = ready!(open_fields(
+            metadata,
+            bench,
+            ordinal,
+            count,
+            &format.columns
+        ));
+        let fetch_bytes = metadata.artifacts.options().fetch_bytes();
+        Ok(Some(window_rows(&fields, count, fetch_bytes)))
+    });
+    piece.await
+}

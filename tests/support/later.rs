@@ -1,0 +1,113 @@
+//! Readers that answer later.
+
+use arrow_shard::io::{
+    AsyncContainer, AsyncReadAt, BoxFuture, ByteRange, MemoryFolder, ReadAt, RelativeUrl,
+};
+use arrow_shard::{Error, ErrorKind, Result};
+use bytes::Bytes;
+use std::future::poll_fn;
+use std::sync::{Arc, Mutex};
+use std::task::Poll;
+
+/// What readers were asked for, and how many requests waited at the same time.
+#[derive(Debug, Default)]
+pub(crate) struct Log {
+    pub(crate) requests: Vec<(String, ByteRange)>,
+    /// Calls that sent one request or several at a time.
+    pub(crate) calls: usize,
+    waiting: usize,
+    pub(crate) most_waiting: usize,
+    /// The call that fails, if one is to.
+    pub(crate) fails_at: Option<usize>,
+}
+
+pub(crate) type SharedLog = Arc<Mutex<Log>>;
+
+/// A file behind a network, whose answers take `polls` polls.
+#[derive(Debug)]
+pub(crate) struct Later {
+    name: String,
+    bytes: Bytes,
+    polls: usize,
+    log: SharedLog,
+}
+
+impl Later {
+    pub(crate) fn new(name: &str, bytes: Bytes, polls: usize, log: &SharedLog) -> Arc<Self> {
+        Arc::new(Self {
+            name: name.to_owned(),
+            bytes,
+            polls,
+            log: log.clone(),
+        })
+    }
+
+    /// Waits for the answer to a call.
+    async fn wait(&self, ranges: &[ByteRange]) -> Result<()> {
+        let fails = {
+            let mut log = self.log.lock().unwrap();
+            let asked = ranges.iter().map(|range| (self.name.clone(), *range));
+            log.requests.extend(asked);
+            log.waiting += 1;
+            log.most_waiting = log.most_waiting.max(log.waiting);
+            log.calls += 1;
+            log.fails_at == Some(log.calls - 1)
+        };
+        let mut left = self.polls;
+        poll_fn(|context| {
+            if left == 0 {
+                return Poll::Ready(());
+            }
+            left -= 1;
+            context.waker().wake_by_ref();
+            Poll::Pending
+        })
+        .await;
+        self.log.lock().unwrap().waiting -= 1;
+        match fails {
+            true => Err(Error::new(ErrorKind::Io, "the network is gone")),
+            false => Ok(()),
+        }
+    }
+}
+
+impl AsyncReadAt for Later {
+    fn read_tail(&self, len: u64) -> BoxFuture<'_, Result<(Bytes, u64)>> {
+        Box::pin(async move {
+            let size = self.bytes.size()?;
+            let range = ByteRange::try_new(size.saturating_sub(len), size)?;
+            self.wait(&[range]).await?;
+            Ok((self.bytes.read_at(range)?, size))
+        })
+    }
+
+    fn read_ranges(&self, ranges: Vec<ByteRange>) -> BoxFuture<'_, Result<Vec<Bytes>>> {
+        Box::pin(async move {
+            self.wait(&ranges).await?;
+            let read = ranges.iter().map(|range| self.bytes.read_at(*range));
+            // No slices of what is in memory anyway.
+            read.map(|bytes| Ok(Bytes::copy_from_slice(&bytes?)))
+                .collect()
+        })
+    }
+
+    fn known_size(&self) -> Option<u64> {
+        (self.name == super::support::NAME).then_some(self.bytes.len() as u64)
+    }
+}
+
+/// A folder behind a network.
+#[derive(Debug)]
+pub(crate) struct LaterFolder {
+    pub(crate) folder: MemoryFolder,
+    pub(crate) polls: usize,
+    pub(crate) log: SharedLog,
+}
+
+impl AsyncContainer for LaterFolder {
+    fn open(&self, url: &RelativeUrl) -> Result<Arc<dyn AsyncReadAt>> {
+        let bytes = self.folder.get(url.path());
+        let bytes = bytes.ok_or_else(|| Error::new(ErrorKind::NotFound, "no such object"))?;
+        Ok(Later::new(url.path(), bytes, self.polls, &self.log))
+    }
+}
