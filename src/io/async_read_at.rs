@@ -41,11 +41,11 @@ pub trait AsyncContainer: Send + Sync + Debug {
     ///
     /// # Errors
     /// [`ForbiddenUrl`](ErrorKind::ForbiddenUrl) if it lies outside of the container.
-    fn open(&self, url: &RelativeUrl) -> Result<Arc<dyn AsyncReadAt>>;
+    fn open_async(&self, url: &RelativeUrl) -> Result<Arc<dyn AsyncReadAt>>;
 }
 
 impl AsyncContainer for super::NoContainer {
-    fn open(&self, url: &RelativeUrl) -> Result<Arc<dyn AsyncReadAt>> {
+    fn open_async(&self, url: &RelativeUrl) -> Result<Arc<dyn AsyncReadAt>> {
         Err(self.refuse(url))
     }
 }

@@ -4,7 +4,7 @@ use super::batches::{BatchReader, RowPlan};
 use super::cut::Cut;
 use super::filter::{Filter, ScanMetrics};
 use super::polled::PolledReader;
-use super::scan::plan::{open_fields, stripe_of, window_rows};
+use super::scan::plan::{described_bytes, rows_of_bytes, stripe_of};
 use super::scan::windows::Windows;
 use super::shard::metadata::{WINDOW, ready};
 use crate::error::Result;
@@ -197,15 +197,9 @@ async fn piece_rows(plan: &RowPlan, rows: &Range<u64>) -> Result<u64> {
             return Ok(Some(WINDOW));
         };
         let count = directory.total_record_count;
-        let fields = ready!(open_fields(
-            metadata,
-            bench,
-            ordinal,
-            count,
-            &format.columns
-        ));
+        let bytes = ready!(described_bytes(metadata, bench, ordinal, &format.columns));
         let fetch_bytes = metadata.artifacts.options().fetch_bytes();
-        Ok(Some(window_rows(&fields, count, fetch_bytes)))
+        Ok(Some(rows_of_bytes(bytes, count, fetch_bytes)))
     });
     piece.await
 }

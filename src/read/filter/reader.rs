@@ -8,7 +8,7 @@ use crate::buffer::Selection;
 use crate::error::{Error, Result};
 use crate::read::scan::plan::{fetched_rows, stripe_of};
 use crate::read::scan::rows::RowFormat;
-use crate::read::shard::fetch::{Fetched, drive};
+use crate::read::shard::fetch::{Fetched, Span, drive};
 use crate::read::shard::metadata::{WINDOW, ready};
 use arrow_array::RecordBatch;
 use std::collections::VecDeque;
@@ -115,7 +115,7 @@ impl FilteredReader {
             selection,
             rows,
             stripe: None,
-            fetched: Fetched::default(),
+            fetched: Fetched::new(Span::NotOthers),
         }
     }
 

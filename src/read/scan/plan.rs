@@ -339,10 +339,40 @@ fn stored_bytes(fields: &StripeFields) -> u64 {
     bytes.fold(0, u64::saturating_add)
 }
 
+/// Bytes of the columns' values in a stripe, from descriptors alone.
+#[cfg(feature = "async")]
+pub(in crate::read) fn described_bytes(
+    metadata: &Metadata,
+    bench: &Bench<'_>,
+    stripe: u64,
+    columns: &[Column],
+) -> Result<Option<u64>> {
+    let (mut bytes, mut complete) = (0u64, true);
+    for column in columns {
+        let mut error = Ok(());
+        column.node.walk(&mut |node| match metadata.described_bytes(
+            bench,
+            (stripe, node.schema_id),
+            node,
+        ) {
+            Ok(Some(of_field)) => bytes = bytes.saturating_add(of_field),
+            Ok(None) => complete = false,
+            Err(e) => error = Err(e),
+        });
+        error.within(|| format!("stripe {stripe}, field `{}`", column.node.name))?;
+    }
+    Ok(complete.then_some(bytes))
+}
+
 /// Rows whose bytes come to about `fetch_bytes`, a multiple of the window that blocks end at.
 pub(in crate::read) fn window_rows(fields: &StripeFields, rows: u64, fetch_bytes: u64) -> u64 {
+    rows_of_bytes(stored_bytes(fields), rows, fetch_bytes)
+}
+
+/// As [`window_rows`], for `rows` of so many bytes.
+pub(in crate::read) fn rows_of_bytes(bytes: u64, rows: u64, fetch_bytes: u64) -> u64 {
     let windows = rows.div_ceil(WINDOW).max(1);
-    let per_window = (stored_bytes(fields) / windows).max(1);
+    let per_window = (bytes / windows).max(1);
     let fetched = (fetch_bytes / per_window).clamp(1, windows);
     fetched.saturating_mul(WINDOW)
 }

@@ -188,6 +188,16 @@ impl RowReader {
         Ok(batch)
     }
 
+    /// Whether all rows of the next stripe are read, as far as that is known.
+    fn reads_whole_stripe(&self) -> bool {
+        let stripes = self.format.metadata.known_stripes();
+        let stripe = stripes.and_then(|stripes| stripe_of(stripes, self.rows.start));
+        stripe.is_some_and(|(_, stripe)| {
+            let end = stripe.record_offset + stripe.total_record_count;
+            stripe.record_offset == self.rows.start && end <= self.rows.end
+        })
+    }
+
     /// Opens the stripe of the next row, unless it is open.
     async fn open_stripe(&mut self) -> Result<()> {
         let row = self.rows.start;
@@ -201,6 +211,10 @@ impl RowReader {
         self.fetched.clear();
         self.state.clear();
         let (inner, columns) = (&self.format.metadata, &self.format.columns);
+        if !inner.artifacts.are_near() && self.reads_whole_stripe() {
+            self.fetched
+                .fetch_along(inner.artifacts.options().fetch_bytes());
+        }
         let opened = drive(&inner.artifacts, &mut self.fetched, |bench| {
             let stripes = ready!(inner.stripes(bench));
             let (ordinal, directory) = stripe_of(stripes, row)
@@ -210,8 +224,9 @@ impl RowReader {
             let first = directory.record_offset;
             Ok(Some((fields, first..first + count)))
         })
-        .await?;
-        let (fields, rows) = opened;
+        .await;
+        self.fetched.fetch_along(0);
+        let (fields, rows) = opened?;
         let window_rows = scanned_rows(&fields, rows.end - rows.start, &inner.artifacts);
         self.stripe = Some(OpenStripe {
             fields,

@@ -4,11 +4,12 @@ use super::join::pick;
 use super::plan::{StripeReader, open_fields, record_batch, stripe_of};
 use super::repeat::repeated_bytes;
 use super::rows::RowFormat;
-use super::source::ReadState;
+use super::source::{ReadState, StripeFields};
 use crate::buffer::Selection;
 use crate::error::{Error, ErrorKind, Result, Within};
+use crate::format::StripeDirectory;
 use crate::read::shard::column::Column;
-use crate::read::shard::fetch::{Fetched, drive};
+use crate::read::shard::fetch::{Bench, Fetched, drive};
 use crate::read::shard::metadata::{Metadata, ready};
 use arrow_array::{Array, ArrayRef, RecordBatch, UInt64Array, new_empty_array};
 use std::sync::Arc;
@@ -62,44 +63,97 @@ pub(in crate::read) async fn take(format: &RowFormat, rows: &[u64]) -> Result<Re
     record_batch(&format.schema, arrays, rows.len()).within(|| metadata.artifacts.name().to_owned())
 }
 
+/// Stripes whose rows are fetched at once: however many there are, few rounds are enough.
+const MOST_STRIPES: usize = 64;
+
+/// The rows of a stripe, by number in it.
+struct StripeRows {
+    ordinal: u64,
+    /// Rows of the whole stripe.
+    count: u64,
+    selection: Selection,
+}
+
 /// The values of the sorted rows, stripe by stripe.
 async fn read_stripes(
     inner: &Metadata,
     columns: &[Column],
     sorted: &[u64],
 ) -> Result<Vec<Vec<ArrayRef>>> {
+    let stripes = inner.run(|bench| {
+        let stripes = ready!(inner.stripes(bench));
+        group_by_stripe(stripes, sorted).map(Some)
+    });
     let mut parts = Vec::new();
-    let mut rest = sorted;
-    while let Some(&row) = rest.first() {
+    for some in stripes.await?.chunks(MOST_STRIPES) {
         let mut fetched = Fetched::default();
-        let mut state = ReadState::default();
-        let (arrays, taken) = drive(&inner.artifacts, &mut fetched, |bench| {
-            let stripes = ready!(inner.stripes(bench));
-            let (ordinal, directory) = stripe_of(stripes, row)
-                .ok_or_else(|| Error::corrupt(format!("no stripe holds row {row}")))?;
-            let first = directory.record_offset;
-            let count = directory.total_record_count;
-            let fields = ready!(open_fields(inner, bench, ordinal, count, columns));
-            let inside = rest.partition_point(|&row| row - first < count);
-            let selection: Selection = rest[..inside]
+        let mut opened: Vec<Option<StripeFields>> = some.iter().map(|_| None).collect();
+        let mut states: Vec<ReadState> = some.iter().map(|_| ReadState::default()).collect();
+        let arrays = drive(&inner.artifacts, &mut fetched, |bench| {
+            // All are asked for before any is missed, so that one round fetches all.
+            for (stripe, fields) in some.iter().zip(&mut opened) {
+                if fields.is_none() {
+                    *fields = open_fields(inner, bench, stripe.ordinal, stripe.count, columns)?;
+                }
+            }
+            let Some(fields) = opened
                 .iter()
-                .map(|row| row - first..row - first + 1)
-                .collect();
-            let mut reader = StripeReader {
-                metadata: inner,
-                bench,
-                fields: &fields,
-                state: &mut state,
-                sequential: false,
+                .map(Option::as_ref)
+                .collect::<Option<Vec<_>>>()
+            else {
+                return Ok(None);
             };
-            if !reader.fetch(columns, &selection)? {
+            let mut complete = true;
+            for ((stripe, fields), state) in some.iter().zip(&fields).zip(&mut states) {
+                let mut reader = reader(inner, bench, fields, state);
+                complete &= reader.fetch(columns, &stripe.selection)?;
+            }
+            if !complete {
                 return Ok(None);
             }
-            Ok(Some((reader.read(columns, &selection)?, inside)))
-        })
-        .await?;
-        parts.push(arrays);
-        rest = &rest[taken..];
+            let mut read = Vec::with_capacity(some.len());
+            for ((stripe, fields), state) in some.iter().zip(&fields).zip(&mut states) {
+                let mut reader = reader(inner, bench, fields, state);
+                read.push(reader.read(columns, &stripe.selection)?);
+            }
+            Ok(Some(read))
+        });
+        parts.extend(arrays.await?);
     }
     Ok(parts)
+}
+
+fn reader<'a>(
+    metadata: &'a Metadata,
+    bench: &'a Bench<'a>,
+    fields: &'a StripeFields,
+    state: &'a mut ReadState,
+) -> StripeReader<'a> {
+    StripeReader {
+        metadata,
+        bench,
+        fields,
+        state,
+        sequential: false,
+    }
+}
+
+/// The stripes that hold sorted rows.
+fn group_by_stripe(stripes: &[StripeDirectory], sorted: &[u64]) -> Result<Vec<StripeRows>> {
+    let mut groups = Vec::new();
+    let mut rest = sorted;
+    while let Some(&row) = rest.first() {
+        let (ordinal, directory) = stripe_of(stripes, row)
+            .ok_or_else(|| Error::corrupt(format!("no stripe holds row {row}")))?;
+        let (first, count) = (directory.record_offset, directory.total_record_count);
+        let inside = rest.partition_point(|&row| row - first < count);
+        let selection = rest[..inside].iter();
+        groups.push(StripeRows {
+            ordinal,
+            count,
+            selection: selection.map(|row| row - first..row - first + 1).collect(),
+        });
+        rest = &rest[inside..];
+    }
+    Ok(groups)
 }

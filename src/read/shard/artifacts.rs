@@ -4,7 +4,7 @@ use super::options::ShardOptions;
 use super::store::{Files, Reader};
 use crate::buffer::Place;
 use crate::error::{Error, ErrorKind, Result, Within};
-use crate::io::{ReadAt, Reference, RelativeUrl, read_all, read_all_async, resolve};
+use crate::io::{ByteRange, ReadAt, Reference, RelativeUrl, read_all, read_all_async, resolve};
 use crate::limits::Limits;
 use bytes::Bytes;
 use hashbrown::HashMap;
@@ -195,6 +195,13 @@ impl Artifacts {
         Some(bytes.clone())
     }
 
+    /// The end of the directory file, which was read when the shard was opened.
+    pub(in crate::read) fn tail(&self) -> Result<(Place, Bytes)> {
+        let start = self.root_size - self.tail.len() as u64;
+        let range = ByteRange::try_new(start, self.root_size)?;
+        Ok((Place { artifact: 0, range }, self.tail.clone()))
+    }
+
     /// The bytes of a place, if they were read when the shard was opened.
     pub(in crate::read) fn in_tail(&self, place: Place) -> Option<Bytes> {
         let start = self.root_size - self.tail.len() as u64;
@@ -260,7 +267,7 @@ impl Artifacts {
                 .open(&url)
                 .and_then(|reader| self.others().keep(ordinal, reader))
                 .map(Reader::Blocking),
-            Files::Async(container) => container.open(&url).map(|reader| {
+            Files::Async(container) => container.open_async(&url).map(|reader| {
                 let mut others = self.others();
                 let distant = others
                     .artifacts

@@ -34,6 +34,8 @@ pub(in crate::read) enum Span {
 pub(in crate::read) struct Fetched {
     pieces: BTreeMap<(u32, u64), Piece>,
     span: Span,
+    /// Bytes that may be fetched along with others, in one round, because they will be needed.
+    along: u64,
 }
 
 #[derive(Debug)]
@@ -49,6 +51,11 @@ impl Fetched {
             span,
             ..Self::default()
         }
+    }
+
+    /// Fetches what steps say that they will need along with what they need now, up to so many bytes.
+    pub(in crate::read) fn fetch_along(&mut self, bytes: u64) {
+        self.along = bytes;
     }
 
     /// Adds the bytes of a place.
@@ -164,6 +171,8 @@ pub(in crate::read) struct Bench<'a> {
     missing: RefCell<Vec<Place>>,
     /// Where bytes are that are read later.
     later: RefCell<Vec<Place>>,
+    /// Where bytes are that are needed when those that are missing are there.
+    along: RefCell<Vec<Place>>,
 }
 
 impl<'a> Bench<'a> {
@@ -173,11 +182,15 @@ impl<'a> Bench<'a> {
             fetched,
             missing: RefCell::default(),
             later: RefCell::default(),
+            along: RefCell::default(),
         }
     }
 
     /// Notes bytes that are read later, and are not to be fetched twice.
     pub(in crate::read) fn note_later(&self, place: Place) {
+        if self.fetched.along > 0 {
+            self.along.borrow_mut().push(place);
+        }
         if self.fetched.span != Span::Any {
             self.later.borrow_mut().push(place);
         }
@@ -227,8 +240,14 @@ impl<'a> Bench<'a> {
         Ok(Some(frame.slice(4..4 + payload.len())))
     }
 
-    /// The places that were noted as missing, and those that requests for them are not to span.
-    fn into_missing(self) -> (Vec<Place>, Vec<Place>) {
+    /// The places that were noted as missing, those that are fetched along with them, and those that
+    /// requests for them are not to span.
+    fn into_missing(self) -> (Vec<Place>, Vec<Place>, Vec<Place>) {
+        let along = self.along.into_inner();
+        let bytes = along.iter().map(|place| place.range.len());
+        if !along.is_empty() && bytes.fold(0, u64::saturating_add) <= self.fetched.along {
+            return (self.missing.into_inner(), along, Vec::new());
+        }
         let mut later = self.later.into_inner();
         let bytes = later.iter().map(|place| place.range.len());
         let bytes = bytes.fold(0, u64::saturating_add);
@@ -236,7 +255,7 @@ impl<'a> Bench<'a> {
             later.clear();
         }
         later.sort_unstable_by_key(|p| (p.artifact, p.range));
-        (self.missing.into_inner(), later)
+        (self.missing.into_inner(), Vec::new(), later)
     }
 }
 
@@ -292,7 +311,7 @@ enum Attempt<T> {
 
 fn attempt<T>(
     artifacts: &Artifacts,
-    fetched: &Fetched,
+    fetched: &mut Fetched,
     step: &mut impl FnMut(&Bench<'_>) -> Result<Option<T>>,
     asked: &[Place],
 ) -> Result<Attempt<T>> {
@@ -301,15 +320,21 @@ fn attempt<T>(
     if let Some(done) = done {
         return Ok(Attempt::Done(done));
     }
-    let (missing, later) = bench.into_missing();
+    let (missing, along, later) = bench.into_missing();
     if missing == asked {
         return Err(Error::corrupt("the same bytes were needed twice").within(artifacts.name()));
     }
     let gap = artifacts.coalesce_gap();
+    let places = [missing.as_slice(), &along].concat();
     let requests = match artifacts.are_near() {
         // Reading a part again costs no more than putting parts together.
-        true => coalesce(missing.clone(), gap, MAX_REQUEST, &later)?,
-        false => fetched.requests(&missing, gap, &later)?,
+        true => coalesce(places, gap, MAX_REQUEST, &later)?,
+        false => {
+            // The end of the file was read when the shard was opened.
+            let (place, tail) = artifacts.tail()?;
+            fetched.insert(place, tail);
+            fetched.requests(&places, gap, &later)?
+        }
     };
     Ok(Attempt::Lacks { missing, requests })
 }

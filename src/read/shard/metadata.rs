@@ -96,6 +96,11 @@ pub(in crate::read) struct Metadata {
 }
 
 impl Metadata {
+    /// The list of stripes, if it has been read.
+    pub(in crate::read) fn known_stripes(&self) -> Option<&[StripeDirectory]> {
+        self.stripes.get().map(|(_, stripes)| stripes.as_slice())
+    }
+
     /// Runs a step of a plan to its end, and waits for nothing.
     pub(in crate::read) fn drive<T>(
         &self,
@@ -458,6 +463,23 @@ impl Metadata {
     fn header_checksums<'a>(&self, stored: &'a StoredIndex) -> Option<&'a Chunks> {
         let verify = self.artifacts.options().verify_checksums();
         stored.header_checksums.as_ref().filter(|_| verify)
+    }
+
+    /// Bytes of the values of a stripe field, from its descriptor alone.
+    #[cfg(feature = "async")]
+    pub(in crate::read) fn described_bytes(
+        &self,
+        bench: &Bench<'_>,
+        key: FieldKey,
+        node: &DataType,
+    ) -> Result<Option<u64>> {
+        let field = ready!(self.field(bench, key));
+        let layout = self.places(&field, node)?;
+        let Storage::Buffers(buffers) = &layout.storage else {
+            return Ok(Some(0));
+        };
+        let bytes = buffers.streams().map(|buffer| buffer.place.range.len());
+        Ok(Some(bytes.fold(0, u64::saturating_add)))
     }
 
     /// Where the values of a stripe field are, its block maps and dictionary loaded.
