@@ -111,6 +111,8 @@
 //! | `mmap` | yes | `Shard::open_mmap`: shards through a memory map |
 //! | `threads` | yes | scans and writers that use several threads, through rayon |
 //! | `decimal` | yes | decimals in the native form of Amudai, through the C library decNumber |
+//! | `async` | no | scans as streams (`ScanBuilder::build_stream`) for shards behind an [`AsyncReadAt`](io::AsyncReadAt); any runtime will do |
+//! | `object_store` | no | shards in S3, Azure, Google Cloud Storage and HTTP, through the crate `object_store` |
 //! | `cli` | no | the command line `arrow-shard` |
 //! | `experimental` | no | the layers below (`buffer`, `column`, `encoding`, `format`) and what shows them, outside of semantic versioning |
 //!
@@ -174,6 +176,6 @@ pub use read::{Projection, Shard, ShardOptions};
 pub use write::{ShardWriter, WriterOptions};
 
 /// The examples of the README, which are complete and compiled as they are shown.
-#[cfg(doctest)]
+#[cfg(all(doctest, feature = "object_store"))]
 #[doc = include_str!("../README.md")]
 struct Readme;

@@ -1,7 +1,8 @@
 //! Where the bytes of shards come from and go to.
 //!
 //! Readers ask a [`ReadAt`] for ranges of a file, and a [`Container`] for the other files of a shard.
-//! Writers append to a [`Sink`], and ask a [`SinkFactory`] for the files of stripes. All four are
+//! [`AsyncReadAt`] and [`AsyncContainer`] are
+//! the same for stores that answer later. Writers append to a [`Sink`], and ask a [`SinkFactory`] for the files of stripes. All four are
 //! implemented for local files and for memory; implement them for other stores.
 
 mod async_read_at;
@@ -14,6 +15,8 @@ mod local_folder;
 mod local_sink;
 #[cfg(all(feature = "mmap", not(target_family = "wasm")))]
 mod mapped_file;
+#[cfg(feature = "object_store")]
+mod objects;
 mod range;
 mod read_at;
 #[cfg(not(target_family = "wasm"))]
@@ -38,6 +41,8 @@ pub use local_sink::LocalSink;
 pub(crate) use local_sink::is_temporary;
 #[cfg(all(feature = "mmap", not(target_family = "wasm")))]
 pub use mapped_file::{MappedFile, MappedFolder};
+#[cfg(feature = "object_store")]
+pub use objects::{ObjectFolder, ObjectReader};
 pub use range::ByteRange;
 pub use read_at::ReadAt;
 pub(crate) use read_at::{read_all, read_one};

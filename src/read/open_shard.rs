@@ -19,10 +19,14 @@ use crate::io::{AsyncContainer, AsyncReadAt, ByteRange, Container, NoContainer, 
 use crate::io::{LocalFile, LocalFolder};
 #[cfg(all(feature = "mmap", not(target_family = "wasm")))]
 use crate::io::{MappedFile, MappedFolder};
+#[cfg(feature = "object_store")]
+use crate::io::{ObjectFolder, ObjectReader};
 use crate::sorting::{SORTING_COLUMNS_PROPERTY, SortingColumn};
 use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;
 use bytes::Bytes;
+#[cfg(feature = "object_store")]
+use object_store::ObjectStore;
 #[cfg(not(target_family = "wasm"))]
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -126,7 +130,7 @@ impl Shard {
     /// request, or two for a directory larger than
     /// [`tail_bytes`](ShardOptions::with_tail_bytes).
     ///
-    /// Then use [`ScanBuilder::build_stream`] and the other asynchronous methods. Those that wait for
+    /// Then use `ScanBuilder::build_stream` (feature `async`) and the other asynchronous methods. Those that wait for
     /// nothing, such as [`schema`](Self::schema), work where they need no bytes that have not been read
     /// yet, and fail with [`InvalidArgument`](crate::ErrorKind::InvalidArgument) elsewhere.
     ///
@@ -139,6 +143,50 @@ impl Shard {
     ) -> Result<Self> {
         let (reader, files) = (Reader::Async(reader), Files::Async(container));
         Self::open_at("shard".to_owned(), reader, files, None, options).await
+    }
+
+    /// Opens the shard whose directory file is the object at `path`. The other files of the shard must be
+    /// beside it. [`open_async`](Self::open_async) says what then works how.
+    ///
+    /// Requests span gaps of up to 1 MiB, and at most 16 for an object are sent at a time.
+    ///
+    /// ```
+    /// # use arrow_shard::{Shard, write::ShardWriter};
+    /// # use arrow_array::{ArrayRef, Int32Array, RecordBatch};
+    /// use arrow_shard::read::ShardOptions;
+    /// use futures::TryStreamExt;
+    /// use object_store::{ObjectStoreExt, memory::InMemory, path::Path};
+    /// use std::sync::Arc;
+    /// # futures::executor::block_on(async {
+    /// # let ids = Arc::new(Int32Array::from(vec![1, 2])) as ArrayRef;
+    /// # let batch = RecordBatch::try_from_iter([("id", ids)])?;
+    /// # let mut file = Vec::new();
+    /// # let mut writer = ShardWriter::try_new(&mut file, batch.schema(), Default::default())?;
+    /// # writer.write(&batch)?;
+    /// # writer.finish()?;
+    /// let store = Arc::new(InMemory::new());
+    /// let path = Path::from("tables/flights.amudai.shard");
+    /// # store.put(&path, file.into()).await?;
+    /// let shard = Shard::open_object(store, &path, ShardOptions::default()).await?;
+    /// let stream = shard.scan().with_projection(["id"]).build_stream().await?;
+    /// let batches: Vec<RecordBatch> = stream.try_collect().await?;
+    /// # assert_eq!(batches[0], batch);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// # }).unwrap();
+    /// ```
+    ///
+    /// # Errors
+    /// Those of [`from_reader`](Self::from_reader).
+    #[cfg(feature = "object_store")]
+    pub async fn open_object(
+        store: Arc<dyn ObjectStore>,
+        path: &object_store::path::Path,
+        options: ShardOptions,
+    ) -> Result<Self> {
+        let folder = ObjectFolder::of_object(store.clone(), path);
+        let (reader, folder) = (ObjectReader::new(store, path.clone()), Arc::new(folder));
+        let (reader, files) = (Reader::Async(Arc::new(reader)), Files::Async(folder));
+        Self::open_at(path.to_string(), reader, files, None, options).await
     }
 
     fn build(

@@ -1,0 +1,47 @@
+//! A shard in an object store: here one in memory; S3, Azure, Google Cloud Storage and HTTP work the same.
+
+use arrow_array::{ArrayRef, Int64Array, RecordBatch, StringArray};
+use arrow_shard::Shard;
+use arrow_shard::read::{ShardOptions, col};
+use arrow_shard::write::{ShardWriter, WriterOptions};
+use futures::TryStreamExt;
+use object_store::memory::InMemory;
+use object_store::path::Path;
+use object_store::{ObjectStore, ObjectStoreExt};
+use std::error::Error;
+use std::sync::Arc;
+
+fn flights() -> Result<Vec<u8>, Box<dyn Error>> {
+    let delays: ArrayRef = Arc::new(Int64Array::from_iter_values((0..100_000).map(|i| i % 97)));
+    let origins = (0..100_000).map(|i| ["OSL", "LIM", "CDG"][i % 3]);
+    let origins: ArrayRef = Arc::new(StringArray::from_iter_values(origins));
+    let batch = RecordBatch::try_from_iter([("origin", origins), ("delay", delays)])?;
+    let mut file = Vec::new();
+    let mut writer = ShardWriter::try_new(&mut file, batch.schema(), WriterOptions::default())?;
+    writer.write(&batch)?;
+    writer.finish()?;
+    Ok(file)
+}
+
+fn main() -> Result<(), Box<dyn Error>> {
+    // Any executor will do.
+    futures::executor::block_on(async {
+        let store: Arc<dyn ObjectStore> = Arc::new(InMemory::new());
+        let path = Path::from("tables/flights.amudai.shard");
+        store.put(&path, flights()?.into()).await?;
+
+        // One request reads the end of the object, which tells where everything is.
+        let shard = Shard::open_object(store, &path, ShardOptions::default()).await?;
+        let scan = shard.scan().with_filter(col("delay").gt(90));
+        let mut stream = scan.build_stream().await?;
+        let mut late = 0;
+        while let Some(batch) = stream.try_next().await? {
+            late += batch.num_rows();
+        }
+        println!("{late} of {} flights are late", shard.num_rows());
+
+        let rows = shard.take_async(&[7, 99_999], ["origin"]).await?;
+        println!("{} of them picked by number", rows.num_rows());
+        Ok(())
+    })
+}

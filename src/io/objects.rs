@@ -1,0 +1,143 @@
+//! Shards in object stores.
+
+use super::{AsyncContainer, AsyncReadAt, BoxFuture, ByteRange, RelativeUrl};
+use crate::error::{Error, ErrorKind, Result};
+use bytes::Bytes;
+use futures_util::{StreamExt, TryStreamExt, stream};
+use object_store::path::Path;
+use object_store::{GetOptions, GetRange, ObjectMeta, ObjectStore, ObjectStoreExt};
+use std::sync::{Arc, OnceLock};
+
+/// Requests for ranges of one object that are sent at a time.
+const REQUESTS: usize = 16;
+
+/// An object of a store, read by ranges.
+///
+/// Every read is conditional on the object that the first one met, by its e-tag, or by the time of its
+/// last change where the store has no e-tags: if somebody replaces it meanwhile, reads fail.
+#[derive(Debug)]
+pub struct ObjectReader {
+    store: Arc<dyn ObjectStore>,
+    path: Path,
+    /// What the first answer said.
+    known: OnceLock<Known>,
+}
+
+#[derive(Debug)]
+struct Known {
+    size: u64,
+    condition: GetOptions,
+}
+
+impl ObjectReader {
+    /// A reader of the object at `path`. The first read tells whether it exists.
+    pub fn new(store: Arc<dyn ObjectStore>, path: Path) -> Self {
+        Self {
+            store,
+            path,
+            known: OnceLock::new(),
+        }
+    }
+
+    /// Takes note of the object that an answer is about.
+    fn note(&self, meta: &ObjectMeta) -> u64 {
+        let known = self.known.get_or_init(|| {
+            let condition = match &meta.e_tag {
+                Some(e_tag) => GetOptions::new().with_if_match(Some(e_tag.clone())),
+                None => GetOptions::new().with_if_unmodified_since(Some(meta.last_modified)),
+            };
+            Known {
+                size: meta.size,
+                condition,
+            }
+        });
+        known.size
+    }
+
+    /// The bytes of a range, and the size of the object.
+    async fn get(&self, range: GetRange) -> object_store::Result<(Bytes, u64)> {
+        let condition = self.known.get().map(|known| known.condition.clone());
+        let options = condition.unwrap_or_default().with_range(Some(range));
+        let answer = self.store.get_opts(&self.path, options).await?;
+        let size = self.note(&answer.meta);
+        Ok((answer.bytes().await?, size))
+    }
+
+    fn failure(&self, error: object_store::Error) -> Error {
+        use object_store::Error as Store;
+        let (kind, message) = match &error {
+            Store::NotFound { .. } => (ErrorKind::NotFound, "there is no such object"),
+            Store::Precondition { .. } => (
+                ErrorKind::Io,
+                "the object is not the one that was opened first; open the shard again",
+            ),
+            _ => (ErrorKind::Io, "the object store failed"),
+        };
+        Error::new(kind, message)
+            .caused_by(error)
+            .within(format!("object `{}`", self.path))
+    }
+}
+
+impl AsyncReadAt for ObjectReader {
+    fn read_tail(&self, len: u64) -> BoxFuture<'_, Result<(Bytes, u64)>> {
+        Box::pin(async move {
+            let tail = match self.get(GetRange::Suffix(len)).await {
+                // Azure has no ranges that count from the end.
+                Err(object_store::Error::NotSupported { .. }) => {
+                    let meta = self.store.head(&self.path).await;
+                    let size = self.note(&meta.map_err(|e| self.failure(e))?);
+                    self.get(GetRange::Bounded(size.saturating_sub(len)..size))
+                        .await
+                }
+                tail => tail,
+            };
+            tail.map_err(|e| self.failure(e))
+        })
+    }
+
+    fn read_ranges(&self, ranges: Vec<ByteRange>) -> BoxFuture<'_, Result<Vec<Bytes>>> {
+        Box::pin(async move {
+            let requests = ranges.into_iter().map(|range| async move {
+                let range = GetRange::Bounded(range.start()..range.end());
+                let answer = self.get(range).await;
+                answer.map(|(bytes, _)| bytes).map_err(|e| self.failure(e))
+            });
+            stream::iter(requests)
+                .buffered(REQUESTS)
+                .try_collect()
+                .await
+        })
+    }
+
+    fn known_size(&self) -> Option<u64> {
+        Some(self.known.get()?.size)
+    }
+}
+
+/// The objects below a prefix of a store: the files of a shard of several.
+#[derive(Debug, Clone)]
+pub struct ObjectFolder {
+    store: Arc<dyn ObjectStore>,
+    prefix: Path,
+}
+
+impl ObjectFolder {
+    /// The folder that the object at `path` is in.
+    pub fn of_object(store: Arc<dyn ObjectStore>, path: &Path) -> Self {
+        let mut parts: Vec<_> = path.parts().collect();
+        parts.pop();
+        Self {
+            store,
+            prefix: Path::from_iter(parts),
+        }
+    }
+}
+
+impl AsyncContainer for ObjectFolder {
+    fn open_async(&self, url: &RelativeUrl) -> Result<Arc<dyn AsyncReadAt>> {
+        let below = url.path().split('/');
+        let path = below.fold(self.prefix.clone(), |path, name| path.join(name));
+        Ok(Arc::new(ObjectReader::new(self.store.clone(), path)))
+    }
+}
