@@ -90,7 +90,7 @@ fn decoded(
             }
         }
     };
-    let mut scan = decoder.scan(scan(&shard));
+    let mut scan = decoder.scan(scan(&shard))?;
     let mut batches = Vec::new();
     loop {
         match scan.next_batch()? {
@@ -338,6 +338,85 @@ fn methods_that_wait_for_nothing_say_so() {
     let reader = shard.scan().build().unwrap();
     let error = reader.last().unwrap().unwrap_err();
     assert!(error.to_string().contains("asynchronous"), "{error}");
+}
+
+#[test]
+fn statistics_stripes_and_properties_are_the_same() {
+    let folder = table();
+    let near = opened(&folder).unwrap();
+    let options = || ShardOptions::default().with_tail_bytes(100);
+    let (far, _) = distant(&folder, 2, options());
+    block_on(async {
+        let found = far.statistics_async(["id", "text"]).await.unwrap();
+        assert_eq!(found, near.statistics(["id", "text"]).unwrap());
+        let found = far.stripe_statistics_async(["number"]).await.unwrap();
+        assert_eq!(found, near.stripe_statistics(["number"]).unwrap());
+        let rows = |stripes: Vec<arrow_shard::read::Stripe>| -> Vec<_> {
+            stripes.iter().map(|stripe| stripe.row_range()).collect()
+        };
+        let stripes = far.stripes_async().await.unwrap();
+        let last = stripes.last().unwrap().scan();
+        let batches = last
+            .build_stream()
+            .await
+            .unwrap()
+            .try_collect::<Vec<_>>()
+            .await
+            .unwrap();
+        assert_eq!(
+            batches.iter().map(RecordBatch::num_rows).sum::<usize>(),
+            400_000 - 3 * 131_072
+        );
+        assert_eq!(rows(stripes), rows(near.stripes().unwrap()));
+        let properties = far.properties_async().await.unwrap();
+        assert_eq!(properties, near.properties().unwrap());
+        assert_eq!(far.sorting_columns().unwrap(), []);
+    });
+}
+
+#[test]
+fn decoders_are_asked_for_their_own_shard_and_end_after_an_error() {
+    let folder = table();
+    let file = folder.get(NAME).unwrap();
+    let bring = |decoder: &mut ShardDecoder, file: &Bytes| loop {
+        match decoder.open() {
+            Ok(Step::Ready(shard)) => return Ok(shard),
+            Ok(Step::Needs(requests)) => {
+                for request in requests {
+                    let bytes = file.slice(request.range().to_usize().unwrap());
+                    decoder.supply(&request, bytes).unwrap();
+                }
+            }
+            Err(error) => return Err(error),
+        }
+    };
+    let options = || ShardOptions::default().with_tail_bytes(100);
+    let mut decoder = ShardDecoder::new(file.len() as u64, options());
+    let shard = bring(&mut decoder, &file).unwrap();
+    // Nobody would ever answer.
+    let error = block_on(shard.take_async(&[1], ["id"])).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::InvalidArgument, "{error:#}");
+    assert!(shard.properties().is_err());
+    let other = opened(&folder).unwrap();
+    let error = decoder.scan(other.scan()).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::InvalidArgument);
+    let mut scan = decoder.scan(shard.scan().with_limit(0)).unwrap();
+    assert!(scan.schema().is_none());
+    while let Step::Needs(requests) = scan.next_batch().unwrap() {
+        assert!(!requests.is_empty());
+        for request in requests {
+            let bytes = file.slice(request.range().to_usize().unwrap());
+            assert!(scan.supply(&request, bytes.slice(1..)).is_err());
+            scan.supply(&request, bytes).unwrap();
+        }
+    }
+    assert_eq!(scan.schema().unwrap().fields().len(), 3);
+
+    let nothing = Bytes::from(vec![7; 1_000]);
+    let mut decoder = ShardDecoder::new(1_000, options());
+    let error = bring(&mut decoder, &nothing).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::NotAShard);
+    assert!(decoder.open().is_err());
 }
 
 #[test]

@@ -25,7 +25,7 @@ pub struct ObjectReader {
 
 #[derive(Debug)]
 struct Known {
-    size: u64,
+    meta: ObjectMeta,
     condition: GetOptions,
 }
 
@@ -39,19 +39,29 @@ impl ObjectReader {
         }
     }
 
-    /// Takes note of the object that an answer is about.
-    fn note(&self, meta: &ObjectMeta) -> u64 {
+    /// Takes note of the object that an answer is about, which is the same as that of the first; gives
+    /// its size.
+    fn note(&self, meta: &ObjectMeta) -> object_store::Result<u64> {
         let known = self.known.get_or_init(|| {
             let condition = match &meta.e_tag {
                 Some(e_tag) => GetOptions::new().with_if_match(Some(e_tag.clone())),
                 None => GetOptions::new().with_if_unmodified_since(Some(meta.last_modified)),
             };
-            Known {
-                size: meta.size,
-                condition,
-            }
+            let meta = meta.clone();
+            Known { meta, condition }
         });
-        known.size
+        // Requests that were sent before the first answer came had no condition.
+        let first = &known.meta;
+        let is_same = first.size == meta.size
+            && first.e_tag == meta.e_tag
+            && (first.e_tag.is_some() || first.last_modified == meta.last_modified);
+        match is_same {
+            true => Ok(first.size),
+            false => Err(object_store::Error::Precondition {
+                path: self.path.to_string(),
+                source: "another object has answered".into(),
+            }),
+        }
     }
 
     /// The bytes of a range, and the size of the object.
@@ -59,7 +69,7 @@ impl ObjectReader {
         let condition = self.known.get().map(|known| known.condition.clone());
         let options = condition.unwrap_or_default().with_range(Some(range));
         let answer = self.store.get_opts(&self.path, options).await?;
-        let size = self.note(&answer.meta);
+        let size = self.note(&answer.meta)?;
         Ok((answer.bytes().await?, size))
     }
 
@@ -86,7 +96,8 @@ impl AsyncReadAt for ObjectReader {
                 // Azure has no ranges that count from the end.
                 Err(object_store::Error::NotSupported { .. }) => {
                     let meta = self.store.head(&self.path).await;
-                    let size = self.note(&meta.map_err(|e| self.failure(e))?);
+                    let size = meta.and_then(|meta| self.note(&meta));
+                    let size = size.map_err(|e| self.failure(e))?;
                     self.get(GetRange::Bounded(size.saturating_sub(len)..size))
                         .await
                 }
@@ -111,7 +122,7 @@ impl AsyncReadAt for ObjectReader {
     }
 
     fn known_size(&self) -> Option<u64> {
-        Some(self.known.get()?.size)
+        Some(self.known.get()?.meta.size)
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::filter::{Filter, FilteredReader};
 use super::scan::rows::{RowFormat, RowReader};
-use super::shard::fetch::now;
+use super::shard::waiting::now;
 use crate::buffer::Selection;
 use crate::error::Result;
 use arrow_array::RecordBatch;

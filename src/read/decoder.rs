@@ -14,13 +14,15 @@ use bytes::Bytes;
 use hashbrown::HashMap;
 use std::fmt;
 use std::future::poll_fn;
+use std::ops::Range;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Waker};
+use std::thread::ThreadId;
 
 /// What a decoder has come to.
 #[derive(Debug)]
 pub enum Step<T> {
-    /// It goes on when all of these bytes have been supplied.
+    /// It goes on when all of these bytes have been supplied. Asked again before that, it needs no others.
     Needs(Vec<Request>),
     /// It has made something.
     Ready(T),
@@ -57,8 +59,12 @@ struct Mailbox {
 #[derive(Debug, Default)]
 struct State {
     next: u64,
+    /// The thread whose turn it is.
+    turn: Option<ThreadId>,
     /// Requests that have been made in this turn.
-    made: Vec<Request>,
+    made: Vec<u64>,
+    /// Requests that somebody waits for.
+    waiting: HashMap<u64, Request>,
     answers: HashMap<u64, Bytes>,
 }
 
@@ -71,11 +77,17 @@ impl Mailbox {
     /// Polls once; what comes of it, and the requests that were made.
     fn take_turn<T>(&self, poll: impl FnOnce(&mut Context<'_>) -> Poll<T>) -> Step<T> {
         let _turn = lock(&self.turn);
+        lock(&self.state).turn = Some(std::thread::current().id());
         let polled = poll(&mut Context::from_waker(Waker::noop()));
-        let made = std::mem::take(&mut lock(&self.state).made);
+        let mut state = lock(&self.state);
+        state.turn = None;
+        let made = std::mem::take(&mut state.made);
         match polled {
             Poll::Ready(ready) => Step::Ready(ready),
-            Poll::Pending => Step::Needs(made),
+            Poll::Pending => {
+                let made = made.iter().filter_map(|id| state.waiting.get(id));
+                Step::Needs(made.cloned().collect())
+            }
         }
     }
 
@@ -87,37 +99,69 @@ impl Mailbox {
                 bytes.len()
             )));
         }
-        lock(&self.state).answers.insert(request.id, bytes);
-        Ok(())
+        let mut state = lock(&self.state);
+        match state.waiting.get(&request.id) {
+            // Whoever asked does not wait any more.
+            None => Ok(()),
+            Some(waiting) if waiting == request => {
+                state.answers.insert(request.id, bytes);
+                Ok(())
+            }
+            Some(_) => Err(Error::invalid(
+                "the request is of a decoder of another shard",
+            )),
+        }
     }
 
     /// Asks for ranges of a file, and waits for the answers.
-    async fn ask(&self, file: Option<&RelativeUrl>, ranges: &[ByteRange]) -> Vec<Bytes> {
-        let first = {
+    async fn ask(&self, file: Option<&RelativeUrl>, ranges: &[ByteRange]) -> Result<Vec<Bytes>> {
+        let asked = {
             let mut state = lock(&self.state);
+            if state.turn != Some(std::thread::current().id()) {
+                return Err(Error::invalid(
+                    "the bytes of this shard are brought to decoders; scan it by `ShardDecoder::scan`",
+                ));
+            }
             let first = state.next;
             state.next += ranges.len() as u64;
-            let made = (first..).zip(ranges).map(|(id, range)| Request {
-                id,
-                file: file.cloned(),
-                range: *range,
-            });
-            state.made.extend(made);
-            first
+            for (id, range) in (first..).zip(ranges) {
+                let file = file.cloned();
+                let range = *range;
+                state.waiting.insert(id, Request { id, file, range });
+                state.made.push(id);
+            }
+            Asked {
+                mailbox: self,
+                ids: first..first + ranges.len() as u64,
+            }
         };
-        let ids = first..first + ranges.len() as u64;
         poll_fn(|_| {
             let mut state = lock(&self.state);
-            if !ids.clone().all(|id| state.answers.contains_key(&id)) {
+            let mut ids = asked.ids.clone();
+            if !ids.all(|id| state.answers.contains_key(&id)) {
                 return Poll::Pending;
             }
-            Poll::Ready(
-                ids.clone()
-                    .filter_map(|id| state.answers.remove(&id))
-                    .collect(),
-            )
+            let answers = asked.ids.clone();
+            let answers = answers.filter_map(|id| state.answers.remove(&id));
+            Poll::Ready(Ok(answers.collect()))
         })
         .await
+    }
+}
+
+/// Requests that somebody waits for, until this is dropped.
+struct Asked<'a> {
+    mailbox: &'a Mailbox,
+    ids: Range<u64>,
+}
+
+impl Drop for Asked<'_> {
+    fn drop(&mut self) {
+        let mut state = lock(&self.mailbox.state);
+        for id in self.ids.clone() {
+            state.waiting.remove(&id);
+            state.answers.remove(&id);
+        }
     }
 }
 
@@ -134,13 +178,13 @@ impl AsyncReadAt for Supplied {
         Box::pin(async move {
             let size = self.size.unwrap_or_default();
             let range = ByteRange::try_new(size.saturating_sub(len), size)?;
-            let tail = self.mailbox.ask(self.file.as_ref(), &[range]).await;
+            let tail = self.mailbox.ask(self.file.as_ref(), &[range]).await?;
             Ok((tail.into_iter().next().unwrap_or_default(), size))
         })
     }
 
     fn read_ranges(&self, ranges: Vec<ByteRange>) -> BoxFuture<'_, Result<Vec<Bytes>>> {
-        Box::pin(async move { Ok(self.mailbox.ask(self.file.as_ref(), &ranges).await) })
+        Box::pin(async move { self.mailbox.ask(self.file.as_ref(), &ranges).await })
     }
 
     fn known_size(&self) -> Option<u64> {
@@ -190,7 +234,7 @@ impl AsyncContainer for SuppliedFiles {
 ///         }
 ///     }
 /// };
-/// let mut scan = decoder.scan(shard.scan().with_projection(["id"]));
+/// let mut scan = decoder.scan(shard.scan().with_projection(["id"]))?;
 /// let mut rows = 0;
 /// loop {
 ///     match scan.next_batch()? {
@@ -208,7 +252,7 @@ impl AsyncContainer for SuppliedFiles {
 /// ```
 pub struct ShardDecoder {
     mailbox: Arc<Mailbox>,
-    opening: BoxFuture<'static, Result<Shard>>,
+    opening: Option<BoxFuture<'static, Result<Shard>>>,
     shard: Option<Shard>,
 }
 
@@ -232,7 +276,7 @@ impl ShardDecoder {
         let files = Arc::new(SuppliedFiles(mailbox.clone()));
         Self {
             mailbox,
-            opening: Box::pin(Shard::open_async(Arc::new(root), files, options)),
+            opening: Some(Box::pin(Shard::open_async(Arc::new(root), files, options))),
             shard: None,
         }
     }
@@ -246,16 +290,19 @@ impl ShardDecoder {
         if let Some(shard) = &self.shard {
             return Ok(Step::Ready(shard.clone()));
         }
-        let opening = &mut self.opening;
-        Ok(
-            match self
-                .mailbox
-                .take_turn(|context| opening.as_mut().poll(context))
-            {
-                Step::Needs(requests) => Step::Needs(requests),
-                Step::Ready(opened) => Step::Ready(self.shard.insert(opened?).clone()),
-            },
-        )
+        let Some(mut opening) = self.opening.take() else {
+            return Err(Error::invalid("the shard could not be opened"));
+        };
+        let polled = self
+            .mailbox
+            .take_turn(|context| opening.as_mut().poll(context));
+        Ok(match polled {
+            Step::Needs(requests) => {
+                self.opening = Some(opening);
+                Step::Needs(requests)
+            }
+            Step::Ready(opened) => Step::Ready(self.shard.insert(opened?).clone()),
+        })
     }
 
     /// Brings bytes that a step has asked for.
@@ -267,17 +314,29 @@ impl ShardDecoder {
     }
 
     /// A decoder of a scan of the shard.
-    pub fn scan(&self, scan: ScanBuilder) -> ScanDecoder {
-        ScanDecoder {
-            mailbox: self.mailbox.clone(),
-            state: ScanState::Planning(Box::pin(scan.planned())),
+    ///
+    /// # Errors
+    /// [`InvalidArgument`](crate::ErrorKind::InvalidArgument) for a scan of another shard.
+    pub fn scan(&self, scan: ScanBuilder) -> Result<ScanDecoder> {
+        let shard = self.shard.as_ref();
+        if !shard.is_some_and(|shard| scan.is_of(&shard.inner)) {
+            return Err(Error::invalid(
+                "the scan is not of the shard that was opened here",
+            ));
         }
+        Ok(ScanDecoder {
+            mailbox: self.mailbox.clone(),
+            schema: None,
+            state: ScanState::Planning(Box::pin(scan.planned())),
+        })
     }
 }
 
-/// A scan without I/O: batches, as soon as their bytes are there. Made by [`ShardDecoder::scan`].
+/// A scan without I/O: batches, as soon as their bytes are there. Made by [`ShardDecoder::scan`]. Those of
+/// one shard take turns: for several threads, open it several times.
 pub struct ScanDecoder {
     mailbox: Arc<Mailbox>,
+    schema: Option<SchemaRef>,
     state: ScanState,
 }
 
@@ -286,7 +345,7 @@ type Planned = (BatchReader, Cut, SchemaRef);
 
 enum ScanState {
     Planning(BoxFuture<'static, Result<Planned>>),
-    Reading(PolledReader, Cut, SchemaRef),
+    Reading(PolledReader, Cut),
     Over,
 }
 
@@ -324,16 +383,16 @@ impl ScanDecoder {
                         }
                         Step::Ready(planned) => {
                             let (reader, cut, schema) = planned?;
-                            self.state =
-                                ScanState::Reading(PolledReader::Idle(reader), cut, schema);
+                            self.schema = Some(schema);
+                            self.state = ScanState::Reading(PolledReader::Idle(reader), cut);
                         }
                     }
                 }
-                ScanState::Reading(_, cut, _) if cut.is_over() => return Ok(Step::Ready(None)),
-                ScanState::Reading(mut reader, mut cut, schema) => {
+                ScanState::Reading(_, cut) if cut.is_over() => return Ok(Step::Ready(None)),
+                ScanState::Reading(mut reader, mut cut) => {
                     let next = match self.mailbox.take_turn(|context| reader.poll(context)) {
                         Step::Needs(requests) => {
-                            self.state = ScanState::Reading(reader, cut, schema);
+                            self.state = ScanState::Reading(reader, cut);
                             return Ok(Step::Needs(requests));
                         }
                         Step::Ready(next) => next.transpose()?,
@@ -342,7 +401,7 @@ impl ScanDecoder {
                         return Ok(Step::Ready(None));
                     };
                     let batch = cut.apply(batch);
-                    self.state = ScanState::Reading(reader, cut, schema);
+                    self.state = ScanState::Reading(reader, cut);
                     if batch.is_some() {
                         return Ok(Step::Ready(batch));
                     }
@@ -352,12 +411,9 @@ impl ScanDecoder {
         }
     }
 
-    /// The schema of the batches, once the scan has been planned: after the first batch at the latest.
+    /// The schema of the batches, once the scan has been planned: when the first step is ready.
     pub fn schema(&self) -> Option<&SchemaRef> {
-        match &self.state {
-            ScanState::Reading(_, _, schema) => Some(schema),
-            _ => None,
-        }
+        self.schema.as_ref()
     }
 
     /// Brings bytes that a step has asked for.

@@ -3,11 +3,12 @@
 use super::filter::predicate::{Bound, Predicate, parse};
 use super::scan_builder::ScanBuilder;
 use super::shard::artifacts::Artifacts;
-use super::shard::fetch::{Bench, now};
+use super::shard::fetch::Bench;
 use super::shard::metadata::{Metadata, ready};
 use super::shard::options::ShardOptions;
 use super::shard::projection::Projection;
 use super::shard::store::{Files, Reader};
+use super::shard::waiting::now;
 use super::stripe::Stripe;
 use crate::error::{Error, Result, Within};
 use crate::format::{
@@ -274,10 +275,20 @@ impl Shard {
     /// # Errors
     /// If they are damaged.
     pub fn properties(&self) -> Result<&ShardProperties> {
-        self.drive(|bench| {
+        now(self.properties_async())
+    }
+
+    /// As [`properties`](Self::properties), of a shard behind an asynchronous reader. Then
+    /// [`property`](Self::property) and [`sorting_columns`](Self::sorting_columns) have what they need.
+    ///
+    /// # Errors
+    /// Those of [`properties`](Self::properties).
+    pub async fn properties_async(&self) -> Result<&ShardProperties> {
+        let loaded = self.inner.run(|bench| {
             ready!(self.inner.properties(bench));
             Ok(Some(()))
-        })?;
+        });
+        loaded.await?;
         self.inner
             .loaded_properties()
             .ok_or_else(|| Error::corrupt("shard properties are gone"))
@@ -324,11 +335,19 @@ impl Shard {
     /// # Errors
     /// If the list of stripes is damaged.
     pub fn stripes(&self) -> Result<Vec<Stripe>> {
-        let directories = self.drive(|bench| {
+        now(self.stripes_async())
+    }
+
+    /// As [`stripes`](Self::stripes), of a shard behind an asynchronous reader.
+    ///
+    /// # Errors
+    /// Those of [`stripes`](Self::stripes).
+    pub async fn stripes_async(&self) -> Result<Vec<Stripe>> {
+        let directories = self.inner.run(|bench| {
             let stripes = ready!(self.inner.stripes(bench));
             Ok(Some(stripes.to_vec()))
-        })?;
-        let stripes = (0..).zip(directories);
+        });
+        let stripes = (0..).zip(directories.await?);
         Ok(stripes
             .map(|(ordinal, directory)| Stripe::new(self.inner.clone(), ordinal, directory))
             .collect())

@@ -10,9 +10,10 @@ use super::scan::rows::RowFormat;
 use super::scan::take::take;
 use super::scan::windows::split;
 use super::shard::column::ProjectedColumns;
-use super::shard::fetch::{Bench, now};
+use super::shard::fetch::Bench;
 use super::shard::metadata::{Metadata, ready};
 use super::shard::projection::Projection;
+use super::shard::waiting::now;
 #[cfg(feature = "async")]
 use super::stream::ShardStream;
 #[cfg(feature = "threads")]
@@ -275,7 +276,7 @@ impl ScanBuilder {
     /// [`with_prefetch`](Self::with_prefetch) windows of about
     /// [`fetch_bytes`](super::ShardOptions::with_fetch_bytes) each. It runs on whatever polls it, needs no
     /// runtime of a certain kind, and spawns nothing, so that dropping it ends everything. A poll
-    /// decodes one batch, or tests the rows of one window.
+    /// decodes one batch, and tests at most four windows of 65,536 rows of each piece that is fetched.
     ///
     /// # Errors
     /// Those of [`build`](Self::build).
@@ -283,6 +284,11 @@ impl ScanBuilder {
     pub async fn build_stream(self) -> Result<ShardStream> {
         let Planned { plan, wanted } = self.plan().await?;
         ShardStream::start(plan, wanted.rows, wanted.cut, self.prefetch).await
+    }
+
+    /// Whether it is a scan of that shard.
+    pub(super) fn is_of(&self, metadata: &Arc<Metadata>) -> bool {
+        Arc::ptr_eq(&self.metadata, metadata)
     }
 
     /// The batches of the whole scan, on one thread, and what is cut off them.

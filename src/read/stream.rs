@@ -12,12 +12,15 @@ use crate::io::BoxFuture;
 use arrow_array::RecordBatch;
 use arrow_schema::{ArrowError, SchemaRef};
 use futures_core::Stream;
-use std::collections::VecDeque;
+use std::collections::{BTreeSet, VecDeque};
 use std::fmt;
 use std::ops::Range;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
+
+/// Batches that are left out, and pieces that are begun, in one poll.
+const TURNS: u32 = 4;
 
 /// Windows of a piece of a scan with a filter, whose columns are fetched where rows match.
 const FILTERED_WINDOWS: u64 = 4;
@@ -33,8 +36,8 @@ pub struct ShardStream {
     ahead: VecDeque<Ahead>,
     /// Pieces that are fetched at a time, beside the one that is being read.
     prefetch: usize,
-    /// The stripe of which a piece has been fetched, with all that is known of its fields.
-    known_stripe: Option<u64>,
+    /// The stripes of which a piece has been fetched, with all that is known of their fields.
+    known_stripes: BTreeSet<u64>,
     /// The piece that is being read.
     current: PolledReader,
     is_over: bool,
@@ -82,7 +85,7 @@ impl ShardStream {
             cut,
             ahead: VecDeque::new(),
             prefetch,
-            known_stripe: None,
+            known_stripes: BTreeSet::new(),
             current: PolledReader::Over,
             is_over: false,
         })
@@ -109,12 +112,15 @@ impl ShardStream {
             let state = Fetching::Waits(rows);
             self.ahead.push_back(Ahead { stripe, state });
         }
+        if let Some(front) = self.ahead.front() {
+            self.known_stripes = self.known_stripes.split_off(&front.stripe);
+        }
         let mut before = None;
         for ahead in &mut self.ahead {
             let is_first = before != Some(ahead.stripe);
             before = Some(ahead.stripe);
             if let Fetching::Waits(rows) = &ahead.state
-                && (is_first || self.known_stripe == Some(ahead.stripe))
+                && (is_first || self.known_stripes.contains(&ahead.stripe))
             {
                 let mut reader = self.plan.read(rows.clone());
                 ahead.state = Fetching::Fetches(Box::pin(async move {
@@ -126,13 +132,13 @@ impl ShardStream {
                 && let Poll::Ready((reader, fetched)) = future.as_mut().poll(context)
             {
                 ahead.state = Fetching::Done(reader, fetched);
-                self.known_stripe = self.known_stripe.max(Some(ahead.stripe));
+                self.known_stripes.insert(ahead.stripe);
             }
         }
     }
 
     fn poll_batch(&mut self, context: &mut Context<'_>) -> Poll<Option<Result<RecordBatch>>> {
-        loop {
+        for _ in 0..TURNS {
             if self.is_over || self.cut.is_over() {
                 return Poll::Ready(None);
             }
@@ -166,6 +172,9 @@ impl ShardStream {
                 }
             }
         }
+        // Others want to run, too.
+        context.waker().wake_by_ref();
+        Poll::Pending
     }
 
     /// Ends with an error.

@@ -3,8 +3,8 @@
 use super::batches::{BatchReader, RowPlan};
 use super::scan::plan::{open_fields, stripe_of, window_rows};
 use super::scan::windows::Windows;
-use super::shard::fetch::now;
 use super::shard::metadata::{WINDOW, ready};
+use super::shard::waiting::now;
 use crate::error::Result;
 use arrow_array::RecordBatch;
 use std::collections::VecDeque;

@@ -9,8 +9,9 @@ use crate::read::scan::constant::bound_value;
 use crate::read::scan::source::{ReadState, Source, StripeFields};
 use crate::read::shard::column::Column;
 use crate::read::shard::fetch::Bench;
-use crate::read::shard::metadata::{Metadata, OpenField};
+use crate::read::shard::metadata::{Metadata, OpenField, ready};
 use crate::read::shard::projection::Projection;
+use crate::read::shard::waiting::now;
 use arrow_array::builder::{BooleanBuilder, UInt64Builder};
 use arrow_array::{Array, ArrayRef, RecordBatch, StructArray, UInt64Array, new_null_array};
 use arrow_schema::{DataType as ArrowType, Field, Fields, Schema};
@@ -43,7 +44,15 @@ impl Shard {
     /// # Errors
     /// [`UnknownColumn`](crate::ErrorKind::UnknownColumn), or if the metadata are damaged.
     pub fn statistics(&self, projection: impl Into<Projection>) -> Result<RecordBatch> {
-        statistics(self, &projection.into(), Scope::Shard)
+        now(statistics(&self.inner, projection.into(), Scope::Shard))
+    }
+
+    /// As [`statistics`](Self::statistics), of a shard behind an asynchronous reader.
+    ///
+    /// # Errors
+    /// Those of [`statistics`](Self::statistics).
+    pub async fn statistics_async(&self, projection: impl Into<Projection>) -> Result<RecordBatch> {
+        statistics(&self.inner, projection.into(), Scope::Shard).await
     }
 
     /// Like [`statistics`](Self::statistics), with a row for every stripe.
@@ -51,7 +60,18 @@ impl Shard {
     /// # Errors
     /// Those of [`statistics`](Self::statistics).
     pub fn stripe_statistics(&self, projection: impl Into<Projection>) -> Result<RecordBatch> {
-        statistics(self, &projection.into(), Scope::Stripes)
+        now(statistics(&self.inner, projection.into(), Scope::Stripes))
+    }
+
+    /// As [`stripe_statistics`](Self::stripe_statistics), of a shard behind an asynchronous reader.
+    ///
+    /// # Errors
+    /// Those of [`statistics`](Self::statistics).
+    pub async fn stripe_statistics_async(
+        &self,
+        projection: impl Into<Projection>,
+    ) -> Result<RecordBatch> {
+        statistics(&self.inner, projection.into(), Scope::Stripes).await
     }
 }
 
@@ -74,21 +94,26 @@ struct Target {
     around: Vec<u32>,
 }
 
-fn statistics(shard: &Shard, projection: &Projection, scope: Scope) -> Result<RecordBatch> {
-    let inner = &shard.inner;
-    let columns = shard.drive(|bench| inner.columns(bench, projection))?;
+async fn statistics(inner: &Metadata, projection: Projection, scope: Scope) -> Result<RecordBatch> {
+    let columns = inner.run(|bench| inner.columns(bench, &projection)).await?;
     let mut targets = Vec::new();
     for column in &columns {
         add_targets(column, None, Vec::new(), &mut targets);
     }
     let rows: Vec<u64> = match scope {
-        Scope::Shard => vec![shard.num_rows()],
-        Scope::Stripes => shard.stripes()?.iter().map(|s| s.num_rows()).collect(),
+        Scope::Shard => vec![inner.directory.total_record_count],
+        Scope::Stripes => {
+            let rows = inner.run(|bench| {
+                let stripes = ready!(inner.stripes(bench)).iter();
+                Ok(Some(stripes.map(|s| s.total_record_count).collect()))
+            });
+            rows.await?
+        }
     };
     let mut fields = vec![Field::new("row_count", ArrowType::UInt64, false)];
     let mut arrays: Vec<ArrayRef> = vec![Arc::new(UInt64Array::from(rows.clone()))];
     for some in targets.chunks((AT_ONCE / rows.len().max(1)).max(1)) {
-        let known = shard.drive(|bench| {
+        let known = inner.run(|bench| {
             // All are asked for before any is missed, so that one round fetches all.
             let known = some.iter();
             let known = known.map(|target| known_of(inner, bench, target, scope, &rows));
@@ -96,10 +121,11 @@ fn statistics(shard: &Shard, projection: &Projection, scope: Scope) -> Result<Re
                 .collect::<Result<Vec<_>>>()?
                 .into_iter()
                 .collect::<Option<Vec<_>>>())
-        })?;
-        for (target, known) in some.iter().zip(&known) {
-            let array = shard
-                .drive(|bench| known_array(inner, bench, target, known).map(Some))
+        });
+        for (target, known) in some.iter().zip(&known.await?) {
+            let array = inner
+                .run(|bench| known_array(inner, bench, target, known).map(Some))
+                .await
                 .within(|| format!("statistics of `{}`", target.path))?;
             fields.push(Field::new(&target.path, array.data_type().clone(), false));
             arrays.push(Arc::new(array));

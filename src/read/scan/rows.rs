@@ -211,9 +211,13 @@ impl RowReader {
         self.fetched.clear();
         self.state.clear();
         let (inner, columns) = (&self.format.metadata, &self.format.columns);
-        if !inner.artifacts.are_near() && self.reads_whole_stripe() {
-            self.fetched
-                .fetch_along(inner.artifacts.options().fetch_bytes());
+        if !inner.artifacts.are_near() {
+            let stripes = inner.run(|bench| Ok(inner.stripes(bench)?.map(|_| ())));
+            stripes.await?;
+            if self.reads_whole_stripe() {
+                let bytes = inner.artifacts.options().fetch_bytes();
+                self.fetched.fetch_along(bytes);
+            }
         }
         let opened = drive(&inner.artifacts, &mut self.fetched, |bench| {
             let stripes = ready!(inner.stripes(bench));

@@ -66,6 +66,9 @@ pub(in crate::read) async fn take(format: &RowFormat, rows: &[u64]) -> Result<Re
 /// Stripes whose rows are fetched at once: however many there are, few rounds are enough.
 const MOST_STRIPES: usize = 64;
 
+/// The largest gap that a request spans: as many rows as there are may each have one beside them.
+const MOST_GAP: u64 = 64 << 10;
+
 /// The rows of a stripe, by number in it.
 struct StripeRows {
     ordinal: u64,
@@ -86,7 +89,7 @@ async fn read_stripes(
     });
     let mut parts = Vec::new();
     for some in stripes.await?.chunks(MOST_STRIPES) {
-        let mut fetched = Fetched::default();
+        let mut fetched = Fetched::with_most_gap(MOST_GAP);
         let mut opened: Vec<Option<StripeFields>> = some.iter().map(|_| None).collect();
         let mut states: Vec<ReadState> = some.iter().map(|_| ReadState::default()).collect();
         let arrays = drive(&inner.artifacts, &mut fetched, |bench| {

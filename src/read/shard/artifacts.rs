@@ -1,7 +1,8 @@
 //! The files that a shard is made of.
 
 use super::options::ShardOptions;
-use super::store::{Files, Reader};
+use super::store::{Files, Reader, join_all};
+use super::waiting::check_may_wait;
 use crate::buffer::Place;
 use crate::error::{Error, ErrorKind, Result, Within};
 use crate::io::{ByteRange, ReadAt, Reference, RelativeUrl, read_all, read_all_async, resolve};
@@ -13,6 +14,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 /// Artifacts beside the directory file that are kept open, of those that are not in memory: a process
 /// may often have no more than 256 files open, and a shard thousands of stripes.
 const MOST_OPEN: usize = 64;
+
+/// Artifacts that are read at a time.
+const MOST_READ: usize = 16;
 
 /// Bytes between ranges that are transferred in less time than a request takes.
 const DISTANT_GAP: u64 = 1 << 20;
@@ -221,27 +225,44 @@ impl Artifacts {
         }
     }
 
-    /// Reads places of one or more artifacts, one after the other.
+    /// Reads places of one or more artifacts: of those behind asynchronous readers several at a time.
     pub(in crate::read) async fn read(&self, places: &[Place]) -> Result<Vec<Bytes>> {
         let mut out = Vec::with_capacity(places.len());
-        for group in places.chunk_by(|a, b| a.artifact == b.artifact) {
-            let artifact = group[0].artifact;
-            let ranges = group.iter().map(|place| place.range);
-            let read = match self.reader(artifact)? {
-                Reader::Blocking(reader) => {
-                    let size = match artifact {
-                        0 => self.root_size,
-                        _ => reader.size()?,
-                    };
-                    let ranges = ranges.map(|range| range.within_size(size));
-                    let ranges = ranges.collect::<Result<Vec<_>>>();
-                    ranges.and_then(|ranges| read_all(&*reader, &ranges))
-                }
-                Reader::Async(reader) => read_all_async(&*reader, ranges.collect()).await,
-            };
-            out.extend(read.within(|| self.name_of(artifact))?);
+        let groups: Vec<&[Place]> = places.chunk_by(|a, b| a.artifact == b.artifact).collect();
+        for some in groups.chunks(MOST_READ) {
+            let reads = some.iter().map(|group| self.read_group(group));
+            for read in join_all(reads).await {
+                out.extend(read?);
+            }
         }
         Ok(out)
+    }
+
+    /// Reads places of one artifact.
+    async fn read_group(&self, places: &[Place]) -> Result<Vec<Bytes>> {
+        let artifact = places.first().map_or(0, |place| place.artifact);
+        let reader = self.reader(artifact)?;
+        let size = match (artifact, &reader) {
+            (0, _) => Ok(Some(self.root_size)),
+            (_, Reader::Blocking(reader)) => reader.size().map(Some),
+            (_, Reader::Async(reader)) => Ok(reader.known_size()),
+        };
+        let ranges = size.and_then(|size| {
+            let ranges = places.iter().map(|place| match size {
+                Some(size) => place.range.within_size(size),
+                None => Ok(place.range),
+            });
+            ranges.collect::<Result<Vec<_>>>()
+        });
+        let ranges = ranges.within(|| self.name_of(artifact))?;
+        let read = match reader {
+            Reader::Blocking(reader) => read_all(&*reader, &ranges),
+            Reader::Async(reader) => match check_may_wait() {
+                Ok(()) => read_all_async(&*reader, ranges).await,
+                Err(error) => Err(error),
+            },
+        };
+        read.within(|| self.name_of(artifact))
     }
 
     fn reader(&self, artifact: u32) -> Result<Reader> {

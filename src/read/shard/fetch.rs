@@ -13,8 +13,6 @@ use bytes::Bytes;
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 use std::ops::Range;
-use std::pin::pin;
-use std::task::{Context, Poll, Waker};
 
 /// Which gaps between wanted bytes a request may span.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -36,6 +34,8 @@ pub(in crate::read) struct Fetched {
     span: Span,
     /// Bytes that may be fetched along with others, in one round, because they will be needed.
     along: u64,
+    /// The largest gap that requests span, if it is less than that of the artifacts.
+    most_gap: Option<u64>,
 }
 
 #[derive(Debug)]
@@ -49,6 +49,14 @@ impl Fetched {
     pub(in crate::read) fn new(span: Span) -> Self {
         Self {
             span,
+            ..Self::default()
+        }
+    }
+
+    /// Spans gaps of at most so many bytes: there may be one beside each wanted row.
+    pub(in crate::read) fn with_most_gap(gap: u64) -> Self {
+        Self {
+            most_gap: Some(gap),
             ..Self::default()
         }
     }
@@ -325,6 +333,7 @@ fn attempt<T>(
         return Err(Error::corrupt("the same bytes were needed twice").within(artifacts.name()));
     }
     let gap = artifacts.coalesce_gap();
+    let gap = fetched.most_gap.map_or(gap, |most| gap.min(most));
     let places = [missing.as_slice(), &along].concat();
     let requests = match artifacts.are_near() {
         // Reading a part again costs no more than putting parts together.
@@ -337,21 +346,6 @@ fn attempt<T>(
         }
     };
     Ok(Attempt::Lacks { missing, requests })
-}
-
-/// What a future gives that waits for nothing: readers that block answer at once.
-///
-/// # Errors
-/// Those of the future, and [`InvalidArgument`](crate::ErrorKind::InvalidArgument) if a reader
-/// answers later.
-pub(in crate::read) fn now<T>(future: impl Future<Output = Result<T>>) -> Result<T> {
-    match pin!(future).poll(&mut Context::from_waker(Waker::noop())) {
-        Poll::Ready(result) => result,
-        Poll::Pending => Err(Error::invalid(
-            "the bytes are behind an asynchronous reader, and this method waits for nothing; use the \
-             asynchronous one",
-        )),
-    }
 }
 
 /// Bytes after which a request is not made longer.

@@ -3,7 +3,8 @@
 use super::artifacts::Artifacts;
 use super::cache::Cache;
 use super::column::ProjectedColumns;
-use super::fetch::{Bench, Fetched, drive, now};
+use super::fetch::{Bench, Fetched, drive};
+use super::waiting::now;
 use crate::buffer::{
     BlockMap, Body, Chunks, FieldLayout, Place, RANGE_INDEX_HEADER, RangeIndex, RangeIndexHeader,
     Storage, StoredIndex, ValueDictionary,

@@ -10,3 +10,4 @@ pub(in crate::read) mod metadata;
 pub(in crate::read) mod options;
 pub(in crate::read) mod projection;
 pub(in crate::read) mod store;
+pub(in crate::read) mod waiting;

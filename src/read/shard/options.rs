@@ -40,7 +40,7 @@ settings! {
         /// most 1 MiB at a time, so that the processor's caches still hold what it decodes.
         fetch_bytes, with_fetch_bytes: u64;
         /// The largest gap, in bytes, between two ranges that one request fetches; 64 by default. Stores
-        /// that answer slowly want more, such as 1 MiB.
+        /// that answer slowly want more; asynchronous readers get 1 MiB at least.
         coalesce_gap, with_coalesce_gap: u64;
     }
 }

@@ -6,7 +6,9 @@ use crate::io::{
     read_tail_async,
 };
 use bytes::Bytes;
+use std::future::poll_fn;
 use std::sync::Arc;
+use std::task::Poll;
 
 /// A reader of an artifact.
 #[derive(Debug, Clone)]
@@ -74,11 +76,30 @@ impl Reader {
         match self {
             Self::Blocking(reader) => reader.size(),
             Self::Async(reader) => reader.known_size().ok_or_else(|| {
-                Error::new(
-                    ErrorKind::Io,
-                    "nothing has been read yet that tells the size",
-                )
+                Error::invalid("nothing has been read yet that tells the size of the file")
             }),
         }
     }
+}
+
+/// What all futures give, in their order; they are polled at the same time.
+pub(super) async fn join_all<F: Future>(futures: impl Iterator<Item = F>) -> Vec<F::Output> {
+    let mut running: Vec<_> = futures.map(|future| Some(Box::pin(future))).collect();
+    let mut done: Vec<Option<F::Output>> = running.iter().map(|_| None).collect();
+    poll_fn(|context| {
+        for (future, done) in running.iter_mut().zip(&mut done) {
+            if let Some(polled) = future
+                && let Poll::Ready(output) = polled.as_mut().poll(context)
+            {
+                *done = Some(output);
+                *future = None;
+            }
+        }
+        match running.iter().all(Option::is_none) {
+            true => Poll::Ready(()),
+            false => Poll::Pending,
+        }
+    })
+    .await;
+    done.into_iter().flatten().collect()
 }

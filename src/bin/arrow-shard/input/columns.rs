@@ -66,9 +66,11 @@ pub(super) fn indices(schema: &Schema, names: &[String]) -> Result<Vec<usize>, F
 /// The columns of a shard, of which `schema` holds each once, as often as they are named; nothing if
 /// that is once. Members of a struct that are named one by one are parts of one column.
 pub(super) fn repeated(schema: &Schema, names: &[String]) -> Option<Vec<usize>> {
-    let mut indices = Vec::new();
+    let (mut indices, mut parts) = (Vec::new(), Vec::new());
     for name in names {
         match schema.index_of(name) {
+            // A part of it makes no other column.
+            Ok(index) if parts.contains(&index) => {}
             Ok(index) => indices.push(index),
             Err(_) => {
                 let ends = name.match_indices('.').map(|(end, _)| end);
@@ -78,6 +80,7 @@ pub(super) fn repeated(schema: &Schema, names: &[String]) -> Option<Vec<usize>> 
                 if !indices.contains(&column) {
                     indices.push(column);
                 }
+                parts.push(column);
             }
         }
     }
@@ -109,6 +112,7 @@ mod tests {
         };
         assert_eq!(repeated(&["a", "b.c", "d"]), None);
         assert_eq!(repeated(&["a.x", "b.c.x", "a.y", "d"]), None);
+        assert_eq!(repeated(&["a.x", "a", "b.c", "d"]), None);
         assert_eq!(
             repeated(&["a", "b.c", "a", "d.x", "d.y"]),
             Some(vec![0, 1, 0, 2])

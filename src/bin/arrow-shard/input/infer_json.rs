@@ -46,25 +46,27 @@ pub(super) fn infer(reader: impl Read, rows: Option<usize>) -> Result<Schema, Fa
 
 impl Shape {
     /// Meets a value, which is `depth` objects and lists deep.
-    fn meet(&mut self, json: &str, depth: usize) -> Result<(), serde_json::Error> {
+    fn meet(&mut self, json: &str, depth: usize) -> Result<(), String> {
         if depth > MAX_DEPTH {
-            return Err(Error::custom(format!(
+            return Err(format!(
                 "there are more than {MAX_DEPTH} objects and lists within each other"
-            )));
+            ));
         }
         let depth = depth + 1;
         match json.as_bytes().first() {
             Some(b'{') => {
                 let members = self.members.get_or_insert_default();
                 let members = ObjectSeed { members, depth };
-                members.deserialize(&mut serde_json::Deserializer::from_str(json))?;
+                let members = members.deserialize(&mut serde_json::Deserializer::from_str(json));
+                members.map_err(|e| without_place(&e))?;
             }
             Some(b'[') => {
                 let items = ItemsSeed {
                     shape: self.items.get_or_insert_default(),
                     depth,
                 };
-                items.deserialize(&mut serde_json::Deserializer::from_str(json))?;
+                let items = items.deserialize(&mut serde_json::Deserializer::from_str(json));
+                items.map_err(|e| without_place(&e))?;
             }
             Some(b'"') => self.text = true,
             Some(b't' | b'f') => self.boolean = true,
@@ -98,6 +100,13 @@ impl Shape {
             _ => DataType::Utf8,
         })
     }
+}
+
+/// The message of an error without the place in the value, which is not that in the file.
+fn without_place(error: &serde_json::Error) -> String {
+    let message = error.to_string();
+    let place = message.rfind(" at line ").unwrap_or(message.len());
+    message[..place].to_owned()
 }
 
 impl Members {
@@ -240,8 +249,8 @@ mod tests {
         let error = infer("{\"a\":1}\n[1]".as_bytes(), None).unwrap_err();
         assert!(matches!(error, Failure::Error(m) if m.contains("line 2")));
         let deep = format!("{{\"a\":{}1{}}}", "[".repeat(100_000), "]".repeat(100_000));
-        let error = infer(deep.as_bytes(), None).unwrap_err();
-        assert!(matches!(error, Failure::Error(m) if m.contains("128")));
+        let error = infer(format!("{{}}\n{{}}\n{deep}").as_bytes(), None).unwrap_err();
+        assert!(matches!(error, Failure::Error(m) if m.contains("128") && m.contains("line 3")));
         let error = infer("{\"a\":1} }".as_bytes(), None).unwrap_err();
         assert!(matches!(error, Failure::Error(m) if m.contains("line 1")));
     }

@@ -1,0 +1,229 @@
+//! A small HTTP server of objects in memory, with ranges and e-tags.
+
+use bytes::Bytes;
+use std::collections::BTreeMap;
+use std::io::{BufRead, BufReader, Write};
+use std::net::{TcpListener, TcpStream};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+/// How an answer is wrong.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Fault {
+    /// An error of the server.
+    Fails,
+    /// The connection ends before the answer does.
+    Truncates,
+    /// Fewer bytes than were asked for, as if that were all.
+    Short,
+    /// More bytes than were asked for.
+    Long,
+    /// Bytes of another object.
+    Other,
+}
+
+pub(crate) const FAULTS: [Fault; 5] = [
+    Fault::Fails,
+    Fault::Truncates,
+    Fault::Short,
+    Fault::Long,
+    Fault::Other,
+];
+
+/// The time that an answer takes.
+const NETWORK: Duration = Duration::from_millis(20);
+
+#[derive(Debug, Default)]
+struct State {
+    /// Objects and their versions, by path.
+    objects: BTreeMap<String, (Bytes, u64)>,
+    versions: u64,
+    requests: Vec<String>,
+    rounds: usize,
+    /// Requests that wait for their answer.
+    waiting: usize,
+    fault: Option<(usize, Fault)>,
+}
+
+/// A running server; it ends with the process.
+#[derive(Debug)]
+pub(crate) struct Server {
+    port: u16,
+    state: Arc<Mutex<State>>,
+}
+
+impl Server {
+    pub(crate) fn start() -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let port = listener.local_addr().unwrap().port();
+        let state = Arc::<Mutex<State>>::default();
+        let shared = state.clone();
+        std::thread::spawn(move || {
+            for stream in listener.incoming().flatten() {
+                let state = shared.clone();
+                // A client that goes away ends its connection.
+                std::thread::spawn(move || serve(&stream, &state).unwrap_or_default());
+            }
+        });
+        Self { port, state }
+    }
+
+    /// A server of one object.
+    pub(crate) fn with(path: &str, bytes: Bytes) -> Self {
+        let server = Self::start();
+        server.put(path, bytes);
+        server
+    }
+
+    pub(crate) fn url(&self) -> String {
+        format!("http://127.0.0.1:{}", self.port)
+    }
+
+    /// Adds an object, or replaces it by another version.
+    pub(crate) fn put(&self, path: &str, bytes: Bytes) {
+        let mut state = self.state.lock().unwrap();
+        state.versions += 1;
+        let version = state.versions;
+        state.objects.insert(path.to_owned(), (bytes, version));
+    }
+
+    pub(crate) fn remove(&self, path: &str) {
+        self.state.lock().unwrap().objects.remove(path);
+    }
+
+    /// Answers the request of that number wrongly.
+    pub(crate) fn fail_at(&self, call: usize, fault: Fault) {
+        self.state.lock().unwrap().fault = Some((call, fault));
+    }
+
+    /// The ranges that were asked for.
+    pub(crate) fn requests(&self) -> Vec<String> {
+        self.state.lock().unwrap().requests.clone()
+    }
+
+    /// How often a request came while no other waited.
+    pub(crate) fn rounds(&self) -> usize {
+        self.state.lock().unwrap().rounds
+    }
+}
+
+/// What a request asks for.
+struct Request {
+    path: String,
+    range: String,
+    if_match: Option<String>,
+}
+
+fn request(reader: &mut impl BufRead) -> std::io::Result<Option<Request>> {
+    let mut line = String::new();
+    if reader.read_line(&mut line)? == 0 {
+        return Ok(None);
+    }
+    let path = line
+        .split(' ')
+        .nth(1)
+        .unwrap_or_default()
+        .replace("%20", " ");
+    let (mut range, mut if_match) = (String::new(), None);
+    loop {
+        let mut header = String::new();
+        reader.read_line(&mut header)?;
+        let Some((name, value)) = header.trim_end().split_once(": ") else {
+            break;
+        };
+        match name.to_ascii_lowercase().as_str() {
+            "range" => range = value.trim_start_matches("bytes=").to_owned(),
+            "if-match" => if_match = Some(value.to_owned()),
+            _ => {}
+        }
+    }
+    Ok(Some(Request {
+        path,
+        range,
+        if_match,
+    }))
+}
+
+fn serve(stream: &TcpStream, state: &Mutex<State>) -> std::io::Result<()> {
+    stream.set_nodelay(true)?;
+    let mut reader = BufReader::new(stream);
+    let mut out = stream;
+    while let Some(request) = request(&mut reader)? {
+        let (object, fault) = {
+            let mut state = state.lock().unwrap();
+            let call = state.requests.len();
+            state.requests.push(request.range.clone());
+            state.rounds += usize::from(state.waiting == 0);
+            state.waiting += 1;
+            let fault = state
+                .fault
+                .filter(|(at, _)| *at == call)
+                .map(|(_, fault)| fault);
+            (state.objects.get(&request.path).cloned(), fault)
+        };
+        std::thread::sleep(NETWORK);
+        let answer = answer(&request, object, fault);
+        state.lock().unwrap().waiting -= 1;
+        out.write_all(&answer)?;
+        out.flush()?;
+        if fault == Some(Fault::Truncates) {
+            return stream.shutdown(std::net::Shutdown::Both);
+        }
+    }
+    Ok(())
+}
+
+fn answer(request: &Request, object: Option<(Bytes, u64)>, fault: Option<Fault>) -> Vec<u8> {
+    let status = |line: &str| format!("HTTP/1.1 {line}\r\nContent-Length: 0\r\n\r\n").into_bytes();
+    if fault == Some(Fault::Fails) {
+        return status("500 Internal Server Error");
+    }
+    let Some((object, version)) = object else {
+        return status("404 Not Found");
+    };
+    let e_tag = format!("\"{version}\"");
+    if request
+        .if_match
+        .as_ref()
+        .is_some_and(|wanted| *wanted != e_tag)
+    {
+        return status("412 Precondition Failed");
+    }
+    let size = object.len();
+    let (start, end) = match request.range.split_once('-') {
+        Some(("", last)) => (size.saturating_sub(last.parse().unwrap()), size),
+        Some((first, last)) => {
+            let last: usize = last.parse().unwrap();
+            (first.parse().unwrap(), size.min(last + 1))
+        }
+        None => (0, size),
+    };
+    let mut body = object[start..end].to_vec();
+    let mut said = end;
+    match fault {
+        Some(Fault::Short) => {
+            body.truncate(body.len() / 2);
+            said = start + body.len();
+        }
+        Some(Fault::Long) => {
+            body.extend([0; 7]);
+            said = end + 7;
+        }
+        Some(Fault::Other) => body
+            .iter_mut()
+            .for_each(|byte| *byte = byte.wrapping_add(1)),
+        _ => {}
+    }
+    let head = format!(
+        "HTTP/1.1 206 Partial Content\r\nContent-Length: {}\r\nContent-Range: bytes {start}-{}/{size}\r\n\
+         ETag: {e_tag}\r\nLast-Modified: Mon, 01 Jan 2024 00:00:00 GMT\r\n\r\n",
+        body.len(),
+        said.saturating_sub(1),
+    );
+    let mut answer = head.into_bytes();
+    if fault == Some(Fault::Truncates) {
+        body.truncate(body.len() / 2);
+    }
+    answer.extend(body);
+    answer
+}
