@@ -3,24 +3,22 @@
 use arrow_array::{ArrayRef, Int64Array, RecordBatch, StringArray};
 use arrow_shard::Shard;
 use arrow_shard::read::{ShardOptions, col};
-use arrow_shard::write::{ShardWriter, WriterOptions};
+use arrow_shard::write::{AsyncShardWriter, WriterOptions};
 use futures::TryStreamExt;
+use object_store::ObjectStore;
 use object_store::memory::InMemory;
 use object_store::path::Path;
-use object_store::{ObjectStore, ObjectStoreExt};
 use std::error::Error;
 use std::sync::Arc;
 
-fn flights() -> Result<Vec<u8>, Box<dyn Error>> {
+fn flights() -> Result<RecordBatch, Box<dyn Error>> {
     let delays: ArrayRef = Arc::new(Int64Array::from_iter_values((0..100_000).map(|i| i % 97)));
     let origins = (0..100_000).map(|i| ["OSL", "LIM", "CDG"][i % 3]);
     let origins: ArrayRef = Arc::new(StringArray::from_iter_values(origins));
-    let batch = RecordBatch::try_from_iter([("origin", origins), ("delay", delays)])?;
-    let mut file = Vec::new();
-    let mut writer = ShardWriter::try_new(&mut file, batch.schema(), WriterOptions::default())?;
-    writer.write(&batch)?;
-    writer.finish()?;
-    Ok(file)
+    Ok(RecordBatch::try_from_iter([
+        ("origin", origins),
+        ("delay", delays),
+    ])?)
 }
 
 fn main() -> Result<(), Box<dyn Error>> {
@@ -28,7 +26,14 @@ fn main() -> Result<(), Box<dyn Error>> {
     futures::executor::block_on(async {
         let store: Arc<dyn ObjectStore> = Arc::new(InMemory::new());
         let path = Path::from("tables/flights.amudai.shard");
-        store.put(&path, flights()?.into()).await?;
+
+        // What is encoded is sent while more batches come; `finish` makes the object visible.
+        let batch = flights()?;
+        let (schema, options) = (batch.schema(), WriterOptions::default());
+        let mut writer =
+            AsyncShardWriter::create_object(store.clone(), &path, schema, options).await?;
+        writer.write(&batch).await?;
+        writer.finish().await?;
 
         // One request reads the end of the object, which tells where everything is.
         let shard = Shard::open_object(store, &path, ShardOptions::default()).await?;

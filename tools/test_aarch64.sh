@@ -17,4 +17,4 @@ if [ "$(uname -m)" != aarch64 ]; then
     export QEMU_LD_PREFIX=/usr/aarch64-linux-gnu
 fi
 # Optimised: the loops are to become vectors, and an emulated CPU is slow.
-cargo test --release --target "$target" --features cli "$@"
+cargo test --release --target "$target" --features cli,experimental "$@"

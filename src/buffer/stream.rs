@@ -6,7 +6,7 @@ use super::{BlockMap, BlockRange, Selection};
 use crate::encoding::bytes::NullsOut;
 use crate::encoding::{Context, NumberKind, Scratch, Word, envelope, number, presence};
 use crate::error::{Error, Result, Within, to_usize};
-use crate::kernels::prefetch;
+use crate::kernels::{Growing, Slots, prefetch};
 use crate::limits::Limits;
 use arrow_buffer::{BooleanBuffer, BooleanBufferBuilder, Buffer, MutableBuffer};
 use bytes::Bytes;
@@ -389,27 +389,26 @@ impl NumberReader<'_> {
         mut cache: Option<&mut BlockCache<Numbers>>,
     ) -> Result<Numbers> {
         let total: usize = parts.iter().map(BlockPart::selected).sum();
-        let mut data = MutableBuffer::from_len_zeroed(total * W::BYTES);
-        let dst = data.typed_data_mut::<W>();
+        let mut data = Growing::<W>::with_capacity(total);
         let mut nulls = NullsBuilder::default();
-        let mut at = 0;
         for part in parts {
-            let dst = &mut dst[at..at + part.selected()];
-            at += part.selected();
             match &mut cache {
                 Some(cache) if cx.sequential && !part.is_whole() => {
                     let block = cache
                         .get_or_decode(part.block.ordinal, || self.read_whole::<W>(part, cx))?;
-                    let mut done = 0;
                     for range in &part.ranges {
                         let kept = block.slice(range, W::BYTES);
-                        dst[done..done + range.len()].copy_from_slice(kept.data.typed_data::<W>());
-                        done += range.len();
+                        data.append(range.len(), |slots| -> Result<()> {
+                            slots.copy_from(kept.data.typed_data::<W>());
+                            Ok(())
+                        })?;
                         nulls.append(range.len(), kept.nulls.as_ref());
                     }
                 }
-                _ => self
-                    .read_part(part, cx, dst, &mut nulls)
+                _ => data
+                    .append(part.selected(), |slots| {
+                        self.read_part(part, cx, slots, &mut nulls)
+                    })
                     .within(|| format!("block {}", part.block.ordinal))?,
             }
         }
@@ -429,13 +428,13 @@ impl NumberReader<'_> {
         &self,
         part: &BlockPart,
         cx: &mut ReadContext<'_>,
-        dst: &mut [W],
+        dst: &mut Slots<'_, W>,
         nulls: &mut NullsBuilder,
     ) -> Result<()> {
         let bytes = block_bytes(self.buffer, self.blocks, &part.block, cx)?;
         let block = envelope::open(&bytes)?;
         if part.is_whole() {
-            number::decode(block.values, self.kind, &mut cx.decoding(), dst)?;
+            number::fill(block.values, self.kind, &mut cx.decoding(), dst)?;
         } else {
             let (values, len) = (block.values, part.len);
             number::decode_selected(
@@ -444,7 +443,7 @@ impl NumberReader<'_> {
                 len,
                 &part.ranges,
                 &mut cx.decoding(),
-                dst,
+                dst.values(),
             )?;
         }
         check_section(block.presence, self.embedded_presence)?;

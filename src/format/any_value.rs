@@ -138,6 +138,15 @@ impl AnyValue {
         }
     }
 
+    /// The digits of the decimal128, if it is one; its bytes in hexadecimal without the feature
+    /// `decimal`.
+    pub fn to_decimal_text(&self) -> Option<String> {
+        match self.kind {
+            Some(ValueKind::Decimal(value)) => Some(decimal128::decimal128_text(value)),
+            _ => None,
+        }
+    }
+
     /// The floating-point number, if it is one.
     pub fn as_f64(&self) -> Option<f64> {
         match self.kind {

@@ -134,6 +134,16 @@ pub enum PropertyValue {
     Other(u8, Vec<u8>),
 }
 
+impl PropertyValue {
+    /// The value, for people.
+    pub fn text(&self) -> String {
+        match self {
+            Self::String(text) | Self::Json(text) => text.clone(),
+            other => format!("{other:?}"),
+        }
+    }
+}
+
 /// A top-level field.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Field {
@@ -197,22 +207,6 @@ impl DataType {
             format!("{basic}({})", self.fixed_size)
         } else {
             basic
-        }
-    }
-
-    /// The label with its properties, for people: `arrow.timestamp{unit=us}`; empty if there is none.
-    pub fn label_text(&self) -> String {
-        let Some(extended) = &self.extended_type else {
-            return String::new();
-        };
-        let properties = extended.properties.iter().map(|(name, value)| match value {
-            PropertyValue::String(text) | PropertyValue::Json(text) => format!("{name}={text}"),
-            other => format!("{name}={other:?}"),
-        });
-        let properties: Vec<String> = properties.collect();
-        match properties.is_empty() {
-            true => extended.label.clone(),
-            false => format!("{}{{{}}}", extended.label, properties.join(", ")),
         }
     }
 

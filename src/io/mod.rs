@@ -1,11 +1,12 @@
 //! Where the bytes of shards come from and go to.
 //!
 //! Readers ask a [`ReadAt`] for ranges of a file, and a [`Container`] for the other files of a shard.
-//! [`AsyncReadAt`] and [`AsyncContainer`] are
-//! the same for stores that answer later. Writers append to a [`Sink`], and ask a [`SinkFactory`] for the files of stripes. All four are
-//! implemented for local files and for memory; implement them for other stores.
+//! Writers append to a [`Sink`], and ask a [`SinkFactory`] for the files of stripes. All four are
+//! implemented for local files and for memory; implement them for other stores. [`AsyncReadAt`],
+//! [`AsyncContainer`], [`AsyncSink`] and [`AsyncSinkFactory`] are the same for stores that answer later.
 
 mod async_read_at;
+mod async_sink;
 mod folder;
 #[cfg(not(target_family = "wasm"))]
 mod local_file;
@@ -15,6 +16,8 @@ mod local_folder;
 mod local_sink;
 #[cfg(all(feature = "mmap", not(target_family = "wasm")))]
 mod mapped_file;
+#[cfg(feature = "object_store")]
+mod object_sink;
 #[cfg(feature = "object_store")]
 mod objects;
 mod range;
@@ -30,6 +33,7 @@ mod url;
 
 pub use async_read_at::{AsyncContainer, AsyncReadAt, BoxFuture};
 pub(crate) use async_read_at::{read_all_async, read_tail_async};
+pub use async_sink::{AsyncSink, AsyncSinkFactory};
 pub use folder::{Container, MemoryFolder, NoContainer, SinkFactory};
 #[cfg(not(target_family = "wasm"))]
 pub use local_file::LocalFile;
@@ -41,6 +45,8 @@ pub use local_sink::LocalSink;
 pub(crate) use local_sink::is_temporary;
 #[cfg(all(feature = "mmap", not(target_family = "wasm")))]
 pub use mapped_file::{MappedFile, MappedFolder};
+#[cfg(feature = "object_store")]
+pub use object_sink::ObjectSink;
 #[cfg(feature = "object_store")]
 pub use objects::{ObjectFolder, ObjectReader};
 pub use range::ByteRange;

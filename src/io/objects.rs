@@ -1,5 +1,6 @@
 //! Shards in object stores.
 
+use super::object_sink::UploadOptions;
 use super::{AsyncContainer, AsyncReadAt, BoxFuture, ByteRange, RelativeUrl};
 use crate::error::{Error, ErrorKind, Result};
 use bytes::Bytes;
@@ -74,19 +75,28 @@ impl ObjectReader {
     }
 
     fn failure(&self, error: object_store::Error) -> Error {
-        use object_store::Error as Store;
-        let (kind, message) = match &error {
-            Store::NotFound { .. } => (ErrorKind::NotFound, "there is no such object"),
-            Store::Precondition { .. } => (
-                ErrorKind::Io,
-                "the object is not the one that was opened first; open the shard again",
-            ),
-            _ => (ErrorKind::Io, "the object store failed"),
-        };
-        Error::new(kind, message)
-            .caused_by(error)
-            .within(format!("object `{}`", self.path))
+        failure(&self.path, error)
     }
+}
+
+/// What a store said of the object at `path`.
+pub(super) fn failure(path: &Path, error: object_store::Error) -> Error {
+    use object_store::Error as Store;
+    let (kind, message) = match &error {
+        Store::NotFound { .. } => (ErrorKind::NotFound, "there is no such object"),
+        Store::AlreadyExists { .. } => (
+            ErrorKind::AlreadyExists,
+            "the object exists; choose another name, delete it, or ask to overwrite it",
+        ),
+        Store::Precondition { .. } => (
+            ErrorKind::Io,
+            "the object is not the one that was opened first; open the shard again",
+        ),
+        _ => (ErrorKind::Io, "the object store failed"),
+    };
+    Error::new(kind, message)
+        .caused_by(error)
+        .within(format!("object `{path}`"))
 }
 
 impl AsyncReadAt for ObjectReader {
@@ -129,8 +139,10 @@ impl AsyncReadAt for ObjectReader {
 /// The objects below a prefix of a store: the files of a shard of several.
 #[derive(Debug, Clone)]
 pub struct ObjectFolder {
-    store: Arc<dyn ObjectStore>,
-    prefix: Path,
+    pub(super) store: Arc<dyn ObjectStore>,
+    pub(super) prefix: Path,
+    /// How objects in it are written.
+    pub(super) uploads: UploadOptions,
 }
 
 impl ObjectFolder {
@@ -141,6 +153,7 @@ impl ObjectFolder {
         Self {
             store,
             prefix: Path::from_iter(parts),
+            uploads: UploadOptions::default(),
         }
     }
 }

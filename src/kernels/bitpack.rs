@@ -7,7 +7,9 @@
 #[cfg(target_arch = "x86_64")]
 use super::avx512::{unpack16, unpack32, unpack64};
 use super::chunk::{CHUNK, ORDER, row_start};
+use super::slots::initialised;
 use super::{Word, dispatch, prefetch};
+use std::mem::MaybeUninit;
 
 /// Bytes of a chunk of values of `width` bits.
 pub(crate) fn chunk_bytes(width: u32) -> usize {
@@ -21,7 +23,12 @@ fn mask<W: Word>(width: u32) -> W {
 }
 
 #[inline(always)]
-fn unpack_body<W: Word>(packed: &[u8], width: u32, reference: W, dst: &mut [W; CHUNK]) {
+fn unpack_body<W: Word>(
+    packed: &[u8],
+    width: u32,
+    reference: W,
+    dst: &mut [MaybeUninit<W>; CHUNK],
+) {
     let packed = &packed[..chunk_bytes(width)];
     let words = W::chunks(packed);
     let mask = mask::<W>(width);
@@ -33,13 +40,14 @@ fn unpack_body<W: Word>(packed: &[u8], width: u32, reference: W, dst: &mut [W; C
         let low = &words[W::LANES * word..W::LANES * (word + 1)];
         if shift + width <= W::BITS {
             for (d, &l) in dst.iter_mut().zip(low) {
-                *d = ((W::from_le(l) >> shift) & mask).plus(reference);
+                d.write(((W::from_le(l) >> shift) & mask).plus(reference));
             }
         } else {
             let high = &words[W::LANES * (word + 1)..W::LANES * (word + 2)];
             let up = W::BITS - shift;
             for ((d, &l), &h) in dst.iter_mut().zip(low).zip(high) {
-                *d = (((W::from_le(l) >> shift) | (W::from_le(h) << up)) & mask).plus(reference);
+                let bits = (W::from_le(l) >> shift) | (W::from_le(h) << up);
+                d.write((bits & mask).plus(reference));
             }
         }
     }
@@ -76,7 +84,8 @@ fn pack_body<W: Word>(values: &[W; CHUNK], width: u32, reference: W, packed: &mu
 /// How a chunk is unpacked. A trait, as closures cannot be told to be inlined, and what isn't inlined
 /// is not compiled for the instruction set of its caller.
 trait Unpack<W> {
-    fn unpack(packed: &[u8], width: u32, reference: W, dst: &mut [W; CHUNK]);
+    /// Writes every value of the chunk.
+    fn unpack(packed: &[u8], width: u32, reference: W, dst: &mut [MaybeUninit<W>; CHUNK]);
 }
 
 /// By loops of which the compiler makes vectors.
@@ -84,14 +93,19 @@ struct Loops;
 
 impl<W: Word> Unpack<W> for Loops {
     #[inline(always)]
-    fn unpack(packed: &[u8], width: u32, reference: W, dst: &mut [W; CHUNK]) {
+    fn unpack(packed: &[u8], width: u32, reference: W, dst: &mut [MaybeUninit<W>; CHUNK]) {
         unpack_body(packed, width, reference, dst);
     }
 }
 
 /// Unpacks each chunk, the last one to other memory if it isn't full.
 #[inline(always)]
-fn unpack_chunks<W: Word, U: Unpack<W>>(packed: &[u8], width: u32, reference: W, dst: &mut [W]) {
+fn unpack_chunks<W: Word, U: Unpack<W>>(
+    packed: &[u8],
+    width: u32,
+    reference: W,
+    dst: &mut [MaybeUninit<W>],
+) {
     let (chunks, rest) = dst.as_chunks_mut::<CHUNK>();
     let mut packed = packed.chunks_exact(chunk_bytes(width));
     for (chunk, bytes) in chunks.iter_mut().zip(&mut packed) {
@@ -100,14 +114,14 @@ fn unpack_chunks<W: Word, U: Unpack<W>>(packed: &[u8], width: u32, reference: W,
     if !rest.is_empty()
         && let Some(bytes) = packed.next()
     {
-        let mut last = [W::ZERO; CHUNK];
+        let mut last = [MaybeUninit::new(W::ZERO); CHUNK];
         U::unpack(bytes, width, reference, &mut last);
         rest.copy_from_slice(&last[..rest.len()]);
     }
 }
 
 #[inline(always)]
-fn unpack_all_body<W: Word>(packed: &[u8], width: u32, reference: W, dst: &mut [W]) {
+fn unpack_all_body<W: Word>(packed: &[u8], width: u32, reference: W, dst: &mut [MaybeUninit<W>]) {
     unpack_chunks::<W, Loops>(packed, width, reference, dst);
 }
 
@@ -128,12 +142,22 @@ fn pack_all_body<W: Word>(values: &[W], width: u32, reference: W, packed: &mut [
 }
 
 dispatch! {
-    fn unpack_by_level<W: Word>(packed: &[u8], width: u32, reference: W, dst: &mut [W]) = unpack_all_body;
+    fn unpack_by_level<W: Word>(packed: &[u8], width: u32, reference: W, dst: &mut [MaybeUninit<W>]) = unpack_all_body;
 }
 
 /// Unpacks `dst.len()` values from whole chunks and adds `reference` to each. `packed` holds the
 /// chunks of that many values, and `width` is 1 to `BITS`: the caller has checked both.
 pub(crate) fn unpack<W: Word>(packed: &[u8], width: u32, reference: W, dst: &mut [W]) {
+    unpack_places(packed, width, reference, initialised(dst));
+}
+
+/// As [`unpack`]. Every place is written to, if `packed` holds their chunks.
+pub(super) fn unpack_places<W: Word>(
+    packed: &[u8],
+    width: u32,
+    reference: W,
+    dst: &mut [MaybeUninit<W>],
+) {
     #[cfg(target_arch = "x86_64")]
     if super::cpu::level() == super::cpu::Level::Avx512Vbmi2 && W::BYTES > 1 {
         return unpack_chunks::<W, Funnels>(packed, width, reference, dst);
@@ -148,7 +172,7 @@ struct Funnels;
 #[cfg(target_arch = "x86_64")]
 impl<W: Word> Unpack<W> for Funnels {
     #[inline(always)]
-    fn unpack(packed: &[u8], width: u32, reference: W, dst: &mut [W; CHUNK]) {
+    fn unpack(packed: &[u8], width: u32, reference: W, dst: &mut [MaybeUninit<W>; CHUNK]) {
         let packed = &packed[..chunk_bytes(width)];
         let (from, to) = (packed.as_ptr(), dst.as_mut_ptr().cast());
         let reference = reference.to_u64();

@@ -1,7 +1,10 @@
 //! Loops over byte strings: offsets, gathering, views.
 
+use super::slots::append_bytes;
+use super::words::codes_below;
 use arrow_array::OffsetSizeTrait;
-use arrow_buffer::{ArrowNativeType, OffsetBuffer, ScalarBuffer};
+use arrow_buffer::{ArrowNativeType, MutableBuffer, OffsetBuffer, ScalarBuffer};
+use std::mem::MaybeUninit;
 use std::ops::Range;
 
 /// An offset of one of Arrow's layouts.
@@ -71,20 +74,54 @@ pub(crate) fn rebase_offsets<O: Offset>(
     out.extend(ends.iter().map(|end| O::of(end.wrapping_add(shift))));
 }
 
-/// Copies `entries[table[c]..table[c + 1]]` for each code one after the other into `dst`.
+/// Appends `entries[table[c]..table[c + 1]]` for each code one after the other, `total` bytes together.
 ///
-/// `table` ascends and ends within `entries`, codes are below `table.len() - 1`, and `dst` has
-/// room for the values and `GATHER_SLACK` bytes more, which get overwritten.
-pub(crate) fn gather_bytes(codes: &[u32], table: &[u64], entries: &[u8], dst: &mut [u8]) {
+/// `table` ascends and ends within `entries`, and codes are below `table.len() - 1`.
+pub(crate) fn append_gathered(
+    codes: &[u32],
+    table: &[u64],
+    entries: &[u8],
+    total: usize,
+    values: &mut MutableBuffer,
+) {
+    if let Some(entries) = short_entries(codes, table, entries) {
+        // SAFETY: what is gathered is written from the first place on.
+        unsafe {
+            append_bytes(values, total + SHORT, |places| {
+                gather_short(codes, &entries, places)
+            });
+        }
+        return;
+    }
+    // Entries are copied with room behind them, so that all of them take the fast path.
+    let padded = (entries.len() <= total).then(|| [entries, &[0; SLACK]].concat());
+    let entries = padded.as_deref().unwrap_or(entries);
+    // SAFETY: what is gathered is written from the first place on.
+    unsafe {
+        append_bytes(values, total + SLACK, |places| {
+            gather_bytes(codes, table, entries, places)
+        });
+    }
+}
+
+/// Writes what [`append_gathered`] appends, and gives the number of its bytes, each of which is written
+/// to; `dst` should have room for [`SLACK`] more.
+fn gather_bytes(
+    codes: &[u32],
+    table: &[u64],
+    entries: &[u8],
+    dst: &mut [MaybeUninit<u8>],
+) -> usize {
+    let entries = written(entries);
     let mut at = 0;
     for &code in codes {
         let code = code as usize;
         let (start, end) = (table[code].as_usize(), table[code + 1].as_usize());
         let len = end - start;
         // One store of fixed size beats a call of memcpy; what it writes too much is overwritten.
-        if len <= GATHER_SLACK
-            && let Some(src) = entries.get(start..start + GATHER_SLACK)
-            && let Some(dst) = dst.get_mut(at..at + GATHER_SLACK)
+        if len <= SLACK
+            && let Some(src) = entries.get(start..start + SLACK)
+            && let Some(dst) = dst.get_mut(at..at + SLACK)
         {
             dst.copy_from_slice(src);
         } else {
@@ -92,10 +129,60 @@ pub(crate) fn gather_bytes(codes: &[u32], table: &[u64], entries: &[u8], dst: &m
         }
         at += len;
     }
+    at
+}
+
+/// Longest entry of which the bytes stand beside their number.
+const SHORT: usize = 24;
+
+/// An entry of few bytes, which are in one line of the cache with their number.
+#[derive(Clone, Copy)]
+#[repr(C, align(32))]
+struct ShortEntry {
+    bytes: [u8; SHORT],
+    len: usize,
+}
+
+/// All entries as short ones; `None` if one is too long, a code has none, or there are more entries than
+/// codes, so that it would not pay.
+fn short_entries(codes: &[u32], table: &[u64], entries: &[u8]) -> Option<Vec<ShortEntry>> {
+    if table.len() > codes.len() || !codes_below(codes, table.len().saturating_sub(1)) {
+        return None;
+    }
+    let short = |ends: &[u64]| {
+        let entry = entries.get(ends[0].as_usize()..ends[1].as_usize())?;
+        let mut bytes = [0; SHORT];
+        bytes.get_mut(..entry.len())?.copy_from_slice(entry);
+        let len = entry.len();
+        Some(ShortEntry { bytes, len })
+    };
+    table.windows(2).map(short).collect()
+}
+
+/// As [`gather_bytes`], of codes that have been found to have entries.
+fn gather_short(codes: &[u32], entries: &[ShortEntry], dst: &mut [MaybeUninit<u8>]) -> usize {
+    let mut at = 0;
+    for &code in codes {
+        // SAFETY: `short_entries` has found every code to be below their number.
+        let entry = unsafe { entries.get_unchecked(code as usize) };
+        let Some(place) = dst.get_mut(at..at + SHORT) else {
+            return at;
+        };
+        // What is written too much is overwritten.
+        place.copy_from_slice(written(&entry.bytes));
+        at += entry.len;
+    }
+    at
+}
+
+/// Bytes as what may be copied to places of bytes.
+fn written(bytes: &[u8]) -> &[MaybeUninit<u8>] {
+    // SAFETY: the types have one layout.
+    unsafe { std::slice::from_raw_parts(bytes.as_ptr().cast(), bytes.len()) }
 }
 
 /// Room that [`gather_bytes`] likes to have behind the entries and the values.
-pub(crate) const GATHER_SLACK: usize = 32;
+const SLACK: usize = 32;
 
 /// Longest value that a view holds itself.
 pub(super) const INLINE: usize = 12;
@@ -185,9 +272,43 @@ mod tests {
             .iter()
             .flat_map(|&c| WORDS[c as usize].to_vec())
             .collect();
-        let mut dst = vec![0; want.len() + GATHER_SLACK];
-        gather_bytes(&codes, &table, &entries, &mut dst);
-        assert_eq!(dst[..want.len()], want);
+        // Entries shorter than what is gathered, and longer.
+        for spare in [0, 1000] {
+            let entries = [&entries[..], &vec![7; spare]].concat();
+            let mut values = MutableBuffer::new(0);
+            values.extend_from_slice(b"before");
+            append_gathered(&codes, &table, &entries, want.len(), &mut values);
+            assert_eq!(values.as_slice(), [b"before", &want[..]].concat());
+        }
+    }
+
+    #[test]
+    fn short_bytes_follow_the_codes() {
+        let words: [&[u8]; 4] = [b"", b"a", &[b'w'; SHORT], b"of seven"];
+        let codes: Vec<u32> = (0..100).map(|i| i * 7 % 4).collect();
+        let table: Vec<u64> = std::iter::once(0)
+            .chain(words.iter().scan(0, |end, word| {
+                *end += word.len() as u64;
+                Some(*end)
+            }))
+            .collect();
+        let want: Vec<u8> = codes
+            .iter()
+            .flat_map(|&c| words[c as usize].to_vec())
+            .collect();
+        let mut values = MutableBuffer::new(0);
+        values.extend_from_slice(b"before");
+        let entries = words.concat();
+        assert!(short_entries(&codes, &table, &entries).is_some());
+        append_gathered(&codes, &table, &entries, want.len(), &mut values);
+        assert_eq!(values.as_slice(), [b"before", &want[..]].concat());
+        // One is too long, a code has none, or there are few codes.
+        let long = [&entries[..], &[7; SHORT + 1]].concat();
+        let end = long.len() as u64;
+        let longer = [&table[..], &[end]].concat();
+        assert!(short_entries(&codes, &longer, &long).is_none());
+        assert!(short_entries(&codes, &table[..4], &entries).is_none());
+        assert!(short_entries(&codes[..4], &table, &entries).is_none());
     }
 
     #[test]

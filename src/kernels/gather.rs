@@ -1,15 +1,12 @@
 //! Values of a dictionary, in the order of codes.
 
-use super::bytes::{GATHER_SLACK, Offset, gather_bytes};
+use super::bytes::{Offset, append_gathered};
 use crate::error::{Error, Result};
 use arrow_array::types::ByteArrayType;
 use arrow_array::{Array, GenericByteArray};
 use arrow_buffer::{
     ArrowNativeType, Buffer, MutableBuffer, NullBuffer, OffsetBuffer, ScalarBuffer,
 };
-
-/// Bytes up to which entries are copied, so that all of them can be gathered the fast way.
-const PADDED_BYTES: usize = 16 << 10;
 
 /// The entries that codes name, one after the other; empty values at null positions, whose codes
 /// do not matter. `None` if offsets of the type are too narrow for all bytes together; else `check`
@@ -60,13 +57,18 @@ pub(crate) fn gather_entries<T: ByteArrayType<Offset: Offset>>(
         .collect();
     table.extend(table.last().copied());
     let lengths: Vec<u64> = table.windows(2).map(|ends| ends[1] - ends[0]).collect();
-    let mut offsets = Vec::with_capacity(codes.len() + 1);
-    let mut end = 0u64;
-    offsets.push(T::Offset::of(0));
-    for code in codes {
-        end = end.saturating_add(lengths[code.as_usize()]);
-        offsets.push(T::Offset::of(end));
+    // The sum of any of them has at most 64 bits: lengths have 63, and there are few codes then.
+    let longest = lengths.iter().copied().fold(0, u64::max);
+    if longest.checked_mul(codes.len() as u64).is_none() {
+        return Ok(None);
     }
+    let mut end = 0u64;
+    let mut offsets = Vec::with_capacity(codes.len() + 1);
+    offsets.push(T::Offset::of(0));
+    offsets.extend(codes.iter().map(|code| {
+        end += lengths[code.as_usize()];
+        T::Offset::of(end)
+    }));
     let Some(total) = usize::try_from(end)
         .ok()
         .filter(|_| end <= T::Offset::LARGEST)
@@ -74,16 +76,9 @@ pub(crate) fn gather_entries<T: ByteArrayType<Offset: Offset>>(
         return Ok(None);
     };
     check(end)?;
-    let mut values = MutableBuffer::from_len_zeroed(total + GATHER_SLACK);
-    let mut data = entries.value_data();
-    let padded;
-    if data.len() <= PADDED_BYTES {
-        // The last entries then have as much room behind them as the others.
-        padded = [data, &[0; GATHER_SLACK]].concat();
-        data = &padded;
-    }
-    gather_bytes(codes, &table, data, &mut values);
-    let values = Buffer::from(values).slice_with_length(0, total);
+    let mut values = MutableBuffer::new(0);
+    append_gathered(codes, &table, entries.value_data(), total, &mut values);
+    let values = Buffer::from(values);
     // SAFETY: offsets ascend from 0 to `total`.
     let offsets = unsafe { OffsetBuffer::new_unchecked(ScalarBuffer::from(offsets)) };
     // SAFETY: the offsets ascend and end with the values, the nulls fit, and every value is a whole

@@ -17,6 +17,7 @@ mod fsst_encoder;
 mod gather;
 mod hash;
 mod prefix_sum;
+mod slots;
 mod utf8;
 mod views;
 mod word;
@@ -24,7 +25,7 @@ mod words;
 
 pub(crate) use bitpack::{Place, chunk_bytes, pack, place_of, prefetch_at, unpack, unpack_at};
 pub(crate) use bytes::{
-    GATHER_SLACK, Offset, checked_offsets, gather_bytes, is_ascending, make_views, rebase_offsets,
+    Offset, append_gathered, checked_offsets, is_ascending, make_views, rebase_offsets,
 };
 pub(crate) use chunk::CHUNK;
 use cpu::dispatch;
@@ -34,13 +35,14 @@ pub(crate) use fsst::{MAX_SYMBOL, Symbols};
 pub(crate) use fsst_encoder::{FsstEncoder, quarters};
 pub(crate) use gather::gather_entries;
 pub(crate) use hash::hash_words;
-pub(crate) use prefix_sum::{prefix_sum, unpack_sums};
+pub(crate) use prefix_sum::prefix_sum;
+pub(crate) use slots::{Growing, Slots};
 pub(crate) use utf8::{utf8_array, utf8_view_array};
 pub(crate) use views::{append_views, gather_views, views_of};
 pub(crate) use word::Pools;
 pub use word::{NumberKind, Word};
 pub(crate) use word::{as_bytes, as_bytes_mut};
 pub(crate) use words::{
-    NEAR_INTEGERS, add, bits_of_bytes, codes_below, count_runs, expand_runs, gather, join_halves,
+    NEAR_INTEGERS, add, append_halves, bits_of_bytes, codes_below, count_runs, expand_runs,
     join_lefts, key_range, scaled_integers, sign_extend, step_range, un_zig_zag, within,
 };

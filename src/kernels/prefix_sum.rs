@@ -6,6 +6,7 @@
 use super::Word;
 use super::bitpack::{chunk_bytes, unpack};
 use super::chunk::CHUNK;
+use std::mem::MaybeUninit;
 
 /// Running sums modulo 2^`BITS`, in place.
 pub(crate) fn prefix_sum<W: Word>(values: &mut [W]) {
@@ -20,13 +21,14 @@ pub(crate) fn prefix_sum<W: Word>(values: &mut [W]) {
 
 /// Values of which neighbours differ by what is packed: the first is `first`, and each of the others
 /// is the one before it plus the next value that [`unpack`] gives. `packed` holds the chunks of at
-/// least `dst.len() - 1` differences, and `width` is 1 to `BITS`: the caller has checked both.
-pub(crate) fn unpack_sums<W: Word>(
+/// least `dst.len() - 1` differences, and `width` is 1 to `BITS`: the caller has checked both. Every
+/// place is written to then.
+pub(super) fn unpack_sums_places<W: Word>(
     packed: &[u8],
     width: u32,
     reference: W,
     first: W,
-    dst: &mut [W],
+    dst: &mut [MaybeUninit<W>],
 ) {
     let mut packed = packed.chunks_exact(chunk_bytes(width));
     let mut sum = first;
@@ -39,9 +41,9 @@ pub(crate) fn unpack_sums<W: Word>(
     }
     match (rest, packed.next()) {
         // A sum that needs no difference more.
-        ([last], _) => *last = sum,
+        ([last], _) => drop(last.write(sum)),
         (rest, Some(bytes)) if !rest.is_empty() => {
-            let mut values = [W::ZERO; CHUNK];
+            let mut values = [MaybeUninit::new(W::ZERO); CHUNK];
             sums_of_chunk(bytes, width, reference, sum, &mut values);
             rest.copy_from_slice(&values[..rest.len()]);
         }
@@ -55,7 +57,7 @@ fn sums_of_chunk<W: Word>(
     width: u32,
     reference: W,
     sum: W,
-    dst: &mut [W; CHUNK],
+    dst: &mut [MaybeUninit<W>; CHUNK],
 ) -> W {
     let packed = &packed[..chunk_bytes(width)];
     #[cfg(target_arch = "x86_64")]
@@ -92,7 +94,7 @@ fn sums_of_chunk<W: Word>(
     unpack(packed, width, reference, &mut values);
     let mut sum = sum;
     for (to, value) in dst.iter_mut().zip(values) {
-        *to = sum;
+        to.write(sum);
         sum = sum.plus(value);
     }
     sum
@@ -125,6 +127,7 @@ fn vectors<W: Word>(_values: &mut [W]) -> usize {
 mod tests {
     use super::super::bitpack::pack;
     use super::super::cpu::tests::{STEP, at_every_level};
+    use super::super::slots::Slots;
     use super::*;
 
     fn random<W: Word>(seed: u64, i: u64) -> W {
@@ -189,7 +192,7 @@ mod tests {
                 let mut expected = vec![first];
                 expected.extend(summed(first, differences));
                 let mut found = vec![W::ZERO; n];
-                unpack_sums(&packed, width, reference, first, &mut found);
+                Slots::from(&mut found[..]).unpack_sums(&packed, width, reference, first);
                 assert!(found == expected, "{n} words of {} bits, {width}", W::BITS);
             }
         }

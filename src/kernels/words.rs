@@ -1,6 +1,9 @@
 //! Loops over words: extremes, runs, gathering, expansion, presence bits.
 
+use super::slots::append_bytes;
 use super::{NumberKind, Word, dispatch};
+use arrow_buffer::MutableBuffer;
+use std::mem::MaybeUninit;
 use std::ops::BitOr;
 
 #[inline(always)]
@@ -156,16 +159,29 @@ dispatch! {
 }
 
 #[inline(always)]
-fn join_halves_body<W: Word>(high: &[W], low: &[W], dst: &mut [u8]) {
-    let (pairs, _) = W::chunks_mut(dst).as_chunks_mut::<2>();
-    for ((pair, &h), &l) in pairs.iter_mut().zip(high).zip(low) {
-        *pair = [l.to_le(), h.minus(l >> (W::BITS - 1)).to_le()];
+fn join_halves_body<W: Word>(high: &[W], low: &[W], dst: &mut [MaybeUninit<[W::Bytes; 2]>]) {
+    for ((pair, &h), &l) in dst.iter_mut().zip(high).zip(low) {
+        pair.write([l.to_le(), h.minus(l >> (W::BITS - 1)).to_le()]);
     }
 }
 
 dispatch! {
-    /// Writes `high * 2^BITS + low`, both halves signed, little-endian, twice as wide as a half.
-    pub(crate) fn join_halves<W: Word>(high: &[W], low: &[W], dst: &mut [u8]) = join_halves_body;
+    /// Writes as many pairs as there are of all three.
+    fn join_halves<W: Word>(high: &[W], low: &[W], dst: &mut [MaybeUninit<[W::Bytes; 2]>]) = join_halves_body;
+}
+
+/// Appends `high * 2^BITS + low` for each pair, both halves signed, little-endian, twice as wide as a
+/// half.
+pub(crate) fn append_halves<W: Word>(high: &[W], low: &[W], values: &mut MutableBuffer) {
+    let count = high.len().min(low.len());
+    let write = |places: &mut [MaybeUninit<u8>]| {
+        // SAFETY: so many pairs of arrays of bytes, which need no alignment, are the memory.
+        let pairs = unsafe { std::slice::from_raw_parts_mut(places.as_mut_ptr().cast(), count) };
+        join_halves::<W>(high, low, pairs);
+        places.len()
+    };
+    // SAFETY: there are as many pairs as halves of each kind, so that all are written.
+    unsafe { append_bytes(values, count * 2 * W::BYTES, write) };
 }
 
 #[inline(always)]
@@ -182,15 +198,20 @@ pub(crate) fn sign_extend<W: Word, U: Word>(narrow: &[U], dst: &mut [W]) {
     sign_extend_body(narrow, dst);
 }
 
-/// `dst[i] = entries[codes[i]]`; false, and nothing written, if a code has no entry.
+/// `dst[i] = entries[codes[i]]`, of every place; false, and nothing written, if a code has no entry, or
+/// there are more or fewer of them.
 #[must_use]
-pub(crate) fn gather<W: Word>(codes: &[u32], entries: &[W], dst: &mut [W]) -> bool {
+pub(super) fn gather_places<W: Word>(
+    codes: &[u32],
+    entries: &[W],
+    dst: &mut [MaybeUninit<W>],
+) -> bool {
     if !codes_below(codes, entries.len()) || codes.len() != dst.len() {
         return false;
     }
     for (d, &code) in dst.iter_mut().zip(codes) {
         // SAFETY: every code was just found to be below the number of entries.
-        *d = unsafe { *entries.get_unchecked(code as usize) };
+        d.write(unsafe { *entries.get_unchecked(code as usize) });
     }
     true
 }
@@ -254,6 +275,7 @@ pub(crate) fn bits_of_bytes(bytes: &[u8], mut word: impl FnMut(u64, usize)) {
 #[cfg(test)]
 mod tests {
     use super::super::cpu::tests::{STEP, at_every_level};
+    use super::super::slots::Slots;
     use super::*;
     use proptest::prelude::*;
 
@@ -309,8 +331,8 @@ mod tests {
             assert_eq!(*d, *b | lefts[usize::from(code % 8)]);
         }
 
-        let mut wide = vec![1; 2 * size_of_val(values)];
-        join_halves(values, &done, &mut wide);
+        let mut wide = MutableBuffer::new(0);
+        append_halves(values, &done, &mut wide);
         for ((pair, high), low) in wide.chunks(2 * W::BYTES).zip(values).zip(&done) {
             let whole = (signed(*high) << W::BITS).wrapping_add(signed(*low));
             assert_eq!(*pair, whole.to_le_bytes()[..2 * W::BYTES]);
@@ -363,10 +385,10 @@ mod tests {
     fn gather_refuses_codes_without_entry() {
         let mut dst = [0u16; 20];
         let mut codes = [1u32; 20];
-        assert!(gather(&codes, &[5, 6], &mut dst));
+        assert!(Slots::from(&mut dst[..]).gather(&codes, &[5, 6]));
         assert_eq!(dst, [6; 20]);
         codes[19] = 2;
-        assert!(!gather(&codes, &[5, 6], &mut dst));
+        assert!(!Slots::from(&mut dst[..]).gather(&codes, &[5, 6]));
     }
 
     #[test]
@@ -398,9 +420,12 @@ mod tests {
         let low = numbers.map(|v| v.to_le_bytes()[0]);
         let high = numbers.map(|v| v.to_le_bytes()[1].wrapping_add(u8::from(v & 128 != 0)));
         assert_eq!(high[..6], [0, 0, 0, 0, 1, 0]);
-        let mut dst = [0xee; 2 * 9];
-        join_halves(&high, &low, &mut dst);
-        assert_eq!(dst.as_chunks::<2>().0, numbers.map(i16::to_le_bytes));
+        let mut dst = MutableBuffer::new(0);
+        dst.push(0xeeu8);
+        append_halves(&high, &low, &mut dst);
+        let (first, joined) = dst.as_slice().split_first().unwrap();
+        assert_eq!(*first, 0xee);
+        assert_eq!(joined.as_chunks::<2>().0, numbers.map(i16::to_le_bytes));
     }
 
     #[test]

@@ -40,6 +40,7 @@ pub use report::inspect::{
     BlockInfo, BlocksInfo, BufferInfo, EncodingCount, FieldInfo, FileInfo, InspectOptions,
     RangeIndexInfo, ShardInfo, StripeInfo,
 };
+pub use report::nodes::NodeInfo;
 pub use report::verify::{Problem, VerifyOptions, VerifyProgress, VerifyReport};
 pub use scan::row_selection::RowSelection;
 pub use scan_builder::ScanBuilder;

@@ -1,8 +1,11 @@
 //! Writing shards.
 //!
-//! A [`ShardWriter`] takes RecordBatches and makes a shard of them as [`WriterOptions`] say. [`explain`]
-//! shows which encodings it weighs for a batch.
+//! A [`ShardWriter`] takes RecordBatches and makes a shard of them as [`WriterOptions`] say;
+//! `AsyncShardWriter` (feature `async`) does for stores that answer later. [`explain`] shows which
+//! encodings it weighs for a batch.
 
+#[cfg(feature = "async")]
+mod async_shard;
 mod batch;
 mod bits;
 mod byte_run;
@@ -25,6 +28,8 @@ mod nesting;
 mod nulls;
 mod number;
 mod options;
+#[cfg(feature = "async")]
+mod outbox;
 mod output;
 mod plain_numbers;
 mod plan;
@@ -46,6 +51,8 @@ mod workers;
 pub use crate::column::TypeMapping;
 pub use crate::format::{AnyValue, DataRef, NameValuePair, ValueKind, Wire};
 pub use crate::sorting::{SORTING_COLUMNS_PROPERTY, SortingColumn};
+#[cfg(feature = "async")]
+pub use async_shard::AsyncShardWriter;
 pub use candidate::{Candidate, FieldCandidates};
 pub use explain::explain;
 pub use options::{ARROW_SCHEMA_PROPERTY, ColumnOptions, Layout, PresenceLayout, WriterOptions};

@@ -60,8 +60,8 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
         .with_blocks(args.verbose);
     let columns = ColumnNames::all(&args.columns);
     if !columns.is_empty() {
-        let schema = shard.shard_schema()?;
-        let mut known = schema.fields.iter().map(|field| &field.data_type.name);
+        let nodes = shard.schema_nodes()?;
+        let mut known = nodes.iter().map(|node| &node.name);
         for column in &columns {
             if known.clone().all(|name| name != column) {
                 let known: Vec<&str> = known.by_ref().map(String::as_str).collect();

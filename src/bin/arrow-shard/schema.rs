@@ -5,7 +5,7 @@ use crate::input::{ColumnArgs, ReadArgs, RowWindow};
 use crate::output::Destination;
 use crate::text;
 use arrow_schema::{DataType, Field, FieldRef, Schema};
-use arrow_shard::format::{DataType as Node, PropertyValue};
+use arrow_shard::read::NodeInfo;
 use serde_json::{Map, Value, json};
 use std::io::{self, Write};
 use std::path::PathBuf;
@@ -38,17 +38,13 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     reading.check(std::slice::from_ref(&args.input), None)?;
     let mut out = Destination::standard();
     if args.shard {
-        let schema = reading.open_shard(&args.input)?.shard_schema()?;
-        let nodes = schema.fields.iter().map(|field| {
-            let kind = field.internal_kind.as_deref();
-            (&field.data_type, kind)
-        });
+        let nodes = reading.open_shard(&args.input)?.schema_nodes()?;
         if args.json {
-            let nodes: Vec<Value> = nodes.map(|(node, kind)| node_json(node, kind)).collect();
+            let nodes: Vec<Value> = nodes.iter().map(node_json).collect();
             writeln!(out, "{:#}", json!({ "fields": nodes }))?;
         } else {
-            for (node, kind) in nodes {
-                print_node(&mut out, node, kind, 0)?;
+            for node in &nodes {
+                print_node(&mut out, node, 0)?;
             }
         }
     } else {
@@ -140,61 +136,46 @@ fn field_json(field: &Field) -> Value {
     json
 }
 
-fn print_node(
-    out: &mut Destination,
-    node: &Node,
-    internal_kind: Option<&str>,
-    depth: usize,
-) -> io::Result<()> {
-    let label = node.label_text();
-    let label = if label.is_empty() {
-        label
-    } else {
-        format!(" [{label}]")
+fn print_node(out: &mut Destination, node: &NodeInfo, depth: usize) -> io::Result<()> {
+    let label = match node.label {
+        Some(_) => format!(" [{}]", node.label_text()),
+        None => String::new(),
     };
-    let internal = internal_kind
+    let internal = node.internal_kind.as_ref();
+    let internal = internal
         .map(|kind| format!(" (internal: {kind})"))
         .unwrap_or_default();
     let indent = 2 * depth;
-    let (id, name, ty) = (node.schema_id, &node.name, node.stored_type());
+    let (id, ty) = (node.schema_id, &node.stored_type);
     let (name, label, internal) = (
-        text::shown(name),
+        text::shown(&node.name),
         text::shown(&label),
         text::shown(&internal),
     );
     writeln!(out, "{id:>4} {:indent$}{name}: {ty}{label}{internal}", "")?;
     for child in &node.children {
-        print_node(out, child, None, depth + 1)?;
+        print_node(out, child, depth + 1)?;
     }
     Ok(())
 }
 
-fn node_json(node: &Node, internal_kind: Option<&str>) -> Value {
+fn node_json(node: &NodeInfo) -> Value {
     let mut json = json!({
         "schema_id": node.schema_id,
         "name": node.name,
-        "type": node.stored_type(),
+        "type": node.stored_type,
     });
-    if let Some(extended) = &node.extended_type {
-        let properties = extended.properties.iter().map(|(name, value)| {
-            let value = match value {
-                PropertyValue::String(text) | PropertyValue::Json(text) => text.clone(),
-                other => format!("{other:?}"),
-            };
-            (name.clone(), Value::String(value))
-        });
-        json["label"] = json!(extended.label);
+    if let Some(label) = &node.label {
+        let properties = node.properties.iter().cloned();
+        let properties = properties.map(|(name, value)| (name, Value::String(value)));
+        json["label"] = json!(label);
         json["properties"] = Value::Object(properties.collect::<Map<_, _>>());
     }
-    if let Some(kind) = internal_kind {
+    if let Some(kind) = &node.internal_kind {
         json["internal_kind"] = json!(kind);
     }
     if !node.children.is_empty() {
-        json["children"] = node
-            .children
-            .iter()
-            .map(|child| node_json(child, None))
-            .collect();
+        json["children"] = node.children.iter().map(node_json).collect();
     }
     json
 }

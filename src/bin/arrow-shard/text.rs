@@ -6,7 +6,7 @@ use arrow_cast::display::{
     ArrayFormatter, ArrayFormatterFactory, DisplayIndex, FormatOptions, FormatResult,
 };
 use arrow_schema::{ArrowError, DataType, Field};
-use arrow_shard::format::{AnyValue, ValueKind, decimal128_text};
+use arrow_shard::read::{AnyValue, ValueKind};
 use std::borrow::Cow;
 use std::fmt::Write;
 
@@ -133,7 +133,7 @@ pub(crate) fn value(value: &AnyValue) -> String {
         Some(ValueKind::TimeSpan(v)) => format!("{} ticks", v.cast_signed()),
         Some(ValueKind::String(v)) => format!("{v:?}"),
         Some(ValueKind::Bytes(v)) => hex(v),
-        Some(ValueKind::Decimal(v)) => decimal128_text(*v),
+        Some(ValueKind::Decimal(_)) => value.to_decimal_text().unwrap_or_default(),
         Some(ValueKind::List(v)) => count(v.len() as u64, "item"),
         Some(ValueKind::Struct(v)) => count(v.len() as u64, "member"),
         Some(other) => format!("{other:?}"),

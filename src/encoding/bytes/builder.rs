@@ -3,7 +3,7 @@
 use super::super::Context;
 use super::spans::Spans;
 use crate::error::{Error, ErrorKind, Result};
-use crate::kernels::{GATHER_SLACK, Offset, gather_bytes, make_views, rebase_offsets};
+use crate::kernels::{Offset, append_gathered, append_halves, make_views, rebase_offsets};
 use arrow_buffer::{Buffer, MutableBuffer, OffsetBuffer, ScalarBuffer};
 use std::ops::Range;
 
@@ -245,20 +245,13 @@ impl BytesBuilder {
         Ok(())
     }
 
-    /// Appends `count` values of `width` bytes each that `fill` writes into their place.
-    pub(super) fn push_fixed(
-        &mut self,
-        width: usize,
-        count: usize,
-        fill: impl FnOnce(&mut [u8]),
-    ) -> Result<()> {
-        self.check_fixed(Some(width))?;
+    /// Appends values of 16 bytes that are stored as halves.
+    pub(super) fn push_halves(&mut self, high: &[u64], low: &[u64]) -> Result<()> {
+        self.check_fixed(Some(16))?;
         if let Data::Fixed { values, .. } = &mut self.data {
-            let start = values.len();
-            values.resize(start + count * width, 0);
-            fill(values.as_slice_mut().get_mut(start..).unwrap_or_default());
+            append_halves(high, low, values);
         }
-        self.len += count;
+        self.len += high.len().min(low.len());
         Ok(())
     }
 
@@ -305,14 +298,7 @@ fn gather_at_end(
     total: u64,
 ) -> Result<()> {
     let total = crate::error::to_usize(total)?;
-    let start = values.len();
-    // Short entries are copied with room behind them, so that all of them take the fast path.
-    let padded = (entries.len() <= total).then(|| [entries, &[0; GATHER_SLACK]].concat());
-    let entries = padded.as_deref().unwrap_or(entries);
-    values.resize(start + total + GATHER_SLACK, 0);
-    let dst = values.as_slice_mut().get_mut(start..).unwrap_or_default();
-    gather_bytes(codes, table, entries, dst);
-    values.truncate(start + total);
+    append_gathered(codes, table, entries, total, values);
     Ok(())
 }
 

@@ -15,7 +15,6 @@ use super::{
 };
 use crate::encoding::NumberKind;
 use crate::error::Result;
-use crate::kernels::join_halves;
 
 /// Bytes of a value.
 pub(super) const WIDTH: usize = 16;
@@ -46,7 +45,7 @@ impl Codec for Split128 {
             number::decode_selected(high, signed, n, ranges, cx, highs)?;
             cx.with_words(count, |cx, lows: &mut [u64]| {
                 number::decode_selected(low, signed, n, ranges, cx, lows)?;
-                out.push_fixed(WIDTH, count, |dst| join_halves(highs, lows, dst))
+                out.push_halves(highs, lows)
             })
         })
     }

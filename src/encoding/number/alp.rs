@@ -13,7 +13,7 @@ use super::{
     Children, Codec, Context, EncodingCode, Estimate, NumberKind, Plan, Stats, View, Word,
 };
 use crate::error::{Error, Result};
-use crate::kernels::{NEAR_INTEGERS, scaled_integers};
+use crate::kernels::{NEAR_INTEGERS, Slots, scaled_integers};
 use std::ops::Range;
 
 pub(super) struct Alp;
@@ -188,10 +188,11 @@ impl Codec for Alp {
         values: &[u8],
         _kind: NumberKind,
         cx: &mut Context<'_>,
-        dst: &mut [W],
+        dst: &mut Slots<'_, W>,
     ) -> Result<()> {
         let parts = parse::<W>(values, dst.len())?;
-        super::decode(parts.integers, NumberKind::Signed, cx, dst)?;
+        super::fill(parts.integers, NumberKind::Signed, cx, dst)?;
+        let dst = dst.values();
         parts.scale.decode(dst);
         let whole = 0..dst.len();
         parts

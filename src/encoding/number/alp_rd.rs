@@ -15,7 +15,7 @@ use super::exceptions::for_selected;
 use super::{Children, Codec, Context, EncodingCode, Estimate, NumberKind, Plan, Stats, Word};
 use super::{fl_bit_pack, packed::packed_bytes};
 use crate::error::{Error, Result};
-use crate::kernels::join_lefts;
+use crate::kernels::{Slots, join_lefts};
 use std::ops::Range;
 
 pub(super) struct AlpRd;
@@ -133,10 +133,18 @@ impl Codec for AlpRd {
         values: &[u8],
         _kind: NumberKind,
         cx: &mut Context<'_>,
-        dst: &mut [W],
+        dst: &mut Slots<'_, W>,
     ) -> Result<()> {
-        let whole = 0..dst.len();
-        select(values, dst.len(), std::slice::from_ref(&whole), cx, dst)
+        let n = dst.len();
+        let parts = parse::<W>(values, n)?;
+        let unsigned = NumberKind::Unsigned;
+        super::fill(parts.right, unsigned, cx, dst)?;
+        cx.with_words(n, |cx, codes: &mut [u16]| {
+            super::decode(parts.left, unsigned, cx, codes)?;
+            let whole = 0..n;
+            let whole = std::slice::from_ref(&whole);
+            join(&parts, n, whole, codes, cx, dst.values())
+        })
     }
 
     fn select<W: Word>(

@@ -12,7 +12,7 @@ use super::{
     Children, Codec, Context, EncodingCode, Estimate, NumberKind, Plan, Stats, View, Word,
 };
 use crate::error::{Error, Result};
-use crate::kernels::{codes_below, gather};
+use crate::kernels::{Slots, codes_below};
 use hashbrown::HashMap;
 use std::ops::Range;
 
@@ -75,13 +75,13 @@ impl Codec for BlockDictionary {
         values: &[u8],
         kind: NumberKind,
         cx: &mut Context<'_>,
-        dst: &mut [W],
+        dst: &mut Slots<'_, W>,
     ) -> Result<()> {
         let parts = parse(values, dst.len())?;
         with_entries(&parts, kind, cx, |cx, entries: &[W]| {
             cx.with_words(dst.len(), |cx, codes: &mut [u32]| {
                 super::decode(parts.codes, NumberKind::Unsigned, cx, codes)?;
-                if gather(codes, entries, dst) {
+                if dst.gather(codes, entries) {
                     Ok(())
                 } else {
                     Err(bad_code(parts.unique))
@@ -103,7 +103,7 @@ impl Codec for BlockDictionary {
             cx.with_words(dst.len(), |cx, codes: &mut [u32]| {
                 let unsigned = NumberKind::Unsigned;
                 super::decode_selected(parts.codes, unsigned, n, ranges, cx, codes)?;
-                if gather(codes, entries, dst) {
+                if Slots::from(&mut *dst).gather(codes, entries) {
                     Ok(())
                 } else {
                     Err(bad_code(parts.unique))

@@ -8,7 +8,7 @@ use super::super::compress::{Method, compress, decompress};
 use super::super::fields::{Fields, pad};
 use super::{Codec, Context, EncodingCode, Estimate, NumberKind, Stats, Word};
 use crate::error::Result;
-use crate::kernels::{as_bytes, as_bytes_mut};
+use crate::kernels::{Slots, as_bytes, as_bytes_mut};
 
 pub(super) struct Zstd;
 pub(super) struct Lz4;
@@ -28,9 +28,9 @@ impl Codec for Zstd {
         values: &[u8],
         _kind: NumberKind,
         cx: &mut Context<'_>,
-        dst: &mut [W],
+        dst: &mut Slots<'_, W>,
     ) -> Result<()> {
-        decode(Method::Zstd { level: 0 }, values, cx, dst)
+        decode(Method::Zstd { level: 0 }, values, cx, dst.values())
     }
 }
 
@@ -39,9 +39,9 @@ impl Codec for Lz4 {
         values: &[u8],
         _kind: NumberKind,
         cx: &mut Context<'_>,
-        dst: &mut [W],
+        dst: &mut Slots<'_, W>,
     ) -> Result<()> {
-        decode(Method::Lz4, values, cx, dst)
+        decode(Method::Lz4, values, cx, dst.values())
     }
 }
 

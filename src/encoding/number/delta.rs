@@ -11,7 +11,7 @@ use super::{
     fl_bit_pack,
 };
 use crate::error::{Error, Result, Within};
-use crate::kernels::prefix_sum;
+use crate::kernels::{Slots, prefix_sum};
 use std::ops::Range;
 
 pub(super) struct Delta;
@@ -27,7 +27,7 @@ fn sums<W: Word>(
     kind: NumberKind,
     n: usize,
     cx: &mut Context<'_>,
-    dst: &mut [W],
+    dst: &mut Slots<'_, W>,
 ) -> Result<()> {
     let (base, nested) = parse(values)?;
     let Some(count) = n.checked_sub(1) else {
@@ -37,6 +37,7 @@ fn sums<W: Word>(
         packed.decode_sums(base, dst);
         return Ok(());
     }
+    let dst = dst.values();
     let Some((first, differences)) = dst.split_first_mut() else {
         return Ok(());
     };
@@ -69,7 +70,7 @@ impl Codec for Delta {
         values: &[u8],
         kind: NumberKind,
         cx: &mut Context<'_>,
-        dst: &mut [W],
+        dst: &mut Slots<'_, W>,
     ) -> Result<()> {
         sums(values, kind, dst.len(), cx, dst)
     }
@@ -84,7 +85,7 @@ impl Codec for Delta {
     ) -> Result<()> {
         let last = ranges.last().map_or(0, |r| r.end);
         cx.with_words(last, |cx, all: &mut [W]| {
-            sums(values, kind, n, cx, all)?;
+            sums(values, kind, n, cx, &mut Slots::from(&mut *all))?;
             super::copy_ranges(all, ranges, dst);
             Ok(())
         })

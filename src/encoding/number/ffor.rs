@@ -9,6 +9,7 @@ use super::super::fields::{Fields, pad, write_word};
 use super::packed::{Packed, packed_bytes, width_byte, write_chunks};
 use super::{Codec, Context, EncodingCode, Estimate, NumberKind, Stats, Word, single_value};
 use crate::error::Result;
+use crate::kernels::Slots;
 use std::ops::Range;
 
 pub(super) struct Ffor;
@@ -24,7 +25,7 @@ impl Codec for Ffor {
         values: &[u8],
         _kind: NumberKind,
         _cx: &mut Context<'_>,
-        dst: &mut [W],
+        dst: &mut Slots<'_, W>,
     ) -> Result<()> {
         parse(values, dst.len())?.decode(dst);
         Ok(())

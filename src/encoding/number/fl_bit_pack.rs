@@ -8,6 +8,7 @@ use super::super::fields::{Fields, pad};
 use super::packed::{Packed, packed_bytes, width_byte, write_chunks};
 use super::{Codec, Context, EncodingCode, Estimate, NumberKind, Stats, Word, single_value};
 use crate::error::Result;
+use crate::kernels::Slots;
 use std::ops::Range;
 
 pub(super) struct FlBitPack;
@@ -22,7 +23,7 @@ impl Codec for FlBitPack {
         values: &[u8],
         _kind: NumberKind,
         _cx: &mut Context<'_>,
-        dst: &mut [W],
+        dst: &mut Slots<'_, W>,
     ) -> Result<()> {
         parse(values, dst.len())?.decode(dst);
         Ok(())

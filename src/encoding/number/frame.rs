@@ -9,7 +9,7 @@ use super::{
     Children, Codec, Context, EncodingCode, Estimate, NumberKind, Plan, Stats, View, Word,
 };
 use crate::error::Result;
-use crate::kernels::{add, key_range};
+use crate::kernels::{Slots, add, key_range};
 use std::ops::Range;
 
 pub(super) struct For;
@@ -24,11 +24,11 @@ impl Codec for For {
         values: &[u8],
         _kind: NumberKind,
         cx: &mut Context<'_>,
-        dst: &mut [W],
+        dst: &mut Slots<'_, W>,
     ) -> Result<()> {
         let (reference, nested) = parse(values)?;
-        super::decode(nested, NumberKind::Unsigned, cx, dst)?;
-        add(dst, reference);
+        super::fill(nested, NumberKind::Unsigned, cx, dst)?;
+        add(dst.values(), reference);
         Ok(())
     }
 

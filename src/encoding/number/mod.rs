@@ -36,6 +36,7 @@ use super::{
 };
 use crate::Limits;
 use crate::error::{Error, Result, Within};
+use crate::kernels::Slots;
 use std::ops::Range;
 
 /// What encoded values are made of, found out without decoding each of them.
@@ -90,7 +91,7 @@ trait Codec {
         values: &[u8],
         kind: NumberKind,
         cx: &mut Context<'_>,
-        dst: &mut [W],
+        dst: &mut Slots<'_, W>,
     ) -> Result<()>;
 
     /// Decodes the values of checked `ranges` out of `n`; `dst` has their total length.
@@ -103,7 +104,7 @@ trait Codec {
         dst: &mut [W],
     ) -> Result<()> {
         cx.with_words(n, |cx, all: &mut [W]| {
-            Self::decode(values, kind, cx, all)?;
+            Self::decode(values, kind, cx, &mut Slots::from(&mut *all))?;
             copy_ranges(all, ranges, dst);
             Ok(())
         })
@@ -194,6 +195,19 @@ pub fn decode<W: Word>(
     kind: NumberKind,
     cx: &mut Context<'_>,
     dst: &mut [W],
+) -> Result<()> {
+    fill(values, kind, cx, &mut dst.into())
+}
+
+/// As [`decode`], where nobody may have zeroed the places.
+///
+/// # Errors
+/// Those of [`decode`].
+pub(crate) fn fill<W: Word>(
+    values: &[u8],
+    kind: NumberKind,
+    cx: &mut Context<'_>,
+    dst: &mut Slots<'_, W>,
 ) -> Result<()> {
     let code = code_of::<W>(values, kind)?;
     cx.deeper(|cx| with_codec!(code, C => C::decode(values, kind, cx, dst)))

@@ -3,7 +3,7 @@
 use super::Word;
 use crate::error::{Error, Result};
 use crate::kernels::{
-    CHUNK, Place, chunk_bytes, pack, place_of, prefetch_at, unpack, unpack_at, unpack_sums,
+    CHUNK, Place, Slots, chunk_bytes, pack, place_of, prefetch_at, unpack, unpack_at,
 };
 use std::ops::Range;
 
@@ -46,14 +46,14 @@ impl<'a, W: Word> Packed<'a, W> {
         })
     }
 
-    pub(super) fn decode(&self, dst: &mut [W]) {
-        unpack(self.chunks, self.width, self.reference, dst);
+    pub(super) fn decode(&self, dst: &mut Slots<'_, W>) {
+        dst.unpack(self.chunks, self.width, self.reference);
     }
 
     /// Values that begin with `first` and of which neighbours differ by the packed ones; there is at
     /// most one more than of these.
-    pub(super) fn decode_sums(&self, first: W, dst: &mut [W]) {
-        unpack_sums(self.chunks, self.width, self.reference, first, dst);
+    pub(super) fn decode_sums(&self, first: W, dst: &mut Slots<'_, W>) {
+        dst.unpack_sums(self.chunks, self.width, self.reference, first);
     }
 
     pub(super) fn select(&self, ranges: &[Range<usize>], dst: &mut [W]) {

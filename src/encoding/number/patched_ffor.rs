@@ -12,6 +12,7 @@ use super::exceptions::Exceptions;
 use super::packed::{Packed, packed_bytes, width_byte, write_chunks};
 use super::{Codec, Context, EncodingCode, Estimate, NumberKind, Stats, Word, single_value};
 use crate::error::{Error, Result};
+use crate::kernels::Slots;
 use std::ops::Range;
 
 pub(super) struct PatchedFfor;
@@ -63,7 +64,7 @@ impl Codec for PatchedFfor {
         values: &[u8],
         _kind: NumberKind,
         cx: &mut Context<'_>,
-        dst: &mut [W],
+        dst: &mut Slots<'_, W>,
     ) -> Result<()> {
         let n = dst.len();
         let parts = parse(values, n)?;
@@ -74,7 +75,7 @@ impl Codec for PatchedFfor {
         let all = 0..n;
         parts
             .exceptions
-            .patch(n, std::slice::from_ref(&all), cx, dst)
+            .patch(n, std::slice::from_ref(&all), cx, dst.values())
     }
 
     fn select<W: Word>(

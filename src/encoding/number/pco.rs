@@ -7,7 +7,7 @@
 use super::super::fields::pad;
 use super::{Codec, Context, EncodingCode, Estimate, NumberKind, Stats, Word};
 use crate::error::{Error, Result};
-use crate::kernels::{as_bytes, as_bytes_mut};
+use crate::kernels::{Slots, as_bytes, as_bytes_mut};
 use pco::ChunkConfig;
 use pco::standalone::{simple_compress, simple_decompress_into};
 use std::fmt::Display;
@@ -51,8 +51,9 @@ impl Codec for Pco {
         values: &[u8],
         kind: NumberKind,
         cx: &mut Context<'_>,
-        dst: &mut [W],
+        dst: &mut Slots<'_, W>,
     ) -> Result<()> {
+        let dst = dst.values();
         let file = values
             .get(HEADER..)
             .ok_or_else(|| Error::corrupt(format!("{} bytes of a Pco block", values.len())))?;

@@ -4,9 +4,10 @@
 //! u16 code = 1 | n values
 //! ```
 
-use super::super::fields::{expect_words, read_words, write_words};
+use super::super::fields::{expect_words, write_words};
 use super::{Codec, Context, EncodingCode, Estimate, NumberKind, Stats, Word};
 use crate::error::Result;
+use crate::kernels::Slots;
 use std::ops::Range;
 
 pub(super) struct Plain;
@@ -20,9 +21,12 @@ impl Codec for Plain {
         values: &[u8],
         _kind: NumberKind,
         _cx: &mut Context<'_>,
-        dst: &mut [W],
+        dst: &mut Slots<'_, W>,
     ) -> Result<()> {
-        read_words(payload(values), dst)
+        let bytes = payload(values);
+        expect_words::<W>(bytes, dst.len())?;
+        dst.copy_from_le(bytes);
+        Ok(())
     }
 
     fn select<W: Word>(

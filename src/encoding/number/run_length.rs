@@ -12,7 +12,7 @@ use super::{
     Children, Codec, Context, EncodingCode, Estimate, NumberKind, Plan, Stats, View, Word,
 };
 use crate::error::{Error, Result};
-use crate::kernels::expand_runs;
+use crate::kernels::{Slots, expand_runs};
 use std::ops::Range;
 
 pub(super) struct RunLength;
@@ -80,8 +80,9 @@ impl Codec for RunLength {
         values: &[u8],
         kind: NumberKind,
         cx: &mut Context<'_>,
-        dst: &mut [W],
+        dst: &mut Slots<'_, W>,
     ) -> Result<()> {
+        let dst = dst.values();
         with_runs(values, kind, dst.len(), cx, |values, lengths| {
             let n = dst.len();
             if expand_runs(values, lengths, dst) {

@@ -7,6 +7,7 @@
 use super::super::fields::{read_words, write_word};
 use super::{Codec, Context, EncodingCode, Estimate, NumberKind, Stats, View, Word};
 use crate::error::Result;
+use crate::kernels::Slots;
 use std::ops::Range;
 
 pub(super) struct SingleValue;
@@ -23,7 +24,7 @@ impl Codec for SingleValue {
         values: &[u8],
         _kind: NumberKind,
         _cx: &mut Context<'_>,
-        dst: &mut [W],
+        dst: &mut Slots<'_, W>,
     ) -> Result<()> {
         dst.fill(value(values)?);
         Ok(())
@@ -31,13 +32,14 @@ impl Codec for SingleValue {
 
     fn select<W: Word>(
         values: &[u8],
-        kind: NumberKind,
+        _kind: NumberKind,
         _n: usize,
         _ranges: &[Range<usize>],
-        cx: &mut Context<'_>,
+        _cx: &mut Context<'_>,
         dst: &mut [W],
     ) -> Result<()> {
-        Self::decode(values, kind, cx, dst)
+        dst.fill(value(values)?);
+        Ok(())
     }
 
     fn view<W: Word>(

@@ -11,6 +11,7 @@ use super::exceptions::for_selected;
 use super::stats::ratio;
 use super::{Children, Codec, Context, EncodingCode, Estimate, NumberKind, Plan, Stats, Word};
 use crate::error::{Error, Result};
+use crate::kernels::Slots;
 use std::ops::Range;
 
 pub(super) struct Sparse;
@@ -88,8 +89,9 @@ impl Codec for Sparse {
         values: &[u8],
         kind: NumberKind,
         cx: &mut Context<'_>,
-        dst: &mut [W],
+        dst: &mut Slots<'_, W>,
     ) -> Result<()> {
+        let dst = dst.values();
         let whole = 0..dst.len();
         select(
             values,

@@ -10,7 +10,7 @@ use super::{
     Children, Codec, Context, EncodingCode, Estimate, NumberKind, Plan, Stats, View, Word,
 };
 use crate::error::Result;
-use crate::kernels::{key_range, sign_extend};
+use crate::kernels::{Slots, key_range, sign_extend};
 use std::marker::PhantomData;
 use std::ops::Range;
 
@@ -27,8 +27,9 @@ impl<U: Word> Codec for Truncate<U> {
         values: &[u8],
         _kind: NumberKind,
         cx: &mut Context<'_>,
-        dst: &mut [W],
+        dst: &mut Slots<'_, W>,
     ) -> Result<()> {
+        let dst = dst.values();
         let (nested, payload) = parse(values)?;
         cx.with_words(dst.len(), |cx, narrow: &mut [U]| {
             super::decode_part(payload, nested, NumberKind::Unsigned, cx, narrow)?;

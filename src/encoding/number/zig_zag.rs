@@ -9,7 +9,7 @@ use super::{
     Children, Codec, Context, EncodingCode, Estimate, NumberKind, Plan, Stats, View, Word,
 };
 use crate::error::Result;
-use crate::kernels::un_zig_zag;
+use crate::kernels::{Slots, un_zig_zag};
 use std::ops::Range;
 
 pub(super) struct ZigZag;
@@ -24,8 +24,9 @@ impl Codec for ZigZag {
         values: &[u8],
         _kind: NumberKind,
         cx: &mut Context<'_>,
-        dst: &mut [W],
+        dst: &mut Slots<'_, W>,
     ) -> Result<()> {
+        let dst = dst.values();
         let (nested, payload) = parse(values)?;
         super::decode_part(payload, nested, NumberKind::Unsigned, cx, dst)?;
         un_zig_zag(dst);

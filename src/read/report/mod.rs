@@ -1,6 +1,7 @@
 //! What a shard says of itself: statistics for planners, what it consists of, and whether it is sound.
 
 pub(in crate::read) mod inspect;
+pub(in crate::read) mod nodes;
 mod statistics;
 #[cfg(any(test, feature = "experimental"))]
 mod stored;

@@ -14,6 +14,7 @@ use crate::format::{
 };
 use crate::io::ByteRange;
 use crate::read::open_shard::Shard;
+use crate::read::report::nodes::NodeInfo;
 
 /// Looks at a column of a stripe, and everything below it.
 pub(super) fn inspect(
@@ -60,7 +61,7 @@ impl Inspector<'_> {
             path,
             schema_id: node.schema_id,
             stored_type: node.stored_type(),
-            label: node.label_text(),
+            label: NodeInfo::new(node).label_text(),
             internal_kind: None,
             positions: None,
             null_count: None,

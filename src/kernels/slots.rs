@@ -1,0 +1,279 @@
+//! Memory that is written once: places of values that need not be zeroed before they are decoded into.
+
+use super::bitpack::{chunk_bytes, unpack_places};
+use super::chunk::CHUNK;
+use super::prefix_sum::unpack_sums_places;
+use super::word::Word;
+use super::words::gather_places;
+use arrow_buffer::{Buffer, MutableBuffer};
+use std::fmt;
+use std::marker::PhantomData;
+use std::mem::MaybeUninit;
+use std::slice;
+
+/// Places for values. Either they hold some, as those of a slice do, or they are fresh memory.
+pub(crate) struct Slots<'a, W> {
+    places: &'a mut [MaybeUninit<W>],
+    /// Whether each holds a value.
+    is_filled: bool,
+}
+
+impl<W> fmt::Debug for Slots<'_, W> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Slots")
+            .field("len", &self.places.len())
+            .field("is_filled", &self.is_filled)
+            .finish()
+    }
+}
+
+impl<'a, W: Word> From<&'a mut [W]> for Slots<'a, W> {
+    fn from(values: &'a mut [W]) -> Self {
+        Self {
+            places: initialised(values),
+            is_filled: true,
+        }
+    }
+}
+
+/// The places of values. Whoever has them writes values only.
+pub(super) fn initialised<W: Word>(values: &mut [W]) -> &mut [MaybeUninit<W>] {
+    let len = values.len();
+    // SAFETY: the types have one layout, and this crate writes nothing but values to such places.
+    unsafe { slice::from_raw_parts_mut(values.as_mut_ptr().cast(), len) }
+}
+
+impl<W: Word> Slots<'_, W> {
+    /// Number of values.
+    pub(crate) fn len(&self) -> usize {
+        self.places.len()
+    }
+
+    /// The values. Those of fresh memory that nothing has filled become 0.
+    pub(crate) fn values(&mut self) -> &mut [W] {
+        if !self.is_filled {
+            self.fill(W::ZERO);
+        }
+        let len = self.places.len();
+        // SAFETY: each place holds a value.
+        unsafe { slice::from_raw_parts_mut(self.places.as_mut_ptr().cast(), len) }
+    }
+
+    /// Makes all values this one.
+    pub(crate) fn fill(&mut self, value: W) {
+        self.places.fill(MaybeUninit::new(value));
+        self.is_filled = true;
+    }
+
+    /// Copies as many values.
+    pub(crate) fn copy_from(&mut self, values: &[W]) {
+        if values.len() == self.places.len() {
+            for (place, value) in self.places.iter_mut().zip(values) {
+                place.write(*value);
+            }
+            self.is_filled = true;
+        }
+    }
+
+    /// Copies as many words, little-endian.
+    pub(crate) fn copy_from_le(&mut self, bytes: &[u8]) {
+        let words = W::chunks(bytes);
+        if words.len() == self.places.len() {
+            for (place, word) in self.places.iter_mut().zip(words) {
+                place.write(W::from_le(*word));
+            }
+            self.is_filled = true;
+        }
+    }
+
+    /// Unpacks values from whole chunks and adds `reference` to each. `packed` holds the chunks of that
+    /// many values, and `width` is 1 to `BITS`: the caller has checked both.
+    pub(crate) fn unpack(&mut self, packed: &[u8], width: u32, reference: W) {
+        if packed.len() >= self.places.len().div_ceil(CHUNK) * chunk_bytes(width) {
+            unpack_places(packed, width, reference, self.places);
+            self.is_filled = true;
+        }
+    }
+
+    /// Values of which neighbours differ by what is packed: the first is `first`, and each of the others
+    /// is the one before it plus the next value that is unpacked. `packed` holds the chunks of at least
+    /// all differences, and `width` is 1 to `BITS`: the caller has checked both.
+    pub(crate) fn unpack_sums(&mut self, packed: &[u8], width: u32, reference: W, first: W) {
+        let differences = self.places.len().saturating_sub(1);
+        if packed.len() >= differences.div_ceil(CHUNK) * chunk_bytes(width) {
+            unpack_sums_places(packed, width, reference, first, self.places);
+            self.is_filled = true;
+        }
+    }
+
+    /// Value `i` becomes `entries[codes[i]]`; false if a code has no entry, or there are more or fewer
+    /// of them.
+    #[must_use]
+    pub(crate) fn gather(&mut self, codes: &[u32], entries: &[W]) -> bool {
+        let done = gather_places(codes, entries, self.places);
+        self.is_filled |= done;
+        done
+    }
+}
+
+/// Values that are appended in memory that nobody has zeroed.
+#[derive(Debug)]
+pub(crate) struct Growing<W> {
+    buffer: MutableBuffer,
+    words: PhantomData<W>,
+}
+
+impl<W: Word> Growing<W> {
+    /// Room for so many values.
+    pub(crate) fn with_capacity(values: usize) -> Self {
+        Self {
+            buffer: MutableBuffer::with_capacity(values.saturating_mul(W::BYTES)),
+            words: PhantomData,
+        }
+    }
+
+    /// Appends `count` values that `write` writes. After an error nothing is appended.
+    pub(crate) fn append<E>(
+        &mut self,
+        count: usize,
+        write: impl FnOnce(&mut Slots<'_, W>) -> Result<(), E>,
+    ) -> Result<(), E> {
+        let mut done = Ok(());
+        let append = |places: &mut [MaybeUninit<u8>]| {
+            let bytes = places.len();
+            // SAFETY: the memory is that of the places. A buffer is aligned for every word, and this
+            // one holds whole ones.
+            let places = unsafe { slice::from_raw_parts_mut(places.as_mut_ptr().cast(), count) };
+            let mut slots = Slots {
+                places,
+                is_filled: false,
+            };
+            done = write(&mut slots);
+            if done.is_err() {
+                return 0;
+            }
+            slots.values();
+            bytes
+        };
+        // SAFETY: nothing is counted after an error, else all of it, which holds values.
+        unsafe { append_bytes(&mut self.buffer, count * W::BYTES, append) };
+        done
+    }
+}
+
+/// Appends bytes to a buffer, at most `most`: those that `write` has written, from the first fresh place
+/// on, and of which it gives the number.
+///
+/// # Safety
+/// `write` has written a value to each of the places that it counts.
+pub(super) unsafe fn append_bytes(
+    buffer: &mut MutableBuffer,
+    most: usize,
+    write: impl FnOnce(&mut [MaybeUninit<u8>]) -> usize,
+) {
+    buffer.reserve(most);
+    let len = buffer.len();
+    // SAFETY: what was reserved lies behind the content, in one allocation.
+    let fresh = unsafe { buffer.as_mut_ptr().add(len) };
+    // SAFETY: so many bytes were reserved, which nobody else sees.
+    let places = unsafe { slice::from_raw_parts_mut(fresh.cast::<MaybeUninit<u8>>(), most) };
+    let written = write(places).min(most);
+    // SAFETY: the bytes were reserved, and written by the caller's word.
+    unsafe { buffer.set_len(len + written) };
+}
+
+impl<W> From<Growing<W>> for Buffer {
+    fn from(values: Growing<W>) -> Self {
+        values.buffer.into()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::bitpack::pack;
+    use super::*;
+
+    fn appended(
+        write: impl FnOnce(&mut Slots<'_, u32>) -> Result<(), ()>,
+        count: usize,
+    ) -> Vec<u32> {
+        let mut values = Growing::<u32>::with_capacity(1);
+        values
+            .append(1, |slots| {
+                slots.fill(7);
+                Ok::<_, ()>(())
+            })
+            .unwrap();
+        let failed = write_and(&mut values, count, write);
+        let buffer = Buffer::from(values);
+        let all = buffer.typed_data::<u32>().to_vec();
+        assert_eq!(all[0], 7);
+        assert_eq!(all.len(), if failed { 1 } else { 1 + count });
+        all[1..].to_vec()
+    }
+
+    fn write_and(
+        values: &mut Growing<u32>,
+        count: usize,
+        write: impl FnOnce(&mut Slots<'_, u32>) -> Result<(), ()>,
+    ) -> bool {
+        values.append(count, write).is_err()
+    }
+
+    #[test]
+    fn what_nobody_writes_is_zero_and_what_fails_is_not_there() {
+        assert_eq!(appended(|_| Ok(()), 3), [0; 3]);
+        assert_eq!(appended(|_| Err(()), 3), [0; 0]);
+        assert_eq!(appended(|slots| Ok(slots.values()[1] = 5), 3), [0, 5, 0]);
+        // Of another number of values, none is taken.
+        assert_eq!(appended(|slots| Ok(slots.copy_from(&[1, 2])), 3), [0; 3]);
+        assert_eq!(appended(|slots| Ok(slots.copy_from(&[1, 2])), 2), [1, 2]);
+    }
+
+    #[test]
+    fn each_way_to_fill_them_writes_every_value() {
+        for n in [0, 1, 5, CHUNK - 1, CHUNK, CHUNK + 1, 3 * CHUNK] {
+            let values: Vec<u32> = (0..n as u32).map(|i| i * 13 % 512).collect();
+            let mut packed = vec![0; n.div_ceil(CHUNK) * chunk_bytes(9)];
+            pack(&values, 9, 0, &mut packed);
+            let plus: Vec<u32> = values.iter().map(|v| v + 3).collect();
+            assert_eq!(
+                appended(|slots| Ok(slots.unpack(&packed, 9, 3)), n),
+                plus,
+                "{n}"
+            );
+            let mut sum = 100;
+            let mut sums = vec![sum];
+            sums.extend(plus.iter().map(|v| {
+                sum += v;
+                sum
+            }));
+            assert_eq!(
+                appended(|slots| Ok(slots.unpack_sums(&packed, 9, 3, 100)), n + 1),
+                sums,
+                "{n}"
+            );
+            if n > 0 {
+                // A chunk is missing: nothing is taken.
+                let few = &packed[chunk_bytes(9)..];
+                assert_eq!(appended(|slots| Ok(slots.unpack(few, 9, 3)), n), vec![0; n]);
+            }
+            let entries: Vec<u32> = (0..512).map(|i| i * 2).collect();
+            let gathered = appended(
+                |slots| slots.gather(&values, &entries).then_some(()).ok_or(()),
+                n,
+            );
+            assert!(gathered.iter().zip(&values).all(|(g, v)| *g == 2 * v) && gathered.len() == n);
+            if n > 600 {
+                let few = &entries[..300];
+                assert!(
+                    appended(
+                        |slots| slots.gather(&values, few).then_some(()).ok_or(()),
+                        n
+                    )
+                    .is_empty()
+                );
+            }
+        }
+    }
+}

@@ -1,0 +1,305 @@
+//! The writer of shards to stores that answer later.
+
+use super::batch::check_batch;
+use super::options::{Layout, WriterOptions};
+use super::outbox::{Event, Outbox};
+use super::settings::WINDOW;
+use super::shard::ShardWriter;
+use super::summary::ShardSummary;
+use crate::error::{Error, ErrorKind, Result};
+use crate::io::{AsyncSink, AsyncSinkFactory, Sink, SinkFactory};
+use arrow_array::RecordBatch;
+use arrow_schema::SchemaRef;
+use std::collections::BTreeMap;
+use std::fmt;
+
+/// Writes RecordBatches to a shard behind an [`AsyncSink`], such as an object of a store.
+///
+/// A call encodes what is due, on the threads that [`WriterOptions::with_threads`] says, and gives it
+/// to the sink, which may still be sending when the call returns. So memory is that of a
+/// [`ShardWriter`], what one call encoded, and what the sink holds: see
+/// [`memory_size`](Self::memory_size). Encoding takes place while a call is polled; a program whose
+/// threads must not be kept waiting for it gives the writer a thread or task of its own.
+///
+/// Of [`Layout::TwoLevel`], stripe files are complete in the store as soon as they are written, and the
+/// directory file comes last, so that a shard is visible as a whole or not at all.
+///
+/// A shard is valid once [`finish`](Self::finish) has returned. [`abort`](Self::abort) takes back what
+/// was sent, and so does every call that fails; of a writer that is dropped, the sinks take back what
+/// they can, and stripe files stay where they are, seen by nobody. A call that is dropped before it is
+/// done leaves the writer unusable.
+///
+/// ```
+/// # #[cfg(feature = "object_store")] {
+/// # use arrow_shard::{Shard, read::ShardOptions, write::{AsyncShardWriter, WriterOptions}};
+/// # use arrow_array::record_batch;
+/// # use object_store::{ObjectStore, memory::InMemory, path::Path};
+/// # use std::sync::Arc;
+/// # futures::executor::block_on(async {
+/// let store: Arc<dyn ObjectStore> = Arc::new(InMemory::new());
+/// let path = Path::from("table.amudai.shard");
+/// let batch = record_batch!(("id", Int32, [1, 2, 3]), ("name", Utf8, ["a", "b", "c"]))?;
+/// let options = WriterOptions::default();
+/// let mut writer =
+///     AsyncShardWriter::create_object(store.clone(), &path, batch.schema(), options).await?;
+/// writer.write(&batch).await?;
+/// let summary = writer.finish().await?;
+/// assert_eq!(summary.rows(), 3);
+/// # let shard = Shard::open_object(store, &path, ShardOptions::default()).await?;
+/// # assert_eq!(shard.num_rows(), 3);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// # }).unwrap();
+/// # }
+/// ```
+pub struct AsyncShardWriter {
+    writer: ShardWriter<Box<dyn Sink>>,
+    outbox: Outbox,
+    uploads: Uploads,
+    poisoned: bool,
+}
+
+impl AsyncShardWriter {
+    /// Writes a single-file shard to `sink`.
+    ///
+    /// # Errors
+    /// A schema or options that cannot be used. [`Layout::TwoLevel`] needs a place for the stripe
+    /// files: [`create_in`](Self::create_in).
+    pub fn try_new(
+        sink: impl AsyncSink + 'static,
+        schema: SchemaRef,
+        options: WriterOptions,
+    ) -> Result<Self> {
+        if options.layout() == Layout::TwoLevel {
+            return Err(Error::invalid(
+                "Layout::TwoLevel needs a place for the stripe files: use \
+                 AsyncShardWriter::create_in",
+            ));
+        }
+        Self::build(Box::new(sink), None, schema, options)
+    }
+
+    /// Writes a shard whose artifacts `factory` creates: the directory file `name` and, for
+    /// [`Layout::TwoLevel`], a file per stripe.
+    ///
+    /// # Errors
+    /// Those of the factory, or a schema or options that cannot be used.
+    pub async fn create_in(
+        mut factory: Box<dyn AsyncSinkFactory>,
+        name: &str,
+        schema: SchemaRef,
+        options: WriterOptions,
+    ) -> Result<Self> {
+        let sink = factory.create_async(name).await?;
+        Self::build(sink, Some(factory), schema, options)
+    }
+
+    /// Writes a shard to the object at `path`. Stripe files of a two-level shard are objects beside it.
+    ///
+    /// # Errors
+    /// [`AlreadyExists`](ErrorKind::AlreadyExists) unless the options say
+    /// [`with_overwrite`](WriterOptions::with_overwrite), those of the store, or a schema or options
+    /// that cannot be used.
+    #[cfg(feature = "object_store")]
+    pub async fn create_object(
+        store: std::sync::Arc<dyn object_store::ObjectStore>,
+        path: &object_store::path::Path,
+        schema: SchemaRef,
+        options: WriterOptions,
+    ) -> Result<Self> {
+        let folder = crate::io::ObjectFolder::of_object(store, path);
+        let folder = folder.with_overwrite(options.overwrite());
+        let sink = folder.create_object(path).await?;
+        Self::build(Box::new(sink), Some(Box::new(folder)), schema, options)
+    }
+
+    fn build(
+        sink: Box<dyn AsyncSink>,
+        factory: Option<Box<dyn AsyncSinkFactory>>,
+        schema: SchemaRef,
+        options: WriterOptions,
+    ) -> Result<Self> {
+        let outbox = Outbox::default();
+        let (directory, writer) = outbox.sink();
+        let stripes = (options.layout() == Layout::TwoLevel)
+            .then(|| Box::new(outbox.clone()) as Box<dyn SinkFactory>);
+        Ok(Self {
+            writer: ShardWriter::build(writer, stripes, schema, options)?,
+            outbox,
+            uploads: Uploads {
+                factory,
+                open: BTreeMap::from([(directory, (None, sink))]),
+                complete: Vec::new(),
+            },
+            poisoned: false,
+        })
+    }
+
+    /// The schema of the batches.
+    pub fn schema(&self) -> &SchemaRef {
+        self.writer.schema()
+    }
+
+    /// Bytes that the writer and its sinks hold in memory, about.
+    pub fn memory_size(&self) -> usize {
+        self.writer.memory_size() + self.outbox.memory_size() + self.uploads.memory_size()
+    }
+
+    /// Bytes given to sinks so far, of all files.
+    pub fn bytes_written(&self) -> u64 {
+        self.writer.bytes_written()
+    }
+
+    /// Rows that no sink has been given yet.
+    pub fn in_progress_rows(&self) -> u64 {
+        self.writer.in_progress_rows()
+    }
+
+    /// Appends the rows of a batch, whose columns must have the types of the schema, in its order.
+    ///
+    /// # Errors
+    /// [`SchemaMismatch`](ErrorKind::SchemaMismatch), and then the writer can go on;
+    /// [`ValueOutOfRange`](ErrorKind::ValueOutOfRange) or a failure of the sink, and then not. Both
+    /// may be of rows that an earlier call appended.
+    pub async fn write(&mut self, batch: &RecordBatch) -> Result<()> {
+        self.check_poisoned()?;
+        check_batch(self.writer.schema(), batch)?;
+        self.poisoned = true;
+        let written = self.write_rows(batch).await;
+        self.end(written).await
+    }
+
+    /// Encodes a large batch in pieces, so that not all of it waits for the sink.
+    async fn write_rows(&mut self, batch: &RecordBatch) -> Result<()> {
+        let rows = batch.num_rows();
+        for start in (0..rows).step_by(WINDOW) {
+            let len = WINDOW.min(rows - start);
+            self.writer.write(&batch.slice(start, len))?;
+            self.uploads.pass_on(&self.outbox).await?;
+        }
+        Ok(())
+    }
+
+    /// Ends the current stripe, if it has rows, and gives it to the sink.
+    ///
+    /// # Errors
+    /// Those of the sink; the writer cannot go on then.
+    pub async fn flush_stripe(&mut self) -> Result<()> {
+        self.check_poisoned()?;
+        self.poisoned = true;
+        let flushed = match self.writer.flush_stripe() {
+            Ok(()) => self.uploads.pass_on(&self.outbox).await,
+            failed => failed,
+        };
+        self.end(flushed).await
+    }
+
+    /// After a failure, takes back what was sent.
+    async fn end(&mut self, done: Result<()>) -> Result<()> {
+        match &done {
+            Ok(()) => self.poisoned = false,
+            // There is an error to tell already.
+            Err(_) => drop(self.uploads.withdraw().await),
+        }
+        done
+    }
+
+    fn check_poisoned(&self) -> Result<()> {
+        if self.poisoned {
+            return Err(Error::new(
+                ErrorKind::Poisoned,
+                "an earlier call failed or was not waited for; drop the writer and start again",
+            ));
+        }
+        Ok(())
+    }
+
+    /// Writes what is left, and makes the shard valid.
+    ///
+    /// # Errors
+    /// Those of the sink; there is no shard then.
+    pub async fn finish(self) -> Result<ShardSummary> {
+        self.check_poisoned()?;
+        let mut uploads = self.uploads;
+        let finished = match self.writer.finish() {
+            Ok(summary) => uploads.pass_on(&self.outbox).await.map(|()| summary),
+            Err(e) => Err(e),
+        };
+        if finished.is_err() {
+            drop(uploads.withdraw().await);
+        }
+        finished
+    }
+
+    /// Takes back what was sent; there is no shard.
+    ///
+    /// # Errors
+    /// Those of the sinks, which may then leave bytes that nobody sees.
+    pub async fn abort(mut self) -> Result<()> {
+        self.uploads.withdraw().await
+    }
+}
+
+impl fmt::Debug for AsyncShardWriter {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("AsyncShardWriter")
+            .field("writer", &self.writer)
+            .field("poisoned", &self.poisoned)
+            .finish_non_exhaustive()
+    }
+}
+
+/// The artifacts of a shard, on their way.
+struct Uploads {
+    factory: Option<Box<dyn AsyncSinkFactory>>,
+    /// Those that grow, with the names that the factory was given.
+    open: BTreeMap<u64, (Option<String>, Box<dyn AsyncSink>)>,
+    /// Names of those that are visible.
+    complete: Vec<String>,
+}
+
+impl Uploads {
+    fn memory_size(&self) -> usize {
+        let open = self.open.values();
+        open.map(|(_, sink)| sink.memory_size()).sum()
+    }
+
+    /// Does to the store's artifacts what was done to those of the writer.
+    async fn pass_on(&mut self, outbox: &Outbox) -> Result<()> {
+        while let Some(event) = outbox.pop() {
+            match event {
+                Event::Create(artifact, name) => {
+                    let factory = self.factory.as_mut().ok_or_else(no_artifact)?;
+                    let sink = factory.create_async(&name).await?;
+                    self.open.insert(artifact, (Some(name), sink));
+                }
+                Event::Append(artifact, bytes) => {
+                    let (_, sink) = self.open.get_mut(&artifact).ok_or_else(no_artifact)?;
+                    sink.write_all(bytes).await?;
+                }
+                Event::Complete(artifact) => {
+                    let (name, sink) = self.open.get_mut(&artifact).ok_or_else(no_artifact)?;
+                    sink.commit().await?;
+                    self.complete.extend(name.take());
+                    self.open.remove(&artifact);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Takes everything back, as far as that goes.
+    async fn withdraw(&mut self) -> Result<()> {
+        let mut done = Ok(());
+        while let Some((_, (_, mut sink))) = self.open.pop_first() {
+            done = done.and(sink.abort().await);
+        }
+        while let (Some(name), Some(factory)) = (self.complete.pop(), &mut self.factory) {
+            done = done.and(factory.remove_async(&name).await);
+        }
+        done
+    }
+}
+
+fn no_artifact() -> Error {
+    Error::invalid("the writer went on with an artifact that it had not begun")
+}

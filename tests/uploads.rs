@@ -1,0 +1,318 @@
+//! Shards that are written to object stores: whole or not at all, in parts, with bounded memory.
+#![expect(clippy::unwrap_used, reason = "a failed helper is a failed test")]
+
+#[path = "support/faulty.rs"]
+mod faulty;
+mod support;
+
+use arrow_array::{ArrayRef, Int64Array, RecordBatch, StringArray};
+use arrow_select::concat::concat_batches;
+use arrow_shard::io::{AsyncSink, ObjectFolder};
+use arrow_shard::read::ShardOptions;
+use arrow_shard::write::{AsyncShardWriter, Layout, WriterOptions};
+use arrow_shard::{Error, ErrorKind, Result, Shard};
+use bytes::Bytes;
+use faulty::Faulty;
+use futures::executor::block_on;
+use futures::{FutureExt, TryStreamExt};
+use object_store::local::LocalFileSystem;
+use object_store::memory::InMemory;
+use object_store::path::Path;
+use object_store::{ObjectStore, ObjectStoreExt};
+use std::sync::Arc;
+use support::{NAME, written};
+
+/// Values that do not compress, so that many parts come of few rows.
+fn batch(rows: i64) -> RecordBatch {
+    let mixed = |i: i64| {
+        let i = (i + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15_u64.cast_signed());
+        (i ^ (i >> 29)).wrapping_mul(i | 1)
+    };
+    let ids = Int64Array::from_iter_values((0..rows).map(mixed));
+    let texts = (0..rows).map(|i| (i % 5 > 0).then(|| format!("{:x}", mixed(i + 1))));
+    let columns: [(&str, ArrayRef, bool); 2] = [
+        ("id", Arc::new(ids), false),
+        ("text", Arc::new(texts.collect::<StringArray>()), true),
+    ];
+    RecordBatch::try_from_iter_with_nullable(columns).unwrap()
+}
+
+fn options(layout: Layout) -> WriterOptions {
+    WriterOptions::default()
+        .with_layout(layout)
+        .with_stripe_rows(30_000)
+        .with_creation_time(Some(1))
+}
+
+fn path() -> Path {
+    Path::from("a/table of 1 %").join(NAME)
+}
+
+/// Parts of so few bytes that every stripe has several.
+fn folder(store: &Arc<dyn ObjectStore>) -> ObjectFolder {
+    let folder = ObjectFolder::of_object(store.clone(), &path());
+    folder.with_part_bytes(50_000).with_parts_at_once(3)
+}
+
+async fn begin(
+    folder: ObjectFolder,
+    batch: &RecordBatch,
+    layout: Layout,
+) -> Result<AsyncShardWriter> {
+    AsyncShardWriter::create_in(Box::new(folder), NAME, batch.schema(), options(layout)).await
+}
+
+async fn write(folder: ObjectFolder, batch: &RecordBatch, layout: Layout) -> Result<u64> {
+    let mut writer = begin(folder, batch, layout).await?;
+    for start in (0..batch.num_rows()).step_by(7_000) {
+        let len = 7_000.min(batch.num_rows() - start);
+        writer.write(&batch.slice(start, len)).await?;
+    }
+    Ok(writer.finish().await?.rows())
+}
+
+async fn names(store: &dyn ObjectStore) -> Vec<String> {
+    let all: Vec<_> = store.list(None).try_collect().await.unwrap();
+    all.iter()
+        .map(|object| object.location.to_string())
+        .collect()
+}
+
+async fn read(store: Arc<dyn ObjectStore>) -> Result<RecordBatch> {
+    let shard = Shard::open_object(store, &path(), ShardOptions::default()).await?;
+    let stream = shard.scan().build_stream().await?;
+    let read: Vec<RecordBatch> = stream.try_collect().await?;
+    Ok(concat_batches(&batch(0).schema(), &read).unwrap())
+}
+
+#[test]
+fn what_is_written_in_parts_is_read_from_any_store() {
+    let below = tempfile::tempdir().unwrap();
+    let files = LocalFileSystem::new_with_prefix(below.path()).unwrap();
+    let stores: [Arc<dyn ObjectStore>; 2] = [Arc::new(InMemory::new()), Arc::new(files)];
+    for store in stores {
+        for layout in [Layout::SingleFile, Layout::TwoLevel] {
+            for rows in [0, 100, 100_000] {
+                let (store, batch) = (store.clone(), batch(rows));
+                block_on(async {
+                    let folder = folder(&store).with_overwrite(true);
+                    let found = write(folder, &batch, layout).await.unwrap();
+                    assert_eq!(found, rows.cast_unsigned());
+                    assert_eq!(read(store).await.unwrap(), batch);
+                });
+            }
+        }
+    }
+}
+
+#[test]
+fn bytes_are_those_of_the_blocking_writer() {
+    let batch = batch(100_000);
+    let folder_in_memory = written(
+        &batch.schema(),
+        std::slice::from_ref(&batch),
+        options(Layout::SingleFile),
+    );
+    let expected = folder_in_memory.unwrap().get(NAME).unwrap();
+    let store: Arc<dyn ObjectStore> = Arc::new(InMemory::new());
+    let found = block_on(async {
+        let mut writer = begin(folder(&store), &batch, Layout::SingleFile)
+            .await
+            .unwrap();
+        writer.write(&batch).await.unwrap();
+        writer.finish().await.unwrap();
+        store.get(&path()).await.unwrap().bytes().await.unwrap()
+    });
+    assert!(found == expected, "{} of {}", found.len(), expected.len());
+}
+
+#[test]
+fn an_object_that_exists_is_replaced_on_request_only() {
+    block_on(async {
+        let store: Arc<dyn ObjectStore> = Arc::new(InMemory::new());
+        let (first, second) = (batch(100), batch(100_000));
+        let at = path();
+        let create = |options: WriterOptions| {
+            AsyncShardWriter::create_object(store.clone(), &at, first.schema(), options)
+        };
+        let mut early = create(WriterOptions::default()).await.unwrap();
+        early.write(&first).await.unwrap();
+        write(folder(&store), &first, Layout::SingleFile)
+            .await
+            .unwrap();
+        // It did not exist when the writer began.
+        let error = early.finish().await.unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::AlreadyExists, "{error:#}");
+        let error = create(WriterOptions::default()).await.unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::AlreadyExists);
+        assert!(format!("{error:#}").contains(NAME), "{error:#}");
+        assert_eq!(read(store.clone()).await.unwrap(), first);
+
+        let overwriting = WriterOptions::default().with_overwrite(true);
+        let mut writer = create(overwriting).await.unwrap();
+        writer.write(&second).await.unwrap();
+        assert_eq!(read(store.clone()).await.unwrap(), first);
+        writer.finish().await.unwrap();
+        assert_eq!(read(store.clone()).await.unwrap(), second);
+
+        // As above, in parts.
+        let faulty = Arc::new(Faulty::default());
+        let store: Arc<dyn ObjectStore> = faulty.clone();
+        let mut writer = begin(folder(&store), &second, Layout::SingleFile)
+            .await
+            .unwrap();
+        writer.write(&second).await.unwrap();
+        assert_eq!(faulty.calls.lock().unwrap().uploads, 1);
+        let other = ObjectFolder::of_object(store.clone(), &path());
+        write(other, &first, Layout::SingleFile).await.unwrap();
+        let error = writer.finish().await.unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::AlreadyExists, "{error:#}");
+        assert_eq!(read(store).await.unwrap(), first);
+        assert_eq!(faulty.calls.lock().unwrap().uploads, 0);
+    });
+}
+
+#[test]
+fn a_store_that_fails_at_any_call_keeps_nothing() {
+    let batch = batch(40_000);
+    for layout in [Layout::SingleFile, Layout::TwoLevel] {
+        let mut succeeded = false;
+        for fails_at in 0..1_000 {
+            let faulty = Arc::new(Faulty::default());
+            faulty.calls.lock().unwrap().fails_at = Some(fails_at);
+            let store: Arc<dyn ObjectStore> = faulty.clone();
+            let done = block_on(write(folder(&store), &batch, layout));
+            let calls = faulty.calls.lock().unwrap();
+            assert_eq!(calls.uploads, 0, "{layout:?}, call {fails_at}");
+            if let Err(error) = done {
+                let shown = format!("{error:#}");
+                assert_eq!(error.kind(), ErrorKind::Io, "{shown}");
+                assert!(shown.contains("object `a/table of 1 %"), "{shown}");
+                assert!(shown.contains("network is gone"), "{shown}");
+                let names = block_on(names(&faulty.store));
+                assert_eq!(names, [""; 0], "{layout:?}, call {fails_at}");
+                continue;
+            }
+            assert!(fails_at > 12 && calls.count == fails_at, "{}", calls.count);
+            succeeded = true;
+            break;
+        }
+        assert!(succeeded);
+    }
+}
+
+#[test]
+fn a_writer_that_is_given_up_leaves_nothing() {
+    let batch = batch(100_000);
+    for layout in [Layout::SingleFile, Layout::TwoLevel] {
+        let faulty = Arc::new(Faulty::default());
+        let store: Arc<dyn ObjectStore> = faulty.clone();
+        block_on(async {
+            let mut writer = begin(folder(&store), &batch, layout).await.unwrap();
+            writer.write(&batch).await.unwrap();
+            let had = faulty.calls.lock().unwrap().count;
+            assert!(had > 10, "{had}");
+            writer.abort().await.unwrap();
+            assert_eq!(names(&*store).await, [""; 0]);
+        });
+        assert_eq!(faulty.calls.lock().unwrap().uploads, 0);
+    }
+    // A drop has nobody who waits for it but the runtime.
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .build()
+        .unwrap();
+    let faulty = Arc::new(Faulty::default());
+    let store: Arc<dyn ObjectStore> = faulty.clone();
+    runtime.block_on(async {
+        let mut writer = begin(folder(&store), &batch, Layout::SingleFile)
+            .await
+            .unwrap();
+        writer.write(&batch).await.unwrap();
+        assert_eq!(faulty.calls.lock().unwrap().uploads, 1);
+        drop(writer);
+        tokio::task::yield_now().await;
+    });
+    assert_eq!(faulty.calls.lock().unwrap().uploads, 0);
+}
+
+#[test]
+fn parts_are_sent_while_others_come_and_memory_is_bounded() {
+    let faulty = Arc::new(Faulty {
+        polls: 40,
+        ..Faulty::default()
+    });
+    let store: Arc<dyn ObjectStore> = faulty.clone();
+    let batch = batch(200_000);
+    block_on(async {
+        let mut writer = begin(folder(&store), &batch, Layout::SingleFile)
+            .await
+            .unwrap();
+        let mut most = 0;
+        for start in (0..batch.num_rows()).step_by(10_000) {
+            writer.write(&batch.slice(start, 10_000)).await.unwrap();
+            most = most.max(writer.memory_size());
+        }
+        assert!(writer.bytes_written() > 2_000_000);
+        let calls = faulty.calls.lock().unwrap().count;
+        assert!(calls > 30, "{calls} parts before the end");
+        writer.finish().await.unwrap();
+        // A stripe of 30,000 rows, as it came and encoded, and four parts.
+        assert!(most < 4_000_000, "{most}");
+    });
+    assert_eq!(faulty.calls.lock().unwrap().most_parts, 3);
+    assert_eq!(block_on(read(store)).unwrap(), batch);
+}
+
+#[test]
+fn a_call_that_nobody_waited_for_ends_the_writer() {
+    let faulty = Arc::new(Faulty {
+        polls: 40,
+        ..Faulty::default()
+    });
+    let store: Arc<dyn ObjectStore> = faulty.clone();
+    let batch = batch(100_000);
+    block_on(async {
+        let mut writer = begin(folder(&store), &batch, Layout::SingleFile)
+            .await
+            .unwrap();
+        assert!(writer.write(&batch).now_or_never().is_none());
+        let error = writer.write(&batch).await.unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Poisoned);
+        let error = writer.finish().await.unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Poisoned);
+        assert_eq!(names(&*store).await, [""; 0]);
+    });
+}
+
+#[test]
+fn a_batch_of_another_schema_does_no_harm() {
+    let store: Arc<dyn ObjectStore> = Arc::new(InMemory::new());
+    let batch = batch(100);
+    block_on(async {
+        let mut writer = begin(folder(&store), &batch, Layout::SingleFile)
+            .await
+            .unwrap();
+        let other = batch.project(&[0]).unwrap();
+        let error = writer.write(&other).await.unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::SchemaMismatch);
+        writer.write(&batch).await.unwrap();
+        writer.finish().await.unwrap();
+        assert_eq!(read(store).await.unwrap(), batch);
+    });
+}
+
+#[test]
+fn an_object_that_is_committed_takes_no_more() {
+    let store: Arc<dyn ObjectStore> = Arc::new(InMemory::new());
+    block_on(async {
+        let mut sink = folder(&store).create_object(&path()).await.unwrap();
+        sink.write_all(Bytes::from_static(b"abc")).await.unwrap();
+        assert_eq!(sink.memory_size(), 3);
+        sink.commit().await.unwrap();
+        let error: Error = sink.write_all(Bytes::new()).await.unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::InvalidArgument);
+        sink.abort().await.unwrap();
+        let found = store.get(&path()).await.unwrap().bytes().await.unwrap();
+        assert_eq!(found, &b"abc"[..]);
+    });
+}
