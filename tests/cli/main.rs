@@ -13,6 +13,7 @@ mod filter;
 mod foreign;
 mod inspect;
 mod matrix;
+mod odd;
 mod pairs;
 mod show;
 #[path = "../support/mod.rs"]

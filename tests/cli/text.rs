@@ -2,8 +2,10 @@
 
 use super::{Folder, Value, read_ipc};
 use arrow_array::cast::AsArray;
-use arrow_array::types::TimestampSecondType;
-use arrow_array::{Array, RecordBatch, new_null_array};
+use arrow_array::types::{Int32Type, TimestampSecondType};
+use arrow_array::{
+    Array, ArrayRef, Decimal128Array, DictionaryArray, Int32Array, RecordBatch, new_null_array,
+};
 use arrow_schema::{DataType, Field, TimeUnit};
 use std::sync::Arc;
 
@@ -229,6 +231,23 @@ fn blank_lines_are_no_table() {
         let error = folder.run(&arguments).error(1);
         assert!(error.contains("nothing but blank lines"), "{error}");
     }
+}
+
+#[test]
+fn decimals_of_whole_hundreds_are_numbers_in_text() {
+    let decimals = Decimal128Array::from(vec![Some(12), None, Some(-1), Some(0)]);
+    let decimals = decimals.with_precision_and_scale(5, -2).unwrap();
+    let keys: DictionaryArray<Int32Type> = DictionaryArray::new(
+        Int32Array::from(vec![3, 1, 0, 2]),
+        Arc::new(decimals.clone()),
+    );
+    let columns = [("d", Arc::new(decimals) as ArrayRef), ("k", Arc::new(keys))];
+    let folder = Folder::with(&RecordBatch::try_from_iter(columns).unwrap());
+    let text = |format: &str| folder.run(&["cat", "t.arrow", "--format", format]).ok();
+    assert_eq!(text("csv"), "d,k\n1200,0\n,\n-100,1200\n0,-100\n");
+    let json = "{\"d\":1200,\"k\":0}\n{\"d\":null,\"k\":null}\n{\"d\":-100,\"k\":1200}\n\
+                {\"d\":0,\"k\":-100}\n";
+    assert_eq!(text("json"), json);
 }
 
 #[test]
