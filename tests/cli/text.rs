@@ -332,6 +332,10 @@ fn broken_arrays_and_objects_name_their_line() {
         ("[{\"a\":1},\n,{\"a\":2}]", "line 2: expected an object"),
         ("[{\"a\":1}]\n{\"a\":2}", "line 2: expected nothing"),
         ("{\"a\":1}\n7", "line 2"),
+        ("{\"a\":1}\n7\n8\n", "end of line 2"),
+        ("1\n2\n", "end of line 1"),
+        ("{\"a\":1}\n\"x\"\n", "line 2"),
+        ("{\"a\":1}\n{\"a\":\n", "end of line 2"),
     ] {
         std::fs::write(folder.path("t.json"), text).unwrap();
         let error = folder.run(&["convert", "t.json", "t.arrow"]).error(1);

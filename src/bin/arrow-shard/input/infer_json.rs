@@ -42,7 +42,8 @@ pub(super) fn infer(reader: impl Read, rows: Option<usize>) -> Result<Schema, Fa
     // The end is no error but that of the text.
     while rows.is_none_or(|rows| seen < rows) && json.end().is_err() {
         let members = &mut members;
-        ObjectSeed { members, depth: 1 }.deserialize(&mut json)?;
+        let object = ObjectSeed { members, depth: 1 }.deserialize(&mut json);
+        object.map_err(|e| at_its_line(&e))?;
         seen += 1;
     }
     Ok(Schema::new(members.fields("")?))
@@ -111,6 +112,18 @@ fn without_place(error: &serde_json::Error) -> String {
     let message = error.to_string();
     let place = message.rfind(" at line ").unwrap_or(message.len());
     message[..place].to_owned()
+}
+
+/// An error at a line end names the line that ends there, and not the next one.
+fn at_its_line(error: &serde_json::Error) -> Failure {
+    match (error.line(), error.column()) {
+        (line @ 2.., 0) => Failure::new(format!(
+            "{} at the end of line {}",
+            without_place(error),
+            line - 1
+        )),
+        _ => Failure::new(error.to_string()),
+    }
 }
 
 impl Members {

@@ -2,6 +2,9 @@
 
 use std::io::{self, ErrorKind, Read};
 
+/// Bytes that are looked at together, and counted in a `u8`; most have no quote.
+const BLOCK_BYTES: usize = 64;
+
 /// Text of CSV as it is, up to a value that goes on behind its closing quote, or whose quote is not
 /// closed: that is an error with its line.
 pub(super) struct Quotes<R> {
@@ -37,9 +40,41 @@ impl<R> Quotes<R> {
         }
     }
 
+    fn is_end(&self, byte: u8) -> bool {
+        byte == self.delimiter || matches!(byte, b'\n' | b'\r')
+    }
+
+    /// Goes over bytes; gives the number of those before one that may not be there.
+    fn go_over(&mut self, bytes: &[u8]) -> usize {
+        let mut good = 0;
+        for block in bytes.chunks(BLOCK_BYTES) {
+            let found = |wanted| block.iter().map(move |byte| u8::from(*byte == wanted));
+            let count = |wanted| found(wanted).sum::<u8>();
+            match (self.place, block.last()) {
+                (Place::Start | Place::Plain, Some(&last)) if count(b'"') == 0 => {
+                    self.place = match self.is_end(last) {
+                        true => Place::Start,
+                        false => Place::Plain,
+                    };
+                }
+                (Place::Quoted, _) if count(b'"') == 0 => {}
+                _ => {
+                    let steps = block.iter().take_while(|byte| self.goes_on(**byte)).count();
+                    good += steps;
+                    if steps < block.len() {
+                        return good;
+                    }
+                    continue;
+                }
+            }
+            self.line += u64::from(count(b'\n'));
+            good += block.len();
+        }
+        good
+    }
+
     /// Goes over a byte; `false` if it may not be there.
     fn goes_on(&mut self, byte: u8) -> bool {
-        let is_end = byte == self.delimiter || matches!(byte, b'\n' | b'\r');
         self.place = match (self.place, byte) {
             (Place::Start, b'"') => {
                 self.opened = self.line;
@@ -47,7 +82,7 @@ impl<R> Quotes<R> {
             }
             (Place::Quoted, b'"') => Place::Closed,
             (Place::Quoted, _) | (Place::Closed, b'"') => Place::Quoted,
-            (Place::Start | Place::Plain | Place::Closed, _) if is_end => Place::Start,
+            (Place::Start | Place::Plain | Place::Closed, _) if self.is_end(byte) => Place::Start,
             (Place::Start | Place::Plain, _) => Place::Plain,
             (Place::Closed, _) => return false,
         };
@@ -60,8 +95,7 @@ impl<R: Read> Read for Quotes<R> {
     fn read(&mut self, buf: &mut [u8]) -> io::Result<usize> {
         if self.wrong.is_none() {
             let n = self.inner.read(buf)?;
-            let bytes = buf.iter().take(n);
-            let good = bytes.take_while(|byte| self.goes_on(**byte)).count();
+            let good = self.go_over(buf.get(..n).unwrap_or_default());
             if good < n {
                 self.wrong = Some(format!(
                     "line {}: a value goes on behind its closing quote; quotes within a value are \
@@ -102,6 +136,13 @@ mod tests {
                 false => assert_eq!((end.unwrap(), read.as_str()), (text.len(), text)),
             }
         }
+        let long = format!("a\n\"{}\n\"{}", "x".repeat(100), "\n,y".repeat(100));
+        let mut read = String::new();
+        let end = Quotes::new(long.as_bytes(), b',').read_to_string(&mut read);
+        assert_eq!((end.unwrap(), read), (long.len(), long.clone()));
+        let odd = format!("{long},\"z\"y");
+        let end = Quotes::new(odd.as_bytes(), b',').read_to_end(&mut Vec::new());
+        assert!(end.unwrap_err().to_string().starts_with("line 103:"));
         for (text, line, good) in [
             ("a,b\n\"x\" y,1\n", "line 2: a value goes on", "a,b\n\"x\""),
             ("\"x\\\"y\"\n", "line 1: a value goes on", "\"x\\\""),
