@@ -250,3 +250,26 @@ fn every_type_goes_from_each_format_to_each_other_as_by_way_of_ipc() {
 fn odd_values_go_from_each_format_to_each_other_as_by_way_of_ipc() {
     each_to_each(odd::columns(), assert_readable);
 }
+
+#[test]
+fn odd_names_go_from_each_format_to_each_other() {
+    let names = [
+        "", "a,b", "\"", "\"a\" b", "a\nb", "\r", " x ", "ä", "a", "A", "NULL", "\t", "a.b", "\\",
+        "\0", "#", "`", "{}", "\u{feff}",
+    ];
+    let column = Arc::new(StringArray::from(vec![Some("x"), None])) as ArrayRef;
+    let columns = names.map(|name| (name, column.clone(), true));
+    let all = RecordBatch::try_from_iter_with_nullable(columns).unwrap();
+    let blank = RecordBatch::try_from_iter_with_nullable([("", column, true)]).unwrap();
+    for batch in [all, blank] {
+        let folder = Folder::with(&batch);
+        for from in NAMES.iter().filter(|from| **from != "t.arrow") {
+            folder.run(&["convert", "t.arrow", from]).ok();
+        }
+        for (from, to) in NAMES.iter().flat_map(|from| NAMES.map(|to| (from, to))) {
+            let to = to.replace("t.", "out.");
+            folder.run(&["convert", "--force", from, &to]).ok();
+            assert_same(&read(&folder, &to), &batch, &format!("{from} to {to}"));
+        }
+    }
+}
