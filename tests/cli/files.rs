@@ -309,6 +309,28 @@ fn a_folder_that_takes_no_files_is_named() {
 }
 
 #[test]
+fn the_folder_for_temporary_files_is_named() {
+    let folder = Folder::new();
+    fs::write(folder.path("t.csv"), "a\n1\n").unwrap();
+    let missing = folder.path("no");
+    let done = Command::new(env!("CARGO_BIN_EXE_arrow-shard"))
+        .args(["convert", "--from", "csv", "-", "t.arrow"])
+        .env("TMPDIR", &missing)
+        .current_dir(&folder.0)
+        .stdin(File::open(folder.path("t.csv")).unwrap())
+        .output()
+        .unwrap();
+    let said = String::from_utf8(done.stderr).unwrap();
+    assert_eq!(done.status.code(), Some(1), "{said}");
+    assert!(
+        said.contains(missing.to_str().unwrap()) && said.contains("No such file"),
+        "{said}"
+    );
+    assert_eq!(said.lines().count(), 1, "{said}");
+    assert_eq!(folder.names(), ["t.csv"]);
+}
+
+#[test]
 fn no_error_of_creating_a_file_names_the_temporary_one() {
     let folder = Folder::with(&plain(10));
     let long = "x".repeat(300);
