@@ -85,6 +85,11 @@ pub(super) fn describe(path: &Path) -> String {
     format!("file `{}`", path.display())
 }
 
+/// How errors name a folder.
+pub(super) fn describe_folder(folder: &Path) -> String {
+    format!("folder `{}`", folder.display())
+}
+
 /// An existing folder, absolute and free of symbolic links.
 pub(super) fn existing_folder(folder: &Path) -> Result<PathBuf> {
     let resolved = || match folder.canonicalize() {
@@ -95,7 +100,7 @@ pub(super) fn existing_folder(folder: &Path) -> Result<PathBuf> {
         }
         Err(e) => Err(e.into()),
     };
-    resolved().within(|| format!("folder `{}`", folder.display()))
+    resolved().within(|| describe_folder(folder))
 }
 
 /// Which file it is, where the system has numbers for files, and when it was last changed.

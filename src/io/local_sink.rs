@@ -1,11 +1,11 @@
 //! Local files that appear whole or not at all.
 
-use super::local_file::{describe, existing_folder};
+use super::local_file::{describe, describe_folder, existing_folder};
 use super::sink::{Sink, State};
 use super::uncommitted::Listed;
 use crate::error::{Error, ErrorKind, Result, Within};
-use std::fs::Permissions;
-use std::io::{BufWriter, Write};
+use std::fs::{File, Permissions};
+use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 use tempfile::{NamedTempFile, TempPath};
 
@@ -33,7 +33,8 @@ pub struct LocalSink {
 /// The temporary file.
 #[derive(Debug)]
 enum Temporary {
-    Open(BufWriter<NamedTempFile>),
+    /// Not a [`NamedTempFile`], whose errors name it.
+    Open(BufWriter<File>, TempPath),
     /// Synced and closed.
     Sealed(TempPath),
 }
@@ -42,12 +43,10 @@ impl Temporary {
     fn seal(self) -> Result<TempPath> {
         match self {
             Self::Sealed(path) => Ok(path),
-            Self::Open(file) => {
-                let file = file
-                    .into_inner()
-                    .map_err(std::io::IntoInnerError::into_error)?;
-                file.as_file().sync_all()?;
-                Ok(file.into_temp_path())
+            Self::Open(file, path) => {
+                let file = file.into_inner().map_err(io::IntoInnerError::into_error)?;
+                file.sync_all()?;
+                Ok(path)
             }
         }
     }
@@ -98,15 +97,16 @@ impl LocalSink {
             }
             Ok(_) if !overwrite => return Err(already_exists()),
             Ok(_) => {}
-            Err(e) if e.kind() == std::io::ErrorKind::NotFound => {}
+            Err(e) if e.kind() == io::ErrorKind::NotFound => {}
             Err(e) => return Err(e.into()),
         }
         let folder = folder_of(path);
         existing_folder(folder)?;
         let (file, listed) = Listed::create(|| temporary(folder, permissions))?;
+        let (file, temporary) = file.into_parts();
         let file = BufWriter::with_capacity(BUFFER_BYTES, file);
         Ok(Self {
-            state: State::Open(Temporary::Open(file)),
+            state: State::Open(Temporary::Open(file, temporary)),
             path: path.to_path_buf(),
             overwrite,
             _listed: listed,
@@ -122,7 +122,7 @@ impl LocalSink {
 impl Sink for LocalSink {
     fn write_all(&mut self, bytes: &[u8]) -> Result<()> {
         let write = |file: &mut Temporary| match file {
-            Temporary::Open(file) => Ok(file.write_all(bytes)?),
+            Temporary::Open(file, _) => Ok(file.write_all(bytes)?),
             Temporary::Sealed(_) => Err(Error::invalid("the file is sealed and takes no more")),
         };
         self.state.write(write).within(|| describe(&self.path))
@@ -148,31 +148,30 @@ pub(super) fn permissions(path: &Path) -> Option<Permissions> {
     metadata.is_file().then(|| metadata.permissions())
 }
 
-/// A new file in a folder, with these permissions or with those of any new file.
-#[cfg(unix)]
+/// A new file in a folder, with these permissions or with those of any new file. Errors name the
+/// folder: nobody has heard of the file.
 fn temporary(folder: &Path, permissions: Option<&Permissions>) -> Result<NamedTempFile> {
-    use std::os::unix::fs::PermissionsExt;
-    // The umask decides; a temporary file would be its owner's only.
-    let new = Permissions::from_mode(0o666);
-    let file = builder()
-        .permissions(permissions.unwrap_or(&new).clone())
-        .tempfile_in(folder)?;
+    let mut options = File::options();
+    options.write(true).create_new(true);
+    #[cfg(unix)]
     if let Some(permissions) = permissions {
-        // The umask has no say in what somebody has chosen.
-        file.as_file().set_permissions(permissions.clone())?;
+        use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
+        options.mode(permissions.mode());
     }
-    Ok(file)
-}
-
-#[cfg(not(unix))]
-fn temporary(folder: &Path, _: Option<&Permissions>) -> Result<NamedTempFile> {
-    Ok(builder().tempfile_in(folder)?)
-}
-
-fn builder() -> tempfile::Builder<'static, 'static> {
-    let mut builder = tempfile::Builder::new();
-    builder.prefix(TEMPORARY_PREFIX).suffix(TEMPORARY_SUFFIX);
-    builder
+    let create = || {
+        let file = tempfile::Builder::new()
+            .prefix(TEMPORARY_PREFIX)
+            .suffix(TEMPORARY_SUFFIX)
+            // A file that the builder opens is its owner's only, and its errors name it.
+            .make_in(folder, |path| options.open(path))?;
+        #[cfg(unix)]
+        if let Some(permissions) = permissions {
+            // The umask has no say in what somebody has chosen.
+            file.as_file().set_permissions(permissions.clone())?;
+        }
+        Ok(file)
+    };
+    create().within(|| format!("creating a file in {}", describe_folder(folder)))
 }
 
 /// Whether a file of that name is one that a sink has not committed.
@@ -187,7 +186,7 @@ fn persist(file: TempPath, path: &Path, overwrite: bool) -> Result<()> {
         file.persist_noclobber(path)
     };
     renamed.map_err(|e| match e.error.kind() {
-        std::io::ErrorKind::AlreadyExists => already_exists(),
+        io::ErrorKind::AlreadyExists => already_exists(),
         _ => Error::from(e.error),
     })?;
     sync_folder(folder_of(path));

@@ -2,10 +2,12 @@
 #![cfg(unix)]
 
 use super::data::plain;
-use super::{Folder, read_ipc};
-use std::fs::{self, File};
+use super::{Done, Folder, read_ipc};
+use std::fs::{self, File, Permissions};
 use std::io::Read;
-use std::os::unix::fs::symlink;
+use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
+use std::os::unix::process::CommandExt;
+use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
@@ -217,7 +219,9 @@ fn a_file_that_cannot_grow_is_named_and_does_not_stay() {
             let (code, said) = below_shell(&folder, before, &["convert", "t.arrow", output]);
             assert_eq!(code, Some(1), "{output}: {said}");
             assert!(
-                said.contains(output) && said.contains("too large"),
+                said.contains(output)
+                    && said.contains("too large")
+                    && !said.contains(".arrow-shard."),
                 "{said}"
             );
             assert_eq!(said.lines().count(), 1, "{said}");
@@ -226,24 +230,130 @@ fn a_file_that_cannot_grow_is_named_and_does_not_stay() {
     }
 }
 
+/// An output of every format, and the options that make it.
+const OUTPUTS: [(&str, &[&str]); 7] = [
+    ("t.shard", &[]),
+    (
+        "two.shard",
+        &["--layout", "two-level", "--stripe-rows", "4"],
+    ),
+    ("t.parquet", &[]),
+    ("t.csv", &[]),
+    ("t.ndjson", &[]),
+    ("t.arrow", &[]),
+    ("t.arrows", &[]),
+];
+
+/// Runs the program as somebody who may not do everything.
+fn as_anybody(folder: &Folder, program: &Path, arguments: &[&str]) -> Done {
+    let mut command = Command::new(program);
+    command.args(arguments).current_dir(&folder.0);
+    if is_root(folder) {
+        const NOBODY: u32 = 65_534;
+        command.uid(NOBODY).gid(NOBODY);
+    }
+    let output = command.output().unwrap();
+    Done {
+        code: output.status.code().unwrap(),
+        out: output.stdout,
+        err: String::from_utf8(output.stderr).unwrap(),
+    }
+}
+
+/// Whether this process may do everything: whether the folder that it made is root's.
+fn is_root(folder: &Folder) -> bool {
+    folder.0.path().metadata().unwrap().uid() == 0
+}
+
 #[test]
 fn a_folder_that_takes_no_files_is_named() {
-    use std::os::unix::fs::PermissionsExt;
     let folder = Folder::with(&plain(10));
     let below = folder.path("below");
     fs::create_dir(&below).unwrap();
-    fs::set_permissions(&below, fs::Permissions::from_mode(0o555)).unwrap();
-    if File::create(below.join("probe")).is_ok() {
-        eprintln!("SKIPPED: this user may write into every folder");
-        return;
-    }
-    for output in ["below/t.shard", "below/t.csv"] {
-        let error = folder.run(&["convert", "t.arrow", output]).error(1);
+    fs::write(below.join("old.csv"), "mine").unwrap();
+    let permit =
+        |path: &Path, mode| fs::set_permissions(path, Permissions::from_mode(mode)).unwrap();
+    permit(folder.0.path(), 0o755);
+    permit(&below, 0o555);
+    // Others may not reach where it was built. A process of its own copies it, for no file that
+    // this one has open for writing can be run.
+    let program = folder.path("arrow-shard");
+    let copied = Command::new("cp")
+        .arg(env!("CARGO_BIN_EXE_arrow-shard"))
+        .arg(&program)
+        .status();
+    assert!(copied.unwrap().success());
+    permit(&program, 0o755);
+    let before = folder.names();
+    let refused = |output: &str, options: &[&str]| {
+        let output = format!("below/{output}");
+        let arguments = [&["convert", "t.arrow", &output][..], options].concat();
+        let error = as_anybody(&folder, &program, &arguments).error(1);
         assert!(
-            error.contains("below") && error.contains("ermission denied"),
+            error.contains(&output)
+                && error.contains("creating a file in folder `")
+                && error.contains("below`: permission denied")
+                && !error.contains("tmp`")
+                && !error.contains(".arrow-shard."),
             "{error}"
         );
+    };
+    for (output, options) in OUTPUTS {
+        refused(output, options);
     }
+    refused("old.csv", &["--force"]);
+    assert_eq!(fs::read(below.join("old.csv")).unwrap(), b"mine");
+    assert_eq!(fs::read_dir(&below).unwrap().count(), 1);
+    assert_eq!(folder.names(), before);
+    permit(&below, 0o755);
+}
+
+#[test]
+fn the_folder_for_temporary_files_is_named() {
+    let folder = Folder::new();
+    fs::write(folder.path("t.csv"), "a\n1\n").unwrap();
+    let missing = folder.path("no");
+    let done = Command::new(env!("CARGO_BIN_EXE_arrow-shard"))
+        .args(["convert", "--from", "csv", "-", "t.arrow"])
+        .env("TMPDIR", &missing)
+        .current_dir(&folder.0)
+        .stdin(File::open(folder.path("t.csv")).unwrap())
+        .output()
+        .unwrap();
+    let said = String::from_utf8(done.stderr).unwrap();
+    assert_eq!(done.status.code(), Some(1), "{said}");
+    assert!(
+        said.contains(missing.to_str().unwrap()) && said.contains("No such file"),
+        "{said}"
+    );
+    assert_eq!(said.lines().count(), 1, "{said}");
+    assert_eq!(folder.names(), ["t.csv"]);
+}
+
+#[test]
+fn no_error_of_creating_a_file_names_the_temporary_one() {
+    let folder = Folder::with(&plain(10));
+    let long = "x".repeat(300);
+    let mut places = vec![
+        ("t.arrow".to_owned(), "ot a directory"),
+        (long, "name too long"),
+    ];
+    if cfg!(target_os = "linux") {
+        // A file system that takes no files of anybody.
+        places.push(("/proc".to_owned(), "creating a file in folder `/proc`"));
+    }
+    for (place, why) in places {
+        for (output, options) in OUTPUTS {
+            let output = format!("{place}/{output}");
+            let arguments = [&["convert", "t.arrow", &output][..], options].concat();
+            let error = folder.run(&arguments).error(1);
+            assert!(
+                error.contains(&output) && error.contains(why) && !error.contains(".arrow-shard."),
+                "{error}"
+            );
+        }
+    }
+    assert_eq!(folder.names(), ["t.arrow"]);
 }
 
 #[test]

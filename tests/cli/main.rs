@@ -13,6 +13,8 @@ mod filter;
 mod foreign;
 mod inspect;
 mod matrix;
+mod odd;
+mod pairs;
 mod show;
 #[path = "../support/mod.rs"]
 mod support;
@@ -123,8 +125,15 @@ impl Folder {
 }
 
 fn write_ipc(path: &Path, batch: &RecordBatch) {
-    let mut writer = FileWriter::try_new(File::create(path).unwrap(), &batch.schema()).unwrap();
-    writer.write(batch).unwrap();
+    write_ipc_batches(path, std::slice::from_ref(batch));
+}
+
+fn write_ipc_batches(path: &Path, batches: &[RecordBatch]) {
+    let file = File::create(path).unwrap();
+    let mut writer = FileWriter::try_new(file, &batches[0].schema()).unwrap();
+    for batch in batches {
+        writer.write(batch).unwrap();
+    }
     writer.finish().unwrap();
 }
 

@@ -19,7 +19,7 @@ const FORMATS: [(&str, &str); 5] = [
 ];
 
 /// A column of every type, with a null where the type has some.
-fn columns() -> Vec<ArrayRef> {
+pub(super) fn columns() -> Vec<ArrayRef> {
     let texts = [Some("a"), None, Some("ä")];
     let bytes = [Some(&b"a"[..]), None, Some(b"\xFF")];
     let strings = StringArray::from_iter(texts);
@@ -205,14 +205,21 @@ fn outcome(folder: &Folder, file: &str, column: &ArrayRef) -> String {
     }
 }
 
+/// The table in docs/conversions.md.
+pub(super) fn table() -> &'static str {
+    let page = include_str!("../../docs/conversions.md");
+    let shown = page.split("\n\n").find(|part| part.starts_with("| type |"));
+    shown.unwrap_or_default().trim()
+}
+
 #[test]
 fn every_type_in_every_format_is_as_the_docs_say() {
     let folder = Folder::new();
-    let mut table = "| type |".to_owned();
+    let mut found = "| type |".to_owned();
     for (name, _) in FORMATS {
-        write!(table, " {name} |").unwrap();
+        write!(found, " {name} |").unwrap();
     }
-    table.push_str("\n|-|-|-|-|-|-|\n");
+    found.push_str("\n|-|-|-|-|-|-|\n");
     for column in columns() {
         let field = Field::new("c", column.data_type().clone(), true);
         let ids = Arc::new(Int32Array::from(vec![1, 2, 3])) as ArrayRef;
@@ -221,26 +228,20 @@ fn every_type_in_every_format_is_as_the_docs_say() {
         let batch = RecordBatch::try_new(schema, vec![ids, column.clone()]).unwrap();
         write_ipc(&folder.path("t.arrow"), &batch);
         write!(
-            table,
+            found,
             "| {} |",
             column.data_type().to_string().replace('|', "\\|")
         )
         .unwrap();
         for (_, file) in FORMATS {
-            write!(table, " {} |", outcome(&folder, file, &column)).unwrap();
+            write!(found, " {} |", outcome(&folder, file, &column)).unwrap();
         }
-        table.push('\n');
+        found.push('\n');
     }
     if let Ok(path) = std::env::var("CONVERSIONS_TABLE") {
-        std::fs::write(path, &table).unwrap();
+        std::fs::write(path, &found).unwrap();
     }
-    let page = include_str!("../../docs/conversions.md");
-    let shown = page.split("\n\n").find(|part| part.starts_with("| type |"));
-    assert_eq!(
-        shown.unwrap_or_default().trim(),
-        table.trim(),
-        "the table in docs/conversions.md"
-    );
+    assert_eq!(table(), found.trim(), "the table in docs/conversions.md");
 }
 
 /// Files of other programs become every format and come back; CSV and JSON say what they cannot hold.

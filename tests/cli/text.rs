@@ -1,10 +1,13 @@
 //! CSV and JSON as people write them.
 
 use super::{Folder, Value, read_ipc};
-use arrow_array::Array;
 use arrow_array::cast::AsArray;
-use arrow_array::types::TimestampSecondType;
-use arrow_schema::{DataType, TimeUnit};
+use arrow_array::types::{Int32Type, TimestampSecondType};
+use arrow_array::{
+    Array, ArrayRef, Decimal128Array, DictionaryArray, Int32Array, RecordBatch, new_null_array,
+};
+use arrow_schema::{DataType, Field, TimeUnit};
+use std::sync::Arc;
 
 fn types(folder: &Folder, file: &str, options: &[&str]) -> Vec<String> {
     let arguments = [&["schema", file][..], options].concat();
@@ -144,6 +147,110 @@ fn json_is_read_as_lines_as_objects_and_as_an_array() {
 }
 
 #[test]
+fn a_name_that_appears_twice_is_no_name_of_json() {
+    let folder = Folder::new();
+    std::fs::write(folder.path("t.csv"), "a,b,a\n1,2,x\n").unwrap();
+    let before = folder.names();
+    let error = folder.run(&["convert", "t.csv", "t.ndjson"]).error(1);
+    assert!(
+        error.contains("column `a` appears twice") && error.contains("--columns"),
+        "{error}"
+    );
+    assert_eq!(folder.names(), before);
+    folder.run(&["convert", "t.csv", "t.parquet"]).ok();
+    folder.run(&["convert", "t.parquet", "back.csv"]).ok();
+    let back = std::fs::read_to_string(folder.path("back.csv")).unwrap();
+    assert_eq!(back, "a,b,a\n1,2,x\n");
+    for (text, line) in [
+        ("{\"b\":0}\n{\"a\":1,\"a\":\"x\"}\n", "line 2"),
+        ("{\"b\":{\"a\":1,\"a\":2}}", "line 1"),
+        ("[{\"b\":[{\"a\":1},\n{\"a\":1,\"a\":2}]}]", "line 2"),
+    ] {
+        std::fs::write(folder.path("t.json"), text).unwrap();
+        let error = folder.run(&["convert", "t.json", "x.arrow"]).error(1);
+        assert!(
+            error.contains("`a` appears twice in an object") && error.contains(line),
+            "{error}"
+        );
+    }
+    std::fs::write(
+        folder.path("t.json"),
+        "{\"b\":[{\"a\":1},{\"a\":2}],\"a\":{}}",
+    )
+    .unwrap();
+    folder.run(&["convert", "t.json", "x.arrow"]).ok();
+
+    let member = |ty| Arc::new(Field::new("m", ty, true));
+    let members = [DataType::Int32, DataType::Utf8].map(member).to_vec();
+    let twice = new_null_array(&DataType::Struct(members.into()), 1);
+    let list = DataType::new_list(twice.data_type().clone(), true);
+    for column in [twice, new_null_array(&list, 1)] {
+        let folder = Folder::with(&RecordBatch::try_from_iter([("s", column)]).unwrap());
+        let error = folder.run(&["convert", "t.arrow", "t.ndjson"]).error(1);
+        assert!(
+            error.contains("column `s`") && error.contains("`m` appears twice"),
+            "{error}"
+        );
+        assert_eq!(folder.names(), ["t.arrow"]);
+    }
+}
+
+#[test]
+fn quotes_that_mean_something_else_are_named_with_their_line() {
+    let folder = Folder::new();
+    for (text, why) in [
+        ("a\n\"x\" y\n", "line 2: a value goes on behind"),
+        ("a,b\n1,2\n\"x\\\"y\",2\n", "line 3: a value goes on behind"),
+        ("a\n1\n\"x\n", "line 3: the quote of a value is not closed"),
+        ("a,b\n1,\"x", "line 2: the quote of a value is not closed"),
+    ] {
+        std::fs::write(folder.path("t.csv"), text).unwrap();
+        for options in [&[][..], &["--schema-rows", "0"], &["--no-header"]] {
+            let arguments = [&["convert", "t.csv", "x.arrow"][..], options].concat();
+            let error = folder.run(&arguments).error(1);
+            assert!(error.contains("t.csv") && error.contains(why), "{error}");
+        }
+    }
+    assert_eq!(folder.names(), ["t.csv"]);
+    // What lies behind the rows that are asked for does not matter.
+    std::fs::write(folder.path("t.csv"), "a\n1\n2\n3\n\"x\" y\n").unwrap();
+    let head = folder.run(&["head", "-n", "2", "t.csv", "--format", "csv"]);
+    assert_eq!(head.ok(), "a\n1\n2\n");
+    std::fs::write(folder.path("t.csv"), "a;b\n\"x;\"\"\n\";y \"z\"\n").unwrap();
+    let options = ["--delimiter", ";", "--format", "json"];
+    let cat = folder.run(&[&["cat", "t.csv"][..], &options].concat()).ok();
+    assert_eq!(cat, "{\"a\":\"x;\\\"\\n\",\"b\":\"y \\\"z\\\"\"}\n");
+}
+
+#[test]
+fn blank_lines_are_no_table() {
+    let folder = Folder::new();
+    std::fs::write(folder.path("t.csv"), "\n\r\n\n").unwrap();
+    for options in [&[][..], &["--no-header"]] {
+        let arguments = [&["convert", "t.csv", "x.arrow"][..], options].concat();
+        let error = folder.run(&arguments).error(1);
+        assert!(error.contains("nothing but blank lines"), "{error}");
+    }
+}
+
+#[test]
+fn decimals_of_whole_hundreds_are_numbers_in_text() {
+    let decimals = Decimal128Array::from(vec![Some(12), None, Some(-1), Some(0)]);
+    let decimals = decimals.with_precision_and_scale(5, -2).unwrap();
+    let keys: DictionaryArray<Int32Type> = DictionaryArray::new(
+        Int32Array::from(vec![3, 1, 0, 2]),
+        Arc::new(decimals.clone()),
+    );
+    let columns = [("d", Arc::new(decimals) as ArrayRef), ("k", Arc::new(keys))];
+    let folder = Folder::with(&RecordBatch::try_from_iter(columns).unwrap());
+    let text = |format: &str| folder.run(&["cat", "t.arrow", "--format", format]).ok();
+    assert_eq!(text("csv"), "d,k\n1200,0\n,\n-100,1200\n0,-100\n");
+    let json = "{\"d\":1200,\"k\":0}\n{\"d\":null,\"k\":null}\n{\"d\":-100,\"k\":1200}\n\
+                {\"d\":0,\"k\":-100}\n";
+    assert_eq!(text("json"), json);
+}
+
+#[test]
 fn integers_that_a_float_cannot_hold_stay_as_they_are() {
     let folder = Folder::new();
     std::fs::write(
@@ -225,6 +332,10 @@ fn broken_arrays_and_objects_name_their_line() {
         ("[{\"a\":1},\n,{\"a\":2}]", "line 2: expected an object"),
         ("[{\"a\":1}]\n{\"a\":2}", "line 2: expected nothing"),
         ("{\"a\":1}\n7", "line 2"),
+        ("{\"a\":1}\n7\n8\n", "end of line 2"),
+        ("1\n2\n", "end of line 1"),
+        ("{\"a\":1}\n\"x\"\n", "line 2"),
+        ("{\"a\":1}\n{\"a\":\n", "end of line 2"),
     ] {
         std::fs::write(folder.path("t.json"), text).unwrap();
         let error = folder.run(&["convert", "t.json", "t.arrow"]).error(1);

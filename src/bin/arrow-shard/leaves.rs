@@ -4,7 +4,9 @@ use crate::failure::Failure;
 use arrow_array::{ArrayRef, RecordBatch, RecordBatchOptions};
 use arrow_cast::{CastOptions, cast_with_options};
 use arrow_data::ArrayData;
-use arrow_schema::{DataType, Field, FieldRef, Fields, Schema, SchemaRef};
+use arrow_schema::{
+    DECIMAL256_MAX_PRECISION, DataType, Field, FieldRef, Fields, Schema, SchemaRef,
+};
 use std::sync::Arc;
 
 /// The schema with other leaves: `change` is asked once for each, from the first column to the last,
@@ -20,12 +22,28 @@ pub(crate) fn change_leaves(
     })
 }
 
-/// The schema with values in the place of dictionaries.
-pub(crate) fn without_dictionaries(schema: &Schema) -> SchemaRef {
-    change_types(schema, &mut |ty| match ty {
-        DataType::Dictionary(_, value) => Some(value.as_ref().clone()),
+/// The schema of what is written as text: values in the place of dictionaries, and whole numbers in
+/// that of decimals with a negative scale, whose zero is written `000`.
+pub(crate) fn as_text(schema: &Schema) -> SchemaRef {
+    let whole = |ty: &DataType| match *ty {
+        DataType::Decimal32(_, scale)
+        | DataType::Decimal64(_, scale)
+        | DataType::Decimal128(_, scale)
+        | DataType::Decimal256(_, scale)
+            if scale < 0 =>
+        {
+            Some(DataType::Decimal256(DECIMAL256_MAX_PRECISION, 0))
+        }
         _ => None,
-    })
+    };
+    let changed = change_types(schema, &mut |ty| match ty {
+        DataType::Dictionary(_, value) => Some(whole(value).unwrap_or(value.as_ref().clone())),
+        other => whole(other),
+    });
+    // A dictionary whose keys are no nulls may have entries that are.
+    let fields = changed.fields().iter();
+    let fields = fields.map(|field| Field::clone(field).with_nullable(true));
+    Arc::new(Schema::new(fields.collect::<Fields>()))
 }
 
 /// The schema with other types: `change` is asked for each, before those in it, and gives `None` for

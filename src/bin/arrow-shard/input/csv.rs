@@ -1,12 +1,15 @@
 //! CSV files.
 
+use super::BUFFER_BYTES;
 use super::infer_csv;
+use super::quotes::Quotes;
 use super::source::{Input, batches};
 use super::text_file::TextFile;
 use crate::failure::Failure;
 use crate::output::CsvStyle;
 use arrow_csv::reader::Format;
 use regex::Regex;
+use std::io::BufReader;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -76,7 +79,7 @@ pub(super) fn open(
     let mut reader = ::csv::ReaderBuilder::new()
         .delimiter(delimiter)
         .has_headers(has_header)
-        .from_reader(file.reader()?);
+        .from_reader(Quotes::new(file.reader()?, delimiter));
     let schema = Arc::new(infer_csv::infer(&mut reader, null, sample)?);
     let null = format!("^(?:{})?$", regex::escape(null));
     let null = Regex::new(&null).map_err(|e| Failure::new(e.to_string()))?;
@@ -88,7 +91,10 @@ pub(super) fn open(
     let reader = arrow_csv::ReaderBuilder::new(schema.clone())
         .with_format(format)
         .with_batch_size(batch_rows)
-        .build(counted)?;
+        .build_buffered(BufReader::with_capacity(
+            BUFFER_BYTES,
+            Quotes::new(counted, delimiter),
+        ))?;
     Ok(Input {
         schema,
         total,

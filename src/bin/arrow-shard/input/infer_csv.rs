@@ -59,6 +59,9 @@ pub(super) fn infer(
         columns.resize_with(record.len(), Column::default);
     }
     let count = headers.as_ref().map_or(columns.len(), ByteRecord::len);
+    if count == 0 {
+        return Err(Failure::new("the file holds nothing but blank lines"));
+    }
     columns.resize_with(count, Column::default);
     let name = |i: usize| match headers.as_ref().and_then(|names| names.get(i)) {
         Some(name) => match std::str::from_utf8(name) {

@@ -16,6 +16,8 @@ const MAX_DEPTH: usize = 128;
 /// What the values met so far look like.
 #[derive(Debug, Default)]
 struct Shape {
+    /// The number of the last object that had it.
+    object: usize,
     boolean: bool,
     text: bool,
     numbers: Numbers,
@@ -28,6 +30,8 @@ struct Shape {
 struct Members {
     shapes: Vec<(String, Shape)>,
     ordinals: HashMap<String, usize>,
+    /// Objects met so far.
+    objects: usize,
 }
 
 /// The schema of at most `rows` objects, which follow each other; of all if `None`.
@@ -38,7 +42,8 @@ pub(super) fn infer(reader: impl Read, rows: Option<usize>) -> Result<Schema, Fa
     // The end is no error but that of the text.
     while rows.is_none_or(|rows| seen < rows) && json.end().is_err() {
         let members = &mut members;
-        ObjectSeed { members, depth: 1 }.deserialize(&mut json)?;
+        let object = ObjectSeed { members, depth: 1 }.deserialize(&mut json);
+        object.map_err(|e| at_its_line(&e))?;
         seen += 1;
     }
     Ok(Schema::new(members.fields("")?))
@@ -109,12 +114,24 @@ fn without_place(error: &serde_json::Error) -> String {
     message[..place].to_owned()
 }
 
+/// An error at a line end names the line that ends there, and not the next one.
+fn at_its_line(error: &serde_json::Error) -> Failure {
+    match (error.line(), error.column()) {
+        (line @ 2.., 0) => Failure::new(format!(
+            "{} at the end of line {}",
+            without_place(error),
+            line - 1
+        )),
+        _ => Failure::new(error.to_string()),
+    }
+}
+
 impl Members {
-    fn shape(&mut self, name: String) -> Option<&mut Shape> {
+    fn shape(&mut self, name: &str) -> Option<&mut Shape> {
         let next = self.shapes.len();
-        let ordinal = *self.ordinals.entry(name.clone()).or_insert(next);
+        let ordinal = *self.ordinals.entry(name.to_owned()).or_insert(next);
         if ordinal == next {
-            self.shapes.push((name, Shape::default()));
+            self.shapes.push((name.to_owned(), Shape::default()));
         }
         self.shapes.get_mut(ordinal).map(|(_, shape)| shape)
     }
@@ -154,11 +171,21 @@ impl<'de> Visitor<'de> for ObjectSeed<'_> {
     }
 
     fn visit_map<A: MapAccess<'de>>(self, mut members: A) -> Result<(), A::Error> {
+        self.members.objects += 1;
+        let object = self.members.objects;
         while let Some(name) = members.next_key::<String>()? {
             // Numbers are looked at as they are written.
             let value: Box<RawValue> = members.next_value()?;
-            match self.members.shape(name) {
-                Some(shape) => shape.meet(value.get(), self.depth).map_err(Error::custom)?,
+            match self.members.shape(&name) {
+                Some(shape) if shape.object == object => {
+                    // One of the values would be lost.
+                    let twice = format!("the field `{name}` appears twice in an object");
+                    return Err(Error::custom(twice));
+                }
+                Some(shape) => {
+                    shape.object = object;
+                    shape.meet(value.get(), self.depth).map_err(Error::custom)?;
+                }
                 None => return Err(Error::custom("too many members")),
             }
         }

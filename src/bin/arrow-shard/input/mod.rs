@@ -10,6 +10,7 @@ mod matching;
 mod ndjson;
 mod numbers;
 mod parquet;
+mod quotes;
 mod source;
 mod text_file;
 

@@ -54,8 +54,15 @@ impl TextFile {
 
 /// A temporary file with all that there is to read.
 fn copied(from: &mut impl Read) -> Result<File, Failure> {
-    let mut file = tempfile::tempfile()?;
-    io::copy(from, &mut file)?;
+    let place = || {
+        let folder = std::env::temp_dir();
+        format!(
+            "a copy in `{}`, the folder for temporary files",
+            folder.display()
+        )
+    };
+    let mut file = tempfile::tempfile().map_err(|e| Failure::from(e).within(place()))?;
+    io::copy(from, &mut file).map_err(|e| Failure::from(e).within(place()))?;
     file.rewind()?;
     Ok(file)
 }

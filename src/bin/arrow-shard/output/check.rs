@@ -5,7 +5,8 @@ use crate::failure::Failure;
 use crate::file_format::FileFormat;
 use crate::isolate::caught;
 use arrow_array::{RecordBatch, new_null_array};
-use arrow_schema::{Field, Schema};
+use arrow_schema::{DataType, Field, Fields, Schema};
+use std::collections::HashSet;
 use std::io;
 use std::sync::Arc;
 
@@ -15,6 +16,14 @@ pub(crate) fn check_columns(format: FileFormat, schema: &Schema) -> Result<(), F
     if schema.fields().is_empty() && matches!(format, FileFormat::Csv | FileFormat::Parquet) {
         return Err(Failure::new(format!(
             "{format} holds no rows without columns"
+        )));
+    }
+    if format == FileFormat::Ndjson
+        && let Some(name) = repeated(schema.fields())
+    {
+        return Err(Failure::new(format!(
+            "column `{name}` appears twice, which {format} cannot hold (a reader would lose one of \
+             them); choose other columns with --columns, or another format (ipc, ipc-stream)"
         )));
     }
     for field in schema.fields() {
@@ -34,7 +43,39 @@ pub(crate) fn check_columns(format: FileFormat, schema: &Schema) -> Result<(), F
     Ok(())
 }
 
+/// A name that two of the fields have.
+fn repeated(fields: &Fields) -> Option<&str> {
+    let mut names = HashSet::new();
+    let mut all = fields.iter().map(|field| field.name().as_str());
+    all.find(|name| !names.insert(*name))
+}
+
+/// A name that two members of a struct have, at any depth.
+fn repeated_member(ty: &DataType) -> Option<&str> {
+    use DataType as T;
+    match ty {
+        T::Struct(members) => repeated(members).or_else(|| {
+            let mut members = members.iter();
+            members.find_map(|member| repeated_member(member.data_type()))
+        }),
+        T::List(item)
+        | T::LargeList(item)
+        | T::ListView(item)
+        | T::LargeListView(item)
+        | T::FixedSizeList(item, _)
+        | T::Map(item, _)
+        | T::RunEndEncoded(_, item) => repeated_member(item.data_type()),
+        T::Dictionary(_, entry) => repeated_member(entry),
+        _ => None,
+    }
+}
+
 fn try_column(format: FileFormat, field: &Field) -> Result<(), Failure> {
+    if format == FileFormat::Ndjson
+        && let Some(name) = repeated_member(field.data_type())
+    {
+        return Err(Failure::new(format!("the member `{name}` appears twice")));
+    }
     let field = field.clone().with_nullable(true);
     let column = new_null_array(field.data_type(), 1);
     let schema = Arc::new(Schema::new(vec![field]));

@@ -12,7 +12,7 @@ pub(crate) use parquet::parquet_leaf;
 
 use crate::failure::Failure;
 use crate::file_format::FileFormat;
-use crate::leaves::{cast_batch, without_dictionaries};
+use crate::leaves::{as_text, cast_batch};
 use arrow_array::RecordBatch;
 use arrow_csv::Writer as CsvWriter;
 use arrow_ipc::writer::{DictionaryHandling, FileWriter, IpcWriteOptions, StreamWriter};
@@ -104,7 +104,7 @@ pub(crate) enum Encoder<W: Write + Send> {
     Parquet(Box<ParquetEncoder<W>>),
     IpcFile(Box<FileWriter<W>>, Dictionaries),
     IpcStream(Box<StreamWriter<W>>),
-    Csv(Box<CsvWriter<W>>),
+    Csv(Box<CsvWriter<W>>, SchemaRef),
     Ndjson(JsonWriter<W>, JsonTimes, SchemaRef),
 }
 
@@ -134,7 +134,7 @@ impl<W: Write + Send> Encoder<W> {
                     .build(out);
                 // So that there is a header even if there are no rows.
                 writer.write(&RecordBatch::new_empty(schema.clone()))?;
-                Self::Csv(Box::new(writer))
+                Self::Csv(Box::new(writer), as_text(schema))
             }
             FileFormat::Ndjson => {
                 let times = JsonTimes::default();
@@ -142,7 +142,7 @@ impl<W: Write + Send> Encoder<W> {
                     .with_explicit_nulls(true)
                     .with_encoder_factory(Arc::new(times.clone()))
                     .build(out);
-                Self::Ndjson(writer, times, without_dictionaries(schema))
+                Self::Ndjson(writer, times, as_text(schema))
             }
         })
     }
@@ -153,7 +153,7 @@ impl<W: Write + Send> Encoder<W> {
             Self::Parquet(writer) => writer.write(batch)?,
             Self::IpcFile(writer, dictionaries) => writer.write(&dictionaries.apply(batch)?)?,
             Self::IpcStream(writer) => writer.write(batch)?,
-            Self::Csv(writer) => writer.write(batch)?,
+            Self::Csv(writer, plain) => writer.write(&cast_batch(batch, plain)?)?,
             Self::Ndjson(writer, times, plain) => {
                 // The writer takes nulls in a dictionary for values.
                 let plain = cast_batch(batch, plain)?;
@@ -170,7 +170,7 @@ impl<W: Write + Send> Encoder<W> {
             Self::Parquet(writer) => writer.finish()?,
             Self::IpcFile(writer, _) => writer.into_inner()?,
             Self::IpcStream(writer) => writer.into_inner()?,
-            Self::Csv(writer) => writer.into_inner(),
+            Self::Csv(writer, _) => writer.into_inner(),
             Self::Ndjson(mut writer, ..) => {
                 writer.finish()?;
                 writer.into_inner()

@@ -1,0 +1,159 @@
+//! The quotes of CSV: what the parser would read as something else is an error.
+
+use std::io::{self, ErrorKind, Read};
+
+/// Bytes that are looked at together, and counted in a `u8`; most have no quote.
+const BLOCK_BYTES: usize = 64;
+
+/// Text of CSV as it is, up to a value that goes on behind its closing quote, or whose quote is not
+/// closed: that is an error with its line.
+pub(super) struct Quotes<R> {
+    inner: R,
+    delimiter: u8,
+    place: Place,
+    /// The line that is being read, and that of the last opening quote, from 1 on.
+    line: u64,
+    opened: u64,
+    /// What is wrong with the text, which is said again to whoever reads on.
+    wrong: Option<String>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Place {
+    /// Where a value begins.
+    Start,
+    Plain,
+    Quoted,
+    /// Behind a quote in quotes: the first of two, or the end.
+    Closed,
+}
+
+impl<R> Quotes<R> {
+    pub(super) fn new(inner: R, delimiter: u8) -> Self {
+        Self {
+            inner,
+            delimiter,
+            place: Place::Start,
+            line: 1,
+            opened: 1,
+            wrong: None,
+        }
+    }
+
+    fn is_end(&self, byte: u8) -> bool {
+        byte == self.delimiter || matches!(byte, b'\n' | b'\r')
+    }
+
+    /// Goes over bytes; gives the number of those before one that may not be there.
+    fn go_over(&mut self, bytes: &[u8]) -> usize {
+        let mut good = 0;
+        for block in bytes.chunks(BLOCK_BYTES) {
+            let found = |wanted| block.iter().map(move |byte| u8::from(*byte == wanted));
+            let count = |wanted| found(wanted).sum::<u8>();
+            match (self.place, block.last()) {
+                (Place::Start | Place::Plain, Some(&last)) if count(b'"') == 0 => {
+                    self.place = match self.is_end(last) {
+                        true => Place::Start,
+                        false => Place::Plain,
+                    };
+                }
+                (Place::Quoted, _) if count(b'"') == 0 => {}
+                _ => {
+                    let steps = block.iter().take_while(|byte| self.goes_on(**byte)).count();
+                    good += steps;
+                    if steps < block.len() {
+                        return good;
+                    }
+                    continue;
+                }
+            }
+            self.line += u64::from(count(b'\n'));
+            good += block.len();
+        }
+        good
+    }
+
+    /// Goes over a byte; `false` if it may not be there.
+    fn goes_on(&mut self, byte: u8) -> bool {
+        self.place = match (self.place, byte) {
+            (Place::Start, b'"') => {
+                self.opened = self.line;
+                Place::Quoted
+            }
+            (Place::Quoted, b'"') => Place::Closed,
+            (Place::Quoted, _) | (Place::Closed, b'"') => Place::Quoted,
+            (Place::Start | Place::Plain | Place::Closed, _) if self.is_end(byte) => Place::Start,
+            (Place::Start | Place::Plain, _) => Place::Plain,
+            (Place::Closed, _) => return false,
+        };
+        self.line += u64::from(byte == b'\n');
+        true
+    }
+}
+
+impl<R: Read> Read for Quotes<R> {
+    fn read(&mut self, buf: &mut [u8]) -> io::Result<usize> {
+        if self.wrong.is_none() {
+            let n = self.inner.read(buf)?;
+            let good = self.go_over(buf.get(..n).unwrap_or_default());
+            if good < n {
+                self.wrong = Some(format!(
+                    "line {}: a value goes on behind its closing quote; quotes within a value are \
+                     written twice",
+                    self.line
+                ));
+            } else if n == 0 && !buf.is_empty() && self.place == Place::Quoted {
+                let line = self.opened;
+                self.wrong = Some(format!("line {line}: the quote of a value is not closed"));
+            }
+            // Those who have seen enough before it never hear of it.
+            if good > 0 || self.wrong.is_none() {
+                return Ok(good);
+            }
+        }
+        let wrong = self.wrong.clone().unwrap_or_default();
+        Err(io::Error::new(ErrorKind::InvalidData, wrong))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn quotes_are_closed_at_the_end_of_a_value() {
+        for text in [
+            "a,b\r\n\"x\",\"\"\"y\"\"\"\r\n",
+            "\"x\ny\"\n\"\"\n",
+            "x \"y\" z,'\n'\"\n",
+            "\"a;b\",\"",
+        ] {
+            let delimiter = b',';
+            let mut read = String::new();
+            let end = Quotes::new(text.as_bytes(), delimiter).read_to_string(&mut read);
+            match text.ends_with(",\"") {
+                true => assert!(end.unwrap_err().to_string().contains("line 1")),
+                false => assert_eq!((end.unwrap(), read.as_str()), (text.len(), text)),
+            }
+        }
+        let long = format!("a\n\"{}\n\"{}", "x".repeat(100), "\n,y".repeat(100));
+        let mut read = String::new();
+        let end = Quotes::new(long.as_bytes(), b',').read_to_string(&mut read);
+        assert_eq!((end.unwrap(), read), (long.len(), long.clone()));
+        let odd = format!("{long},\"z\"y");
+        let end = Quotes::new(odd.as_bytes(), b',').read_to_end(&mut Vec::new());
+        assert!(end.unwrap_err().to_string().starts_with("line 103:"));
+        for (text, line, good) in [
+            ("a,b\n\"x\" y,1\n", "line 2: a value goes on", "a,b\n\"x\""),
+            ("\"x\\\"y\"\n", "line 1: a value goes on", "\"x\\\""),
+            ("a\n\"x\n\n", "line 2: the quote", "a\n\"x\n\n"),
+            ("\"a\";b", "line 1: a value goes on", "\"a\""),
+        ] {
+            let mut read = Vec::new();
+            let mut quotes = Quotes::new(text.as_bytes(), b',');
+            let error = quotes.read_to_end(&mut read).unwrap_err().to_string();
+            assert!(error.contains(line), "{text}: {error}");
+            assert_eq!(read, good.as_bytes(), "{text}");
+        }
+    }
+}
