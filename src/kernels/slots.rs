@@ -193,86 +193,81 @@ mod tests {
     use super::super::bitpack::pack;
     use super::*;
 
-    fn appended(
-        write: impl FnOnce(&mut Slots<'_, u32>) -> Result<(), ()>,
-        count: usize,
-    ) -> Vec<u32> {
+    /// What is behind a first value when so many have been appended; `write` says whether it succeeds.
+    fn appended(count: usize, write: impl FnOnce(&mut Slots<'_, u32>) -> bool) -> Vec<u32> {
         let mut values = Growing::<u32>::with_capacity(1);
-        values
-            .append(1, |slots| {
-                slots.fill(7);
-                Ok::<_, ()>(())
-            })
-            .unwrap();
-        let failed = write_and(&mut values, count, write);
+        let done = |done: bool| done.then_some(()).ok_or(());
+        let first = values.append(1, |slots| {
+            slots.fill(7);
+            done(true)
+        });
+        assert!(first.is_ok());
+        let more = values.append(count, |slots| done(write(slots)));
         let buffer = Buffer::from(values);
-        let all = buffer.typed_data::<u32>().to_vec();
-        assert_eq!(all[0], 7);
-        assert_eq!(all.len(), if failed { 1 } else { 1 + count });
-        all[1..].to_vec()
-    }
-
-    fn write_and(
-        values: &mut Growing<u32>,
-        count: usize,
-        write: impl FnOnce(&mut Slots<'_, u32>) -> Result<(), ()>,
-    ) -> bool {
-        values.append(count, write).is_err()
+        let (first, rest) = buffer.typed_data::<u32>().split_first().unwrap();
+        assert_eq!(*first, 7);
+        assert_eq!(rest.len(), if more.is_ok() { count } else { 0 });
+        rest.to_vec()
     }
 
     #[test]
     fn what_nobody_writes_is_zero_and_what_fails_is_not_there() {
-        assert_eq!(appended(|_| Ok(()), 3), [0; 3]);
-        assert_eq!(appended(|_| Err(()), 3), [0; 0]);
-        assert_eq!(appended(|slots| Ok(slots.values()[1] = 5), 3), [0, 5, 0]);
+        assert_eq!(appended(3, |_| true), [0; 3]);
+        assert_eq!(appended(3, |_| false), [0; 0]);
+        let one = |slots: &mut Slots<'_, u32>| {
+            slots.values()[1] = 5;
+            true
+        };
+        assert_eq!(appended(3, one), [0, 5, 0]);
         // Of another number of values, none is taken.
-        assert_eq!(appended(|slots| Ok(slots.copy_from(&[1, 2])), 3), [0; 3]);
-        assert_eq!(appended(|slots| Ok(slots.copy_from(&[1, 2])), 2), [1, 2]);
+        let two = |slots: &mut Slots<'_, u32>| {
+            slots.copy_from(&[1, 2]);
+            slots.copy_from_le(&[3, 0, 0, 0]);
+            true
+        };
+        assert_eq!(appended(3, two), [0; 3]);
+        assert_eq!(appended(2, two), [1, 2]);
+        assert_eq!(appended(1, two), [3]);
     }
 
     #[test]
     fn each_way_to_fill_them_writes_every_value() {
         for n in [0, 1, 5, CHUNK - 1, CHUNK, CHUNK + 1, 3 * CHUNK] {
-            let values: Vec<u32> = (0..n as u32).map(|i| i * 13 % 512).collect();
+            let values: Vec<u32> = (0..).map(|i| i * 13 % 512).take(n).collect();
             let mut packed = vec![0; n.div_ceil(CHUNK) * chunk_bytes(9)];
             pack(&values, 9, 0, &mut packed);
             let plus: Vec<u32> = values.iter().map(|v| v + 3).collect();
-            assert_eq!(
-                appended(|slots| Ok(slots.unpack(&packed, 9, 3)), n),
-                plus,
-                "{n}"
-            );
-            let mut sum = 100;
-            let mut sums = vec![sum];
-            sums.extend(plus.iter().map(|v| {
-                sum += v;
-                sum
-            }));
-            assert_eq!(
-                appended(|slots| Ok(slots.unpack_sums(&packed, 9, 3, 100)), n + 1),
-                sums,
-                "{n}"
-            );
+            let unpacked = |packed: &[u8]| {
+                appended(n, |slots| {
+                    slots.unpack(packed, 9, 3);
+                    true
+                })
+            };
+            assert_eq!(unpacked(&packed), plus, "{n}");
+            let sums = plus.iter().scan(100, |sum, v| {
+                *sum += v;
+                Some(*sum)
+            });
+            let sums: Vec<u32> = std::iter::once(100).chain(sums).collect();
+            let summed = |packed: &[u8]| {
+                appended(n + 1, |slots| {
+                    slots.unpack_sums(packed, 9, 3, 100);
+                    true
+                })
+            };
+            assert_eq!(summed(&packed), sums, "{n}");
             if n > 0 {
                 // A chunk is missing: nothing is taken.
                 let few = &packed[chunk_bytes(9)..];
-                assert_eq!(appended(|slots| Ok(slots.unpack(few, 9, 3)), n), vec![0; n]);
+                assert_eq!(unpacked(few), vec![0; n]);
+                assert_eq!(summed(few), vec![0; n + 1]);
             }
             let entries: Vec<u32> = (0..512).map(|i| i * 2).collect();
-            let gathered = appended(
-                |slots| slots.gather(&values, &entries).then_some(()).ok_or(()),
-                n,
-            );
-            assert!(gathered.iter().zip(&values).all(|(g, v)| *g == 2 * v) && gathered.len() == n);
+            let twice: Vec<u32> = values.iter().map(|v| 2 * v).collect();
+            assert_eq!(appended(n, |slots| slots.gather(&values, &entries)), twice);
             if n > 600 {
                 let few = &entries[..300];
-                assert!(
-                    appended(
-                        |slots| slots.gather(&values, few).then_some(()).ok_or(()),
-                        n
-                    )
-                    .is_empty()
-                );
+                assert_eq!(appended(n, |slots| slots.gather(&values, few)), [0; 0]);
             }
         }
     }
