@@ -1,9 +1,9 @@
 //! Shards that are written to object stores: whole or not at all, in parts, with bounded memory.
 #![expect(clippy::unwrap_used, reason = "a failed helper is a failed test")]
 
-#[path = "support/faulty.rs"]
-mod faulty;
 mod support;
+#[path = "support/watched.rs"]
+mod watched;
 
 use arrow_array::{ArrayRef, Int64Array, RecordBatch, StringArray};
 use arrow_select::concat::concat_batches;
@@ -12,15 +12,15 @@ use arrow_shard::read::ShardOptions;
 use arrow_shard::write::{AsyncShardWriter, Layout, WriterOptions};
 use arrow_shard::{Error, ErrorKind, Result, Shard};
 use bytes::Bytes;
-use faulty::Faulty;
+use futures::TryStreamExt;
 use futures::executor::block_on;
-use futures::{FutureExt, TryStreamExt};
 use object_store::local::LocalFileSystem;
 use object_store::memory::InMemory;
 use object_store::path::Path;
 use object_store::{ObjectStore, ObjectStoreExt};
 use std::sync::Arc;
 use support::{NAME, written};
+use watched::Watched;
 
 /// Values that do not compress, so that many parts come of few rows.
 fn batch(rows: i64) -> RecordBatch {
@@ -156,48 +156,69 @@ fn an_object_that_exists_is_replaced_on_request_only() {
         assert_eq!(read(store.clone()).await.unwrap(), second);
 
         // As above, in parts.
-        let faulty = Arc::new(Faulty::default());
-        let store: Arc<dyn ObjectStore> = faulty.clone();
+        let watched = Arc::new(Watched::default());
+        let store: Arc<dyn ObjectStore> = watched.clone();
         let mut writer = begin(folder(&store), &second, Layout::SingleFile)
             .await
             .unwrap();
         writer.write(&second).await.unwrap();
-        assert_eq!(faulty.calls.lock().unwrap().uploads, 1);
+        assert_eq!(watched.calls().uploads, 1);
         let other = ObjectFolder::of_object(store.clone(), &path());
         write(other, &first, Layout::SingleFile).await.unwrap();
         let error = writer.finish().await.unwrap_err();
         assert_eq!(error.kind(), ErrorKind::AlreadyExists, "{error:#}");
         assert_eq!(read(store).await.unwrap(), first);
-        assert_eq!(faulty.calls.lock().unwrap().uploads, 0);
+        assert_eq!(watched.calls().uploads, 0);
     });
 }
 
 #[test]
-fn a_store_that_fails_at_any_call_keeps_nothing() {
+fn a_store_that_fails_at_any_call_keeps_nothing_or_all() {
     let batch = batch(40_000);
-    for layout in [Layout::SingleFile, Layout::TwoLevel] {
-        let mut succeeded = false;
-        for fails_at in 0..1_000 {
-            let faulty = Arc::new(Faulty::default());
-            faulty.calls.lock().unwrap().fails_at = Some(fails_at);
-            let store: Arc<dyn ObjectStore> = faulty.clone();
-            let done = block_on(write(folder(&store), &batch, layout));
-            let calls = faulty.calls.lock().unwrap();
-            assert_eq!(calls.uploads, 0, "{layout:?}, call {fails_at}");
-            if let Err(error) = done {
-                let shown = format!("{error:#}");
-                assert_eq!(error.kind(), ErrorKind::Io, "{shown}");
-                assert!(shown.contains("object `a/table of 1 %"), "{shown}");
-                assert!(shown.contains("network is gone"), "{shown}");
-                let names = block_on(names(&faulty.store));
-                assert_eq!(names, [""; 0], "{layout:?}, call {fails_at}");
-                continue;
+    for (layout, fails_after) in [
+        (Layout::SingleFile, false),
+        (Layout::SingleFile, true),
+        (Layout::TwoLevel, false),
+        (Layout::TwoLevel, true),
+    ] {
+        let mut kept = 0;
+        let succeeded = (0..1_000).any(|fails_at| {
+            let watched = Arc::new(Watched::default());
+            {
+                let mut calls = watched.calls();
+                calls.fails_at = Some(fails_at);
+                calls.fails_after = fails_after;
             }
-            assert!(fails_at > 12 && calls.count == fails_at, "{}", calls.count);
-            succeeded = true;
-            break;
-        }
+            let store: Arc<dyn ObjectStore> = watched.clone();
+            let done = block_on(write(folder(&store), &batch, layout));
+            let place = format!("{layout:?}, call {fails_at}, after: {fails_after}");
+            let Err(error) = done else {
+                let count = watched.calls().count;
+                assert!(fails_at > 12 && count == fails_at, "{place}: {count}");
+                return true;
+            };
+            let shown = format!("{error:#}");
+            assert_eq!(error.kind(), ErrorKind::Io, "{place}: {shown}");
+            assert!(shown.contains("object `a/table of 1 %"), "{shown}");
+            assert!(shown.contains("network is gone"), "{shown}");
+            let names = block_on(names(&*watched.store));
+            if names.contains(&path().to_string()) {
+                // It was completed, and nobody heard of it.
+                kept += 1;
+                let read = block_on(read(watched.store.clone())).unwrap();
+                assert_eq!(read, batch, "{place}");
+                return false;
+            }
+            assert_eq!(watched.calls().uploads, 0, "{place}");
+            // Stripe files stay once the directory file may be there.
+            let is_last = layout == Layout::TwoLevel && !names.is_empty();
+            assert!(names.is_empty() || is_last, "{place}: {names:?}");
+            kept += usize::from(is_last);
+            false
+        });
         assert!(succeeded);
+        let most = usize::from(fails_after || layout == Layout::TwoLevel);
+        assert_eq!(kept, most, "{layout:?}, after: {fails_after}");
     }
 }
 
@@ -205,43 +226,40 @@ fn a_store_that_fails_at_any_call_keeps_nothing() {
 fn a_writer_that_is_given_up_leaves_nothing() {
     let batch = batch(100_000);
     for layout in [Layout::SingleFile, Layout::TwoLevel] {
-        let faulty = Arc::new(Faulty::default());
-        let store: Arc<dyn ObjectStore> = faulty.clone();
+        let watched = Arc::new(Watched::default());
+        let store: Arc<dyn ObjectStore> = watched.clone();
         block_on(async {
             let mut writer = begin(folder(&store), &batch, layout).await.unwrap();
             writer.write(&batch).await.unwrap();
-            let had = faulty.calls.lock().unwrap().count;
+            let had = watched.calls().count;
             assert!(had > 10, "{had}");
             writer.abort().await.unwrap();
             assert_eq!(names(&*store).await, [""; 0]);
         });
-        assert_eq!(faulty.calls.lock().unwrap().uploads, 0);
+        assert_eq!(watched.calls().uploads, 0);
     }
     // A drop has nobody who waits for it but the runtime.
     let runtime = tokio::runtime::Builder::new_current_thread()
         .build()
         .unwrap();
-    let faulty = Arc::new(Faulty::default());
-    let store: Arc<dyn ObjectStore> = faulty.clone();
+    let watched = Arc::new(Watched::default());
+    let store: Arc<dyn ObjectStore> = watched.clone();
     runtime.block_on(async {
         let mut writer = begin(folder(&store), &batch, Layout::SingleFile)
             .await
             .unwrap();
         writer.write(&batch).await.unwrap();
-        assert_eq!(faulty.calls.lock().unwrap().uploads, 1);
+        assert_eq!(watched.calls().uploads, 1);
         drop(writer);
         tokio::task::yield_now().await;
     });
-    assert_eq!(faulty.calls.lock().unwrap().uploads, 0);
+    assert_eq!(watched.calls().uploads, 0);
 }
 
 #[test]
 fn parts_are_sent_while_others_come_and_memory_is_bounded() {
-    let faulty = Arc::new(Faulty {
-        polls: 40,
-        ..Faulty::default()
-    });
-    let store: Arc<dyn ObjectStore> = faulty.clone();
+    let watched = Arc::new(Watched::default().with_polls(40));
+    let store: Arc<dyn ObjectStore> = watched.clone();
     let batch = batch(200_000);
     block_on(async {
         let mut writer = begin(folder(&store), &batch, Layout::SingleFile)
@@ -253,34 +271,102 @@ fn parts_are_sent_while_others_come_and_memory_is_bounded() {
             most = most.max(writer.memory_size());
         }
         assert!(writer.bytes_written() > 2_000_000);
-        let calls = faulty.calls.lock().unwrap().count;
+        let calls = watched.calls().count;
         assert!(calls > 30, "{calls} parts before the end");
         writer.finish().await.unwrap();
         // A stripe of 30,000 rows, as it came and encoded, and four parts.
         assert!(most < 4_000_000, "{most}");
     });
-    assert_eq!(faulty.calls.lock().unwrap().most_parts, 3);
+    assert_eq!(watched.calls().most_parts, 3);
     assert_eq!(block_on(read(store)).unwrap(), batch);
 }
 
 #[test]
 fn a_call_that_nobody_waited_for_ends_the_writer() {
-    let faulty = Arc::new(Faulty {
-        polls: 40,
-        ..Faulty::default()
-    });
-    let store: Arc<dyn ObjectStore> = faulty.clone();
     let batch = batch(100_000);
-    block_on(async {
+    for (layout, is_finished) in [
+        (Layout::SingleFile, false),
+        (Layout::SingleFile, true),
+        (Layout::TwoLevel, false),
+        (Layout::TwoLevel, true),
+    ] {
+        let watched = Arc::new(Watched::default().with_polls(40));
+        let store: Arc<dyn ObjectStore> = watched.clone();
+        block_on(async {
+            let mut writer = begin(folder(&store), &batch, layout).await.unwrap();
+            let mut call = Box::pin(writer.write(&batch));
+            // So that a stripe file is complete.
+            for _ in 0..400 {
+                assert!(futures::poll!(&mut call).is_pending());
+            }
+            drop(call);
+            assert!(watched.calls().uploads > 0);
+            if layout == Layout::TwoLevel {
+                assert!(!names(&*store).await.is_empty());
+            }
+            let error = writer.write(&batch).await.unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::Poisoned);
+            match is_finished {
+                true => {
+                    let error = writer.finish().await.unwrap_err();
+                    assert_eq!(error.kind(), ErrorKind::Poisoned);
+                }
+                false => writer.abort().await.unwrap(),
+            }
+            assert_eq!(names(&*store).await, [""; 0]);
+        });
+        assert_eq!(watched.calls().uploads, 0, "{layout:?}");
+    }
+}
+
+#[test]
+fn a_runtime_sends_parts_while_the_caller_does_something_else() {
+    let watched = Arc::new(Watched::default().with_polls(10));
+    let store: Arc<dyn ObjectStore> = watched.clone();
+    let batch = batch(100_000);
+    let runtime = tokio::runtime::Builder::new_current_thread();
+    let runtime = { runtime }.build().unwrap();
+    runtime.block_on(async {
         let mut writer = begin(folder(&store), &batch, Layout::SingleFile)
             .await
             .unwrap();
-        assert!(writer.write(&batch).now_or_never().is_none());
-        let error = writer.write(&batch).await.unwrap_err();
-        assert_eq!(error.kind(), ErrorKind::Poisoned);
-        let error = writer.finish().await.unwrap_err();
-        assert_eq!(error.kind(), ErrorKind::Poisoned);
-        assert_eq!(names(&*store).await, [""; 0]);
+        writer.write(&batch).await.unwrap();
+        let sent = watched.calls().count;
+        for _ in 0..20 {
+            tokio::task::yield_now().await;
+        }
+        assert!(watched.calls().count > sent);
+        assert_eq!(watched.calls().parts, 0);
+        writer.finish().await.unwrap();
+        assert_eq!(read(store).await.unwrap(), batch);
+    });
+}
+
+#[test]
+fn a_stripe_that_is_flushed_is_given_to_the_sink() {
+    let watched = Arc::new(Watched::default());
+    let store: Arc<dyn ObjectStore> = watched.clone();
+    let batch = batch(1_000);
+    block_on(async {
+        let mut writer = begin(
+            folder(&store).with_part_bytes(1_000),
+            &batch,
+            Layout::SingleFile,
+        )
+        .await
+        .unwrap();
+        writer.write(&batch).await.unwrap();
+        assert_eq!(
+            (watched.calls().uploads, writer.in_progress_rows()),
+            (0, 1_000)
+        );
+        writer.flush_stripe().await.unwrap();
+        assert_eq!((watched.calls().uploads, writer.in_progress_rows()), (1, 0));
+        assert!(writer.memory_size() < 200_000, "{}", writer.memory_size());
+        writer.write(&batch).await.unwrap();
+        writer.finish().await.unwrap();
+        let expected = concat_batches(&batch.schema(), [&batch, &batch]).unwrap();
+        assert_eq!(read(store).await.unwrap(), expected);
     });
 }
 

@@ -1,17 +1,39 @@
 #!/usr/bin/env bash
-# Installs what building the workspace needs beside Rust and a C++ compiler: cmake, with which the
-# FlatBuffers compiler is built that checks the generated code. Does nothing where it is there.
+# Installs what building and testing the workspace need beside Rust and a C++ compiler: cmake, with
+# which the FlatBuffers compiler is built that checks the generated code, and below target/ a server
+# that speaks S3. Does nothing where they are there.
 set -euo pipefail
-if command -v cmake >/dev/null; then
-    exit 0
-fi
-if command -v apt-get >/dev/null && [ "$(id -u)" = 0 ]; then
+cd "$(dirname "$0")/.."
+
+install() {
     apt-get update -qq
-    DEBIAN_FRONTEND=noninteractive apt-get install -y -qq cmake
-elif command -v pip >/dev/null; then
-    pip install --quiet --user cmake
-    echo "cmake is in $(python3 -m site --user-base)/bin, which must be on PATH" >&2
+    DEBIAN_FRONTEND=noninteractive apt-get install -y -qq "$@"
+}
+has_apt() { command -v apt-get >/dev/null && [ "$(id -u)" = 0 ]; }
+
+if ! command -v cmake >/dev/null; then
+    if has_apt; then
+        install cmake
+    elif command -v pip >/dev/null; then
+        pip install --quiet --user cmake
+        echo "cmake is in $(python3 -m site --user-base)/bin, which must be on PATH" >&2
+    else
+        echo "please install cmake: https://cmake.org/download" >&2
+        exit 1
+    fi
+fi
+
+has_venv() { python3 -c 'import venv, ensurepip' 2>/dev/null; }
+if ! has_venv && has_apt; then
+    install python3-venv
+fi
+if has_venv; then
+    stores=target/stores wanted=tests/stores/requirements.txt
+    if ! cmp -s "$wanted" "$stores/installed.txt"; then
+        python3 -m venv "$stores"
+        "$stores/bin/pip" install --quiet --disable-pip-version-check -r "$wanted"
+        cp "$wanted" "$stores/installed.txt"
+    fi
 else
-    echo "please install cmake: https://cmake.org/download" >&2
-    exit 1
+    echo "SKIPPED: python3 has no venv and no pip; tests over S3 will not run" >&2
 fi

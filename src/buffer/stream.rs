@@ -398,9 +398,12 @@ impl NumberReader<'_> {
                         .get_or_decode(part.block.ordinal, || self.read_whole::<W>(part, cx))?;
                     for range in &part.ranges {
                         let kept = block.slice(range, W::BYTES);
-                        data.append(range.len(), |slots| -> Result<()> {
-                            slots.copy_from(kept.data.typed_data::<W>());
-                            Ok(())
+                        data.append(range.len(), |slots| {
+                            let is_whole = slots.copy_from_le(&kept.data);
+                            is_whole.then_some(()).ok_or_else(|| {
+                                self.buffer
+                                    .too_few(range.end as u64, block.data.len() as u64)
+                            })
                         })?;
                         nulls.append(range.len(), kept.nulls.as_ref());
                     }

@@ -18,7 +18,7 @@ pub trait AsyncSink: Send {
     /// Makes everything durable and visible under its final name; nothing may be written after.
     ///
     /// # Errors
-    /// Those of the store; the artifact is then not visible.
+    /// Those of the store. A store whose answer got lost may have done it all the same.
     fn commit(&mut self) -> BoxFuture<'_, Result<()>>;
 
     /// Takes back what was written; nothing may be written after. Does nothing after a

@@ -17,9 +17,11 @@ mod local_sink;
 #[cfg(all(feature = "mmap", not(target_family = "wasm")))]
 mod mapped_file;
 #[cfg(feature = "object_store")]
-mod object_sink;
+mod object_folder;
 #[cfg(feature = "object_store")]
-mod objects;
+mod object_reader;
+#[cfg(feature = "object_store")]
+mod object_sink;
 mod range;
 mod read_at;
 #[cfg(not(target_family = "wasm"))]
@@ -46,9 +48,11 @@ pub(crate) use local_sink::is_temporary;
 #[cfg(all(feature = "mmap", not(target_family = "wasm")))]
 pub use mapped_file::{MappedFile, MappedFolder};
 #[cfg(feature = "object_store")]
-pub use object_sink::ObjectSink;
+pub use object_folder::ObjectFolder;
 #[cfg(feature = "object_store")]
-pub use objects::{ObjectFolder, ObjectReader};
+pub use object_reader::ObjectReader;
+#[cfg(feature = "object_store")]
+pub use object_sink::ObjectSink;
 pub use range::ByteRange;
 pub use read_at::ReadAt;
 pub(crate) use read_at::{read_all, read_one};

@@ -1,20 +1,68 @@
 //! Objects that are written in parts, and appear whole.
 
-use super::objects::failure;
-use super::{AsyncSink, AsyncSinkFactory, BoxFuture, ObjectFolder, RelativeUrl};
+use super::{AsyncSink, BoxFuture};
 use crate::error::{Error, ErrorKind, Result};
 use bytes::Bytes;
-use futures_util::StreamExt;
 use futures_util::stream::FuturesUnordered;
+use futures_util::{FutureExt, StreamExt};
 use object_store::path::Path;
 use object_store::{
     Error as StoreError, MultipartUpload, ObjectStore, ObjectStoreExt, PutMode, PutPayload,
     UploadPart,
 };
 use std::fmt;
+use std::future::poll_fn;
 use std::mem::take;
+use std::pin::Pin;
 use std::sync::Arc;
-use std::task::Poll;
+use std::task::{Context, Poll};
+use tokio::runtime::Handle;
+use tokio::task::{JoinError, JoinHandle};
+
+/// A part on its way: by a task of the runtime, or by whoever polls it.
+enum Part {
+    Spawned(JoinHandle<object_store::Result<()>>),
+    Polled(UploadPart),
+}
+
+impl Part {
+    /// Begins to send.
+    fn start(part: UploadPart) -> Self {
+        match Handle::try_current() {
+            Ok(runtime) => Self::Spawned(runtime.spawn(part)),
+            Err(_) => Self::Polled(part),
+        }
+    }
+}
+
+impl Future for Part {
+    type Output = object_store::Result<()>;
+
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
+        match &mut *self {
+            Self::Polled(part) => part.poll_unpin(cx),
+            Self::Spawned(task) => task
+                .poll_unpin(cx)
+                .map(|done| done.unwrap_or_else(|e| Err(stopped(e)))),
+        }
+    }
+}
+
+/// The task of a part panicked, or its runtime ended.
+fn stopped(error: JoinError) -> StoreError {
+    StoreError::Generic {
+        store: "runtime",
+        source: error.into(),
+    }
+}
+
+impl Drop for Part {
+    fn drop(&mut self) {
+        if let Self::Spawned(task) = self {
+            task.abort();
+        }
+    }
+}
 
 /// How objects are written.
 #[derive(Debug, Clone, Copy)]
@@ -37,15 +85,16 @@ impl Default for UploadOptions {
 /// An object of a store, written front to back.
 ///
 /// One that is no larger than a part is put in one request when it is committed. A larger one is a
-/// multipart upload, whose parts are sent while more bytes come, and which the store completes at the
-/// commit. Memory is bounded by the parts that are sent at once and the one that is being filled.
+/// multipart upload, which the store completes at the commit. In a tokio runtime its parts are sent while
+/// the caller does something else; elsewhere, while the sink is written to. Memory is bounded by the parts
+/// that are sent at once and the one that is being filled.
 ///
-/// An object that exists is an error, [`AlreadyExists`](ErrorKind::AlreadyExists), unless the folder
-/// was told [`with_overwrite`](ObjectFolder::with_overwrite). Putting in one request tells for sure
-/// where the store has conditional writes; no store of the crate `object_store` completes an upload of
-/// several parts on a condition, so that is looked up before the first and after the last part.
+/// Writing to an object that exists fails with [`AlreadyExists`](ErrorKind::AlreadyExists), unless the
+/// folder was told [`with_overwrite`](super::ObjectFolder::with_overwrite). The sink looks before the first part
+/// and after the last one. A store with conditional writes also refuses a single put; a multipart upload
+/// has no condition, so that somebody else may create the object between the last look and the commit.
 ///
-/// A sink that is dropped before its commit aborts the upload if that happens in a tokio runtime.
+/// A sink that is dropped before its commit aborts the upload, if that happens in a tokio runtime.
 pub struct ObjectSink {
     store: Arc<dyn ObjectStore>,
     path: Path,
@@ -55,7 +104,7 @@ pub struct ObjectSink {
     pending_bytes: usize,
     upload: Option<Box<dyn MultipartUpload>>,
     /// Parts on their way.
-    parts: FuturesUnordered<UploadPart>,
+    parts: FuturesUnordered<Part>,
     state: State,
 }
 
@@ -117,12 +166,21 @@ impl ObjectSink {
                 self.upload.insert(upload)
             }
         };
-        self.parts.push(upload.put_part(payload));
-        // A part begins when it is polled; how far it gets now does not matter.
+        self.parts.push(Part::start(upload.put_part(payload)));
+        Ok(())
+    }
+
+    /// Lets the parts that are on their way go on, without waiting for them.
+    async fn go_on(&mut self) -> object_store::Result<()> {
         let parts = &mut self.parts;
-        std::future::poll_fn(|cx| match parts.poll_next_unpin(cx) {
-            Poll::Ready(Some(Err(e))) => Poll::Ready(Err(e)),
-            _ => Poll::Ready(Ok(())),
+        poll_fn(|cx| {
+            loop {
+                match parts.poll_next_unpin(cx) {
+                    Poll::Ready(Some(Ok(()))) => {}
+                    Poll::Ready(Some(failed)) => return Poll::Ready(failed),
+                    Poll::Ready(None) | Poll::Pending => return Poll::Ready(Ok(())),
+                }
+            }
         })
         .await
     }
@@ -138,7 +196,7 @@ impl ObjectSink {
                 self.send_part().await?;
             }
         }
-        Ok(())
+        self.go_on().await
     }
 
     async fn put_all(&mut self) -> object_store::Result<()> {
@@ -191,13 +249,39 @@ impl ObjectSink {
         }
     }
 
-    /// The upload, if there is one to abort.
-    fn unfinished(&mut self) -> Option<Box<dyn MultipartUpload>> {
+    /// What a store said of the object that is written.
+    fn failure(&self, error: StoreError) -> Error {
+        failure(&self.path, error)
+    }
+
+    /// Forgets the parts and what is pending.
+    fn stop(&mut self) {
         self.parts = FuturesUnordered::new();
         self.pending = Vec::new();
         self.pending_bytes = 0;
-        self.upload.take()
     }
+}
+
+/// What a store said of an object that is written.
+pub(super) fn failure(path: &Path, error: StoreError) -> Error {
+    let (kind, message) = match &error {
+        StoreError::AlreadyExists { .. } => (
+            ErrorKind::AlreadyExists,
+            "the object exists; choose another name, delete it, or ask to overwrite it",
+        ),
+        StoreError::NotFound { .. } => (
+            ErrorKind::NotFound,
+            "the store has no such place, or has lost the upload",
+        ),
+        StoreError::NotImplemented { .. } | StoreError::NotSupported { .. } => (
+            ErrorKind::Unsupported,
+            "the store cannot do what writing needs",
+        ),
+        _ => (ErrorKind::Io, "the object store failed"),
+    };
+    Error::new(kind, message)
+        .caused_by(error)
+        .within(format!("object `{path}`"))
 }
 
 /// Refuses an object that must not be replaced.
@@ -236,7 +320,7 @@ impl AsyncSink for ObjectSink {
         Box::pin(async move {
             self.check_open()?;
             self.state = State::Lost;
-            self.complete().await.map_err(|e| failure(&self.path, e))?;
+            self.complete().await.map_err(|e| self.failure(e))?;
             self.state = State::Committed;
             Ok(())
         })
@@ -247,13 +331,13 @@ impl AsyncSink for ObjectSink {
             if self.state != State::Committed {
                 self.state = State::Lost;
             }
-            match self.unfinished() {
-                Some(mut upload) => {
-                    let aborted = upload.abort().await;
-                    aborted.map_err(|e| failure(&self.path, e))
-                }
-                None => Ok(()),
+            self.stop();
+            if let Some(upload) = &mut self.upload {
+                let aborted = upload.abort().await;
+                aborted.map_err(|e| self.failure(e))?;
+                self.upload = None;
             }
+            Ok(())
         })
     }
 
@@ -264,62 +348,11 @@ impl AsyncSink for ObjectSink {
 
 impl Drop for ObjectSink {
     fn drop(&mut self) {
-        if let Some(mut upload) = self.unfinished()
-            && let Ok(runtime) = tokio::runtime::Handle::try_current()
+        self.stop();
+        if let Some(mut upload) = self.upload.take()
+            && let Ok(runtime) = Handle::try_current()
         {
             runtime.spawn(async move { upload.abort().await });
         }
-    }
-}
-
-impl ObjectFolder {
-    /// Whether objects may be replaced; off by default.
-    #[must_use]
-    pub fn with_overwrite(mut self, overwrite: bool) -> Self {
-        self.uploads.overwrite = overwrite;
-        self
-    }
-
-    /// Bytes of a part of an upload; 8 MiB by default. Most stores want 5 MiB at least, and S3 takes no
-    /// more than 10,000 parts.
-    #[must_use]
-    pub fn with_part_bytes(mut self, bytes: usize) -> Self {
-        self.uploads.part_bytes = bytes.max(1);
-        self
-    }
-
-    /// Parts of one object that are sent at once; 4 by default.
-    #[must_use]
-    pub fn with_parts_at_once(mut self, parts: usize) -> Self {
-        self.uploads.parts_at_once = parts.max(1);
-        self
-    }
-
-    /// A sink for the object at `path`, wherever it is in the store.
-    ///
-    /// # Errors
-    /// [`AlreadyExists`](ErrorKind::AlreadyExists), unless objects may be replaced, else those of the
-    /// store.
-    pub async fn create_object(&self, path: &Path) -> Result<ObjectSink> {
-        ObjectSink::create(self.store.clone(), path.clone(), self.uploads).await
-    }
-}
-
-impl AsyncSinkFactory for ObjectFolder {
-    fn create_async<'a>(&'a mut self, name: &'a str) -> BoxFuture<'a, Result<Box<dyn AsyncSink>>> {
-        Box::pin(async move {
-            RelativeUrl::from_file_name(name)?;
-            let path = self.prefix.clone().join(name);
-            Ok(Box::new(self.create_object(&path).await?) as Box<dyn AsyncSink>)
-        })
-    }
-
-    fn remove_async<'a>(&'a mut self, name: &'a str) -> BoxFuture<'a, Result<()>> {
-        Box::pin(async move {
-            RelativeUrl::from_file_name(name)?;
-            let path = self.prefix.clone().join(name);
-            let deleted = self.store.delete(&path).await;
-            deleted.map_err(|e| failure(&path, e))
-        })
     }
 }

@@ -1,6 +1,6 @@
 //! Loops over byte strings: offsets, gathering, views.
 
-use super::slots::append_bytes;
+use super::fresh::append_bytes;
 use super::words::codes_below;
 use arrow_array::OffsetSizeTrait;
 use arrow_buffer::{ArrowNativeType, MutableBuffer, OffsetBuffer, ScalarBuffer};
@@ -118,7 +118,7 @@ fn gather_bytes(
         let code = code as usize;
         let (start, end) = (table[code].as_usize(), table[code + 1].as_usize());
         let len = end - start;
-        // One store of fixed size beats a call of memcpy; what it writes too much is overwritten.
+        // One store of fixed size beats a call of memcpy; the excess is overwritten.
         if len <= SLACK
             && let Some(src) = entries.get(start..start + SLACK)
             && let Some(dst) = dst.get_mut(at..at + SLACK)
@@ -143,10 +143,12 @@ struct ShortEntry {
     len: usize,
 }
 
-/// All entries as short ones; `None` if one is too long, a code has none, or there are more entries than
-/// codes, so that it would not pay.
+/// All entries as short ones; `None` if one is too long, a code has none, or there are too few codes for
+/// that to pay.
 fn short_entries(codes: &[u32], table: &[u64], entries: &[u8]) -> Option<Vec<ShortEntry>> {
-    if table.len() > codes.len() || !codes_below(codes, table.len().saturating_sub(1)) {
+    if table.len().saturating_mul(4) > codes.len()
+        || !codes_below(codes, table.len().saturating_sub(1))
+    {
         return None;
     }
     let short = |ends: &[u64]| {
@@ -168,7 +170,7 @@ fn gather_short(codes: &[u32], entries: &[ShortEntry], dst: &mut [MaybeUninit<u8
         let Some(place) = dst.get_mut(at..at + SHORT) else {
             return at;
         };
-        // What is written too much is overwritten.
+        // The excess is overwritten.
         place.copy_from_slice(written(&entry.bytes));
         at += entry.len;
     }
@@ -308,7 +310,7 @@ mod tests {
         let longer = [&table[..], &[end]].concat();
         assert!(short_entries(&codes, &longer, &long).is_none());
         assert!(short_entries(&codes, &table[..4], &entries).is_none());
-        assert!(short_entries(&codes[..4], &table, &entries).is_none());
+        assert!(short_entries(&codes[..19], &table, &entries).is_none());
     }
 
     #[test]

@@ -12,6 +12,7 @@ mod bytes;
 mod chunk;
 mod cpu;
 mod extremes;
+mod fresh;
 mod fsst;
 mod fsst_encoder;
 mod gather;

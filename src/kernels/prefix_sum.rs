@@ -192,7 +192,8 @@ mod tests {
                 let mut expected = vec![first];
                 expected.extend(summed(first, differences));
                 let mut found = vec![W::ZERO; n];
-                Slots::from(&mut found[..]).unpack_sums(&packed, width, reference, first);
+                let mut slots = Slots::from(&mut found[..]);
+                assert!(slots.unpack_sums(&packed, width, reference, first));
                 assert!(found == expected, "{n} words of {} bits, {width}", W::BITS);
             }
         }

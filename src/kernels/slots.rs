@@ -2,6 +2,7 @@
 
 use super::bitpack::{chunk_bytes, unpack_places};
 use super::chunk::CHUNK;
+use super::fresh::{append_bytes, initialised};
 use super::prefix_sum::unpack_sums_places;
 use super::word::Word;
 use super::words::gather_places;
@@ -36,13 +37,6 @@ impl<'a, W: Word> From<&'a mut [W]> for Slots<'a, W> {
     }
 }
 
-/// The places of values. Whoever has them writes values only.
-pub(super) fn initialised<W: Word>(values: &mut [W]) -> &mut [MaybeUninit<W>] {
-    let len = values.len();
-    // SAFETY: the types have one layout, and this crate writes nothing but values to such places.
-    unsafe { slice::from_raw_parts_mut(values.as_mut_ptr().cast(), len) }
-}
-
 impl<W: Word> Slots<'_, W> {
     /// Number of values.
     pub(crate) fn len(&self) -> usize {
@@ -65,45 +59,49 @@ impl<W: Word> Slots<'_, W> {
         self.is_filled = true;
     }
 
-    /// Copies as many values.
-    pub(crate) fn copy_from(&mut self, values: &[W]) {
-        if values.len() == self.places.len() {
-            for (place, value) in self.places.iter_mut().zip(values) {
-                place.write(*value);
-            }
-            self.is_filled = true;
+    /// Copies as many words, little-endian; false, and nothing written, if there are more or fewer.
+    #[must_use]
+    pub(crate) fn copy_from_le(&mut self, bytes: &[u8]) -> bool {
+        if bytes.len() != self.places.len() * W::BYTES {
+            return false;
         }
+        for (place, word) in self.places.iter_mut().zip(W::chunks(bytes)) {
+            place.write(W::from_le(*word));
+        }
+        self.is_filled = true;
+        true
     }
 
-    /// Copies as many words, little-endian.
-    pub(crate) fn copy_from_le(&mut self, bytes: &[u8]) {
-        let words = W::chunks(bytes);
-        if words.len() == self.places.len() {
-            for (place, word) in self.places.iter_mut().zip(words) {
-                place.write(W::from_le(*word));
-            }
-            self.is_filled = true;
+    /// Unpacks values of 1 to `BITS` bits from whole chunks and adds `reference` to each; false, and
+    /// nothing written, if `packed` lacks chunks.
+    #[must_use]
+    pub(crate) fn unpack(&mut self, packed: &[u8], width: u32, reference: W) -> bool {
+        if packed.len() < self.places.len().div_ceil(CHUNK) * chunk_bytes(width) {
+            return false;
         }
-    }
-
-    /// Unpacks values from whole chunks and adds `reference` to each. `packed` holds the chunks of that
-    /// many values, and `width` is 1 to `BITS`: the caller has checked both.
-    pub(crate) fn unpack(&mut self, packed: &[u8], width: u32, reference: W) {
-        if packed.len() >= self.places.len().div_ceil(CHUNK) * chunk_bytes(width) {
-            unpack_places(packed, width, reference, self.places);
-            self.is_filled = true;
-        }
+        unpack_places(packed, width, reference, self.places);
+        self.is_filled = true;
+        true
     }
 
     /// Values of which neighbours differ by what is packed: the first is `first`, and each of the others
-    /// is the one before it plus the next value that is unpacked. `packed` holds the chunks of at least
-    /// all differences, and `width` is 1 to `BITS`: the caller has checked both.
-    pub(crate) fn unpack_sums(&mut self, packed: &[u8], width: u32, reference: W, first: W) {
+    /// is the one before it plus the next value that is unpacked, of 1 to `BITS` bits; false, and nothing
+    /// written, if `packed` lacks chunks.
+    #[must_use]
+    pub(crate) fn unpack_sums(
+        &mut self,
+        packed: &[u8],
+        width: u32,
+        reference: W,
+        first: W,
+    ) -> bool {
         let differences = self.places.len().saturating_sub(1);
-        if packed.len() >= differences.div_ceil(CHUNK) * chunk_bytes(width) {
-            unpack_sums_places(packed, width, reference, first, self.places);
-            self.is_filled = true;
+        if packed.len() < differences.div_ceil(CHUNK) * chunk_bytes(width) {
+            return false;
         }
+        unpack_sums_places(packed, width, reference, first, self.places);
+        self.is_filled = true;
+        true
     }
 
     /// Value `i` becomes `entries[codes[i]]`; false if a code has no entry, or there are more or fewer
@@ -161,27 +159,6 @@ impl<W: Word> Growing<W> {
     }
 }
 
-/// Appends bytes to a buffer, at most `most`: those that `write` has written, from the first fresh place
-/// on, and of which it gives the number.
-///
-/// # Safety
-/// `write` has written a value to each of the places that it counts.
-pub(super) unsafe fn append_bytes(
-    buffer: &mut MutableBuffer,
-    most: usize,
-    write: impl FnOnce(&mut [MaybeUninit<u8>]) -> usize,
-) {
-    buffer.reserve(most);
-    let len = buffer.len();
-    // SAFETY: what was reserved lies behind the content, in one allocation.
-    let fresh = unsafe { buffer.as_mut_ptr().add(len) };
-    // SAFETY: so many bytes were reserved, which nobody else sees.
-    let places = unsafe { slice::from_raw_parts_mut(fresh.cast::<MaybeUninit<u8>>(), most) };
-    let written = write(places).min(most);
-    // SAFETY: the bytes were reserved, and written by the caller's word.
-    unsafe { buffer.set_len(len + written) };
-}
-
 impl<W> From<Growing<W>> for Buffer {
     fn from(values: Growing<W>) -> Self {
         values.buffer.into()
@@ -194,14 +171,18 @@ mod tests {
     use super::*;
 
     /// What is behind a first value when so many have been appended; `write` says whether it succeeds.
+    /// The memory has held something else before.
     fn appended(count: usize, write: impl FnOnce(&mut Slots<'_, u32>) -> bool) -> Vec<u32> {
-        let mut values = Growing::<u32>::with_capacity(1);
+        let mut values = Growing::<u32>::with_capacity(1 + count);
         let done = |done: bool| done.then_some(()).ok_or(());
-        let first = values.append(1, |slots| {
-            slots.fill(7);
-            done(true)
-        });
-        assert!(first.is_ok());
+        let filled = |value, succeeds| {
+            move |slots: &mut Slots<'_, u32>| {
+                slots.fill(value);
+                done(succeeds)
+            }
+        };
+        assert!(values.append(1, filled(7, true)).is_ok());
+        assert!(values.append(count, filled(9, false)).is_err());
         let more = values.append(count, |slots| done(write(slots)));
         let buffer = Buffer::from(values);
         let (first, rest) = buffer.typed_data::<u32>().split_first().unwrap();
@@ -219,15 +200,11 @@ mod tests {
             true
         };
         assert_eq!(appended(3, one), [0, 5, 0]);
+        let copied = |count| appended(count, |slots| slots.copy_from_le(&[1, 0, 0, 0, 2, 1, 0, 0]));
+        assert_eq!(copied(2), [1, 258]);
         // Of another number of values, none is taken.
-        let two = |slots: &mut Slots<'_, u32>| {
-            slots.copy_from(&[1, 2]);
-            slots.copy_from_le(&[3, 0, 0, 0]);
-            true
-        };
-        assert_eq!(appended(3, two), [0; 3]);
-        assert_eq!(appended(2, two), [1, 2]);
-        assert_eq!(appended(1, two), [3]);
+        assert_eq!(copied(3), [0; 0]);
+        assert_eq!(copied(1), [0; 0]);
     }
 
     #[test]
@@ -237,30 +214,21 @@ mod tests {
             let mut packed = vec![0; n.div_ceil(CHUNK) * chunk_bytes(9)];
             pack(&values, 9, 0, &mut packed);
             let plus: Vec<u32> = values.iter().map(|v| v + 3).collect();
-            let unpacked = |packed: &[u8]| {
-                appended(n, |slots| {
-                    slots.unpack(packed, 9, 3);
-                    true
-                })
-            };
+            let unpacked = |packed: &[u8]| appended(n, |slots| slots.unpack(packed, 9, 3));
             assert_eq!(unpacked(&packed), plus, "{n}");
             let sums = plus.iter().scan(100, |sum, v| {
                 *sum += v;
                 Some(*sum)
             });
             let sums: Vec<u32> = std::iter::once(100).chain(sums).collect();
-            let summed = |packed: &[u8]| {
-                appended(n + 1, |slots| {
-                    slots.unpack_sums(packed, 9, 3, 100);
-                    true
-                })
-            };
+            let summed =
+                |packed: &[u8]| appended(n + 1, |slots| slots.unpack_sums(packed, 9, 3, 100));
             assert_eq!(summed(&packed), sums, "{n}");
             if n > 0 {
                 // A chunk is missing: nothing is taken.
                 let few = &packed[chunk_bytes(9)..];
-                assert_eq!(unpacked(few), vec![0; n]);
-                assert_eq!(summed(few), vec![0; n + 1]);
+                assert_eq!(unpacked(few), [0; 0]);
+                assert_eq!(summed(few), [0; 0]);
             }
             let entries: Vec<u32> = (0..512).map(|i| i * 2).collect();
             let twice: Vec<u32> = values.iter().map(|v| 2 * v).collect();

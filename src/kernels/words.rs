@@ -1,6 +1,6 @@
 //! Loops over words: extremes, runs, gathering, expansion, presence bits.
 
-use super::slots::append_bytes;
+use super::fresh::append_bytes;
 use super::{NumberKind, Word, dispatch};
 use arrow_buffer::MutableBuffer;
 use std::mem::MaybeUninit;

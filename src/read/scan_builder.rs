@@ -352,7 +352,16 @@ impl ScanBuilder {
 
     /// What is read of each of the rows, and how.
     async fn format(&self, rows: Range<u64>) -> Result<RowFormat> {
-        let (columns, schema) = self.metadata.run(|bench| self.columns(bench)).await?;
+        let columns = self.metadata.run(|bench| {
+            let columns = self.columns(bench)?;
+            if !self.metadata.artifacts.are_near() {
+                // Where the schema is read, the stripe list comes in the same round. Nobody waits for
+                // it here, and whoever needs it is told what is wrong with it.
+                drop(self.metadata.stripes(bench));
+            }
+            Ok(columns)
+        });
+        let (columns, schema) = columns.await?;
         Ok(RowFormat {
             metadata: self.metadata.clone(),
             columns,

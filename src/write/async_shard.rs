@@ -21,13 +21,13 @@ use std::fmt;
 /// [`memory_size`](Self::memory_size). Encoding takes place while a call is polled; a program whose
 /// threads must not be kept waiting for it gives the writer a thread or task of its own.
 ///
-/// Of [`Layout::TwoLevel`], stripe files are complete in the store as soon as they are written, and the
+/// With [`Layout::TwoLevel`], each stripe file is complete in the store as soon as it is written, and the
 /// directory file comes last, so that a shard is visible as a whole or not at all.
 ///
 /// A shard is valid once [`finish`](Self::finish) has returned. [`abort`](Self::abort) takes back what
-/// was sent, and so does every call that fails; of a writer that is dropped, the sinks take back what
-/// they can, and stripe files stay where they are, seen by nobody. A call that is dropped before it is
-/// done leaves the writer unusable.
+/// was sent, and so does every call that fails. When a writer is dropped, its sinks take back what they
+/// can; stripe files stay, and nothing refers to them. After a call that was dropped before it was done,
+/// only `abort` works.
 ///
 /// ```
 /// # #[cfg(feature = "object_store")] {
@@ -94,6 +94,9 @@ impl AsyncShardWriter {
     }
 
     /// Writes a shard to the object at `path`. Stripe files of a two-level shard are objects beside it.
+    /// For parts of another size use [`create_in`](Self::create_in) with an
+    /// [`ObjectFolder`](crate::io::ObjectFolder). Objects of more than a part, 8 MiB, need multipart
+    /// uploads, which WebDAV ([`object_store::http`]) has not.
     ///
     /// # Errors
     /// [`AlreadyExists`](ErrorKind::AlreadyExists) unless the options say
@@ -129,6 +132,7 @@ impl AsyncShardWriter {
                 factory,
                 open: BTreeMap::from([(directory, (None, sink))]),
                 complete: Vec::new(),
+                may_be_visible: false,
             },
             poisoned: false,
         })
@@ -172,8 +176,8 @@ impl AsyncShardWriter {
     async fn write_rows(&mut self, batch: &RecordBatch) -> Result<()> {
         let rows = batch.num_rows();
         for start in (0..rows).step_by(WINDOW) {
-            let len = WINDOW.min(rows - start);
-            self.writer.write(&batch.slice(start, len))?;
+            let end = rows.min(start + WINDOW);
+            self.writer.write_some(batch, start..end)?;
             self.uploads.pass_on(&self.outbox).await?;
         }
         Ok(())
@@ -197,7 +201,7 @@ impl AsyncShardWriter {
     async fn end(&mut self, done: Result<()>) -> Result<()> {
         match &done {
             Ok(()) => self.poisoned = false,
-            // There is an error to tell already.
+            // The first error is the one to report.
             Err(_) => drop(self.uploads.withdraw().await),
         }
         done
@@ -216,11 +220,12 @@ impl AsyncShardWriter {
     /// Writes what is left, and makes the shard valid.
     ///
     /// # Errors
-    /// Those of the sink; there is no shard then.
+    /// Those of the sink. There is no shard then, unless the store has completed the directory file and
+    /// its answer got lost: look before you write again.
     pub async fn finish(self) -> Result<ShardSummary> {
-        self.check_poisoned()?;
+        let usable = self.check_poisoned();
         let mut uploads = self.uploads;
-        let finished = match self.writer.finish() {
+        let finished = match usable.and_then(|()| self.writer.finish()) {
             Ok(summary) => uploads.pass_on(&self.outbox).await.map(|()| summary),
             Err(e) => Err(e),
         };
@@ -251,10 +256,12 @@ impl fmt::Debug for AsyncShardWriter {
 /// The artifacts of a shard, on their way.
 struct Uploads {
     factory: Option<Box<dyn AsyncSinkFactory>>,
-    /// Those that grow, with the names that the factory was given.
+    /// Those that grow, and the names of stripe files.
     open: BTreeMap<u64, (Option<String>, Box<dyn AsyncSink>)>,
-    /// Names of those that are visible.
+    /// Names of stripe files that are complete, or may be.
     complete: Vec<String>,
+    /// Whether the store was asked to complete the directory file, which refers to the others.
+    may_be_visible: bool,
 }
 
 impl Uploads {
@@ -278,8 +285,12 @@ impl Uploads {
                 }
                 Event::Complete(artifact) => {
                     let (name, sink) = self.open.get_mut(&artifact).ok_or_else(no_artifact)?;
+                    // Whether it is there is not known again before the store has answered.
+                    match name.take() {
+                        Some(name) => self.complete.push(name),
+                        None => self.may_be_visible = true,
+                    }
                     sink.commit().await?;
-                    self.complete.extend(name.take());
                     self.open.remove(&artifact);
                 }
             }
@@ -287,14 +298,23 @@ impl Uploads {
         Ok(())
     }
 
-    /// Takes everything back, as far as that goes.
+    /// Takes everything back, as far as that goes. Files that the directory refers to stay if it may be
+    /// there.
     async fn withdraw(&mut self) -> Result<()> {
         let mut done = Ok(());
         while let Some((_, (_, mut sink))) = self.open.pop_first() {
             done = done.and(sink.abort().await);
         }
+        if self.may_be_visible {
+            return done;
+        }
         while let (Some(name), Some(factory)) = (self.complete.pop(), &mut self.factory) {
-            done = done.and(factory.remove_async(&name).await);
+            let removed = factory.remove_async(&name).await;
+            let is_gone = |e: &Error| e.kind() == ErrorKind::NotFound;
+            done = done.and(match removed {
+                Err(e) if is_gone(&e) => Ok(()),
+                removed => removed,
+            });
         }
         done
     }

@@ -4,7 +4,6 @@ use crate::error::Result;
 use crate::io::{RelativeUrl, Sink, SinkFactory};
 use bytes::Bytes;
 use std::collections::VecDeque;
-use std::mem::take;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// Bytes that are collected before they are passed on.
@@ -23,8 +22,37 @@ pub(super) enum Event {
 #[derive(Default)]
 struct Waiting {
     events: VecDeque<Event>,
+    /// What was appended last, to the artifact of that number: more may come.
+    last: Option<(u64, Vec<u8>)>,
+    /// Bytes of all events.
     bytes: usize,
     artifacts: u64,
+}
+
+impl Waiting {
+    fn push(&mut self, event: Event) {
+        self.end_piece();
+        self.events.push_back(event);
+    }
+
+    fn append(&mut self, artifact: u64, bytes: &[u8]) -> Result<()> {
+        let goes_on = |(last, piece): &(u64, Vec<u8>)| {
+            *last == artifact && piece.len() + bytes.len() <= PIECE_BYTES
+        };
+        if !self.last.as_ref().is_some_and(goes_on) {
+            self.end_piece();
+        }
+        let (_, piece) = self.last.get_or_insert_with(|| (artifact, Vec::new()));
+        piece.write_all(bytes)
+    }
+
+    fn end_piece(&mut self) {
+        if let Some((artifact, piece)) = self.last.take() {
+            self.bytes += piece.len();
+            let event = Event::Append(artifact, piece.into());
+            self.events.push_back(event);
+        }
+    }
 }
 
 /// What a writer has done, in its order. Clones share it.
@@ -45,23 +73,17 @@ impl Outbox {
         let sink = OutboxSink {
             outbox: self.clone(),
             artifact,
-            piece: Vec::new(),
             is_complete: false,
         };
         (artifact, Box::new(sink))
     }
 
-    fn push(&self, event: Event) {
-        let mut waiting = self.lock();
-        if let Event::Append(_, bytes) = &event {
-            waiting.bytes += bytes.len();
-        }
-        waiting.events.push_back(event);
-    }
-
     /// What happened first of all that nobody has been told.
     pub(super) fn pop(&self) -> Option<Event> {
         let mut waiting = self.lock();
+        if waiting.events.is_empty() {
+            waiting.end_piece();
+        }
         let event = waiting.events.pop_front();
         if let Some(Event::Append(_, bytes)) = &event {
             waiting.bytes -= bytes.len();
@@ -71,7 +93,8 @@ impl Outbox {
 
     /// Bytes that wait.
     pub(super) fn memory_size(&self) -> usize {
-        self.lock().bytes
+        let waiting = self.lock();
+        waiting.bytes + waiting.last.as_ref().map_or(0, |(_, piece)| piece.len())
     }
 }
 
@@ -79,7 +102,7 @@ impl SinkFactory for Outbox {
     fn create(&mut self, name: &str) -> Result<Box<dyn Sink>> {
         RelativeUrl::from_file_name(name)?;
         let (artifact, sink) = self.sink();
-        self.push(Event::Create(artifact, name.to_owned()));
+        self.lock().push(Event::Create(artifact, name.to_owned()));
         Ok(sink)
     }
 
@@ -92,31 +115,17 @@ impl SinkFactory for Outbox {
 struct OutboxSink {
     outbox: Outbox,
     artifact: u64,
-    piece: Vec<u8>,
     is_complete: bool,
-}
-
-impl OutboxSink {
-    fn pass_on(&mut self) {
-        let piece = Bytes::from(take(&mut self.piece));
-        if !piece.is_empty() {
-            self.outbox.push(Event::Append(self.artifact, piece));
-        }
-    }
 }
 
 impl Sink for OutboxSink {
     fn write_all(&mut self, bytes: &[u8]) -> Result<()> {
-        if self.piece.len() + bytes.len() > PIECE_BYTES {
-            self.pass_on();
-        }
-        self.piece.write_all(bytes)
+        self.outbox.lock().append(self.artifact, bytes)
     }
 
     fn seal(&mut self) -> Result<()> {
         if !self.is_complete {
-            self.pass_on();
-            self.outbox.push(Event::Complete(self.artifact));
+            self.outbox.lock().push(Event::Complete(self.artifact));
             self.is_complete = true;
         }
         Ok(())

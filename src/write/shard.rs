@@ -26,6 +26,7 @@ use crate::sorting::{SORTING_COLUMNS_PROPERTY, SortingColumn};
 use arrow_array::{RecordBatch, RecordBatchWriter};
 use arrow_schema::{ArrowError, SchemaRef};
 use std::fmt;
+use std::ops::Range;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 /// Writes RecordBatches to a shard.
@@ -187,7 +188,12 @@ impl<S: Sink> ShardWriter<S> {
     pub fn write(&mut self, batch: &RecordBatch) -> Result<()> {
         self.check_poisoned()?;
         check_batch(&self.schema, batch)?;
-        self.or_poison(|writer| writer.write_rows(batch))
+        self.write_some(batch, 0..batch.num_rows())
+    }
+
+    /// Appends some rows of a batch that has been checked.
+    pub(super) fn write_some(&mut self, batch: &RecordBatch, some: Range<usize>) -> Result<()> {
+        self.or_poison(|writer| writer.write_rows(batch, some))
     }
 
     /// Does `work`. Unless it ends well, nothing else will be done: rows may be missing.
@@ -199,15 +205,17 @@ impl<S: Sink> ShardWriter<S> {
         done
     }
 
-    fn write_rows(&mut self, batch: &RecordBatch) -> Result<()> {
+    fn write_rows(&mut self, batch: &RecordBatch, some: Range<usize>) -> Result<()> {
         let rows = batch.num_rows();
         let (bytes, growth) = (batch_bytes(batch), growth(batch));
-        let mut at = 0;
-        while at < rows {
+        let mut at = some.start;
+        while at < some.end {
             let in_stripe = self.stripe.rows();
             let room = (self.options.stripe_rows() - in_stripe)
                 .min(WINDOW as u64 - in_stripe % WINDOW as u64);
-            let mut len = usize::try_from(room).unwrap_or(usize::MAX).min(rows - at);
+            let mut len = usize::try_from(room)
+                .unwrap_or(usize::MAX)
+                .min(some.end - at);
             if growth > self.most_growth() {
                 len = self.rows_at_once(batch, at, len);
             }

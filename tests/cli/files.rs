@@ -328,6 +328,14 @@ fn the_folder_for_temporary_files_is_named() {
     );
     assert_eq!(said.lines().count(), 1, "{said}");
     assert_eq!(folder.names(), ["t.csv"]);
+    // But not when it is the file that cannot be read.
+    fs::create_dir(folder.path("folder.csv")).unwrap();
+    let error = folder.run(&["convert", "folder.csv", "t.arrow"]).error(1);
+    assert!(
+        error.contains("folder.csv") && error.contains("directory"),
+        "{error}"
+    );
+    assert!(!error.contains("temporary"), "{error}");
 }
 
 #[test]

@@ -71,6 +71,17 @@ fn numbers() -> Vec<ArrayRef> {
                 .unwrap(),
         ),
         Arc::new(
+            Decimal128Array::from(vec![Some(12), None, Some(-1), Some(0)])
+                .with_precision_and_scale(38, -38)
+                .unwrap(),
+        ),
+        // Too many digits for text, which a row of its values would not show.
+        Arc::new(
+            Decimal128Array::from(vec![Some(12), None, Some(-1), Some(0)])
+                .with_precision_and_scale(38, -39)
+                .unwrap(),
+        ),
+        Arc::new(
             Decimal64Array::from(vec![Some(12), None, Some(-1), Some(0)])
                 .with_precision_and_scale(5, 0)
                 .unwrap(),

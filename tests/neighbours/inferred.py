@@ -9,6 +9,7 @@ cell shows something else than was seen, or if a difference has no reason; with 
 import csv
 import io
 import json
+import os
 import re
 import subprocess
 import sys
@@ -53,7 +54,7 @@ class Seen:
 
 def ours(path: Path, options) -> Seen | None:
     """What arrow-shard makes of a file; nothing if it refuses."""
-    target = path.with_name("ours.arrow")
+    target = Path(tempfile.gettempdir()) / f"arrow-shard-{os.getpid()}.arrow"
     words = [word for option, value in options for word in (option, value) if word is not None]
     done = subprocess.run(
         [PROGRAM, "convert", "--quiet", "--force", path, target, *words], capture_output=True, text=True

@@ -1,13 +1,12 @@
 //! Readers that answer later.
 
+use super::support::polls::polls;
 use arrow_shard::io::{
     AsyncContainer, AsyncReadAt, BoxFuture, ByteRange, MemoryFolder, ReadAt, RelativeUrl,
 };
 use arrow_shard::{Error, ErrorKind, Result};
 use bytes::Bytes;
-use std::future::poll_fn;
 use std::sync::{Arc, Mutex};
-use std::task::Poll;
 
 /// What readers were asked for, and how many requests waited at the same time.
 #[derive(Debug, Default)]
@@ -53,16 +52,7 @@ impl Later {
             log.calls += 1;
             log.fails_at == Some(log.calls - 1)
         };
-        let mut left = self.polls;
-        poll_fn(|context| {
-            if left == 0 {
-                return Poll::Ready(());
-            }
-            left -= 1;
-            context.waker().wake_by_ref();
-            Poll::Pending
-        })
-        .await;
+        polls(self.polls).await;
         self.log.lock().unwrap().waiting -= 1;
         match fails {
             true => Err(Error::new(ErrorKind::Io, "the network is gone")),

@@ -25,15 +25,8 @@ pub(crate) fn change_leaves(
 /// The schema of what is written as text: values in the place of dictionaries, and whole numbers in
 /// that of decimals with a negative scale, whose zero is written `000`.
 pub(crate) fn as_text(schema: &Schema) -> SchemaRef {
-    let whole = |ty: &DataType| match *ty {
-        DataType::Decimal32(_, scale)
-        | DataType::Decimal64(_, scale)
-        | DataType::Decimal128(_, scale)
-        | DataType::Decimal256(_, scale)
-            if scale < 0 =>
-        {
-            Some(DataType::Decimal256(DECIMAL256_MAX_PRECISION, 0))
-        }
+    let whole = |ty: &DataType| match decimal(ty) {
+        Some((_, scale)) if scale < 0 => Some(DataType::Decimal256(DECIMAL256_MAX_PRECISION, 0)),
         _ => None,
     };
     let changed = change_types(schema, &mut |ty| match ty {
@@ -44,6 +37,30 @@ pub(crate) fn as_text(schema: &Schema) -> SchemaRef {
     let fields = changed.fields().iter();
     let fields = fields.map(|field| Field::clone(field).with_nullable(true));
     Arc::new(Schema::new(fields.collect::<Fields>()))
+}
+
+/// A decimal of a schema whose numbers have more digits than [`as_text`] can write.
+pub(crate) fn too_long_for_text(schema: &Schema) -> Option<DataType> {
+    let mut found = None;
+    change_leaves(schema, &mut |leaf| {
+        let is_long = decimal(leaf).is_some_and(|(precision, scale)| {
+            i16::from(precision) - i16::from(scale.min(0)) > i16::from(DECIMAL256_MAX_PRECISION)
+        });
+        found = found.take().or(is_long.then(|| leaf.clone()));
+        None
+    });
+    found
+}
+
+/// Precision and scale of a decimal.
+fn decimal(ty: &DataType) -> Option<(u8, i8)> {
+    match *ty {
+        DataType::Decimal32(precision, scale)
+        | DataType::Decimal64(precision, scale)
+        | DataType::Decimal128(precision, scale)
+        | DataType::Decimal256(precision, scale) => Some((precision, scale)),
+        _ => None,
+    }
 }
 
 /// The schema with other types: `change` is asked for each, before those in it, and gives `None` for

@@ -137,9 +137,10 @@ fn field_json(field: &Field) -> Value {
 }
 
 fn print_node(out: &mut Destination, node: &NodeInfo, depth: usize) -> io::Result<()> {
-    let label = match node.label {
-        Some(_) => format!(" [{}]", node.label_text()),
-        None => String::new(),
+    let label = node.label_text();
+    let label = match label.is_empty() {
+        true => label,
+        false => format!(" [{label}]"),
     };
     let internal = node.internal_kind.as_ref();
     let internal = internal

@@ -34,8 +34,7 @@ fn sums<W: Word>(
         return Err(Error::corrupt("differences of no values"));
     };
     if let Some(packed) = packed(nested, kind, count, cx)? {
-        packed.decode_sums(base, dst);
-        return Ok(());
+        return packed.decode_sums(base, dst);
     }
     let dst = dst.values();
     let Some((first, differences)) = dst.split_first_mut() else {

@@ -27,8 +27,7 @@ impl Codec for Ffor {
         _cx: &mut Context<'_>,
         dst: &mut Slots<'_, W>,
     ) -> Result<()> {
-        parse(values, dst.len())?.decode(dst);
-        Ok(())
+        parse(values, dst.len())?.decode(dst)
     }
 
     fn select<W: Word>(

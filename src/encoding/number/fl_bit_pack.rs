@@ -25,8 +25,7 @@ impl Codec for FlBitPack {
         _cx: &mut Context<'_>,
         dst: &mut Slots<'_, W>,
     ) -> Result<()> {
-        parse(values, dst.len())?.decode(dst);
-        Ok(())
+        parse(values, dst.len())?.decode(dst)
     }
 
     fn select<W: Word>(

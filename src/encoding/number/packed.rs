@@ -46,14 +46,20 @@ impl<'a, W: Word> Packed<'a, W> {
         })
     }
 
-    pub(super) fn decode(&self, dst: &mut Slots<'_, W>) {
-        dst.unpack(self.chunks, self.width, self.reference);
+    pub(super) fn decode(&self, dst: &mut Slots<'_, W>) -> Result<()> {
+        match dst.unpack(self.chunks, self.width, self.reference) {
+            true => Ok(()),
+            false => Err(too_few(dst.len())),
+        }
     }
 
     /// Values that begin with `first` and of which neighbours differ by the packed ones; there is at
     /// most one more than of these.
-    pub(super) fn decode_sums(&self, first: W, dst: &mut Slots<'_, W>) {
-        dst.unpack_sums(self.chunks, self.width, self.reference, first);
+    pub(super) fn decode_sums(&self, first: W, dst: &mut Slots<'_, W>) -> Result<()> {
+        match dst.unpack_sums(self.chunks, self.width, self.reference, first) {
+            true => Ok(()),
+            false => Err(too_few(dst.len())),
+        }
     }
 
     pub(super) fn select(&self, ranges: &[Range<usize>], dst: &mut [W]) {
@@ -122,6 +128,10 @@ impl<'a, W: Word> Packed<'a, W> {
             }
         }
     }
+}
+
+fn too_few(n: usize) -> Error {
+    Error::corrupt(format!("expected chunks of {n} values, found fewer"))
 }
 
 /// Unpacks values that lie apart, and has those that follow fetched from memory meanwhile.

@@ -70,7 +70,7 @@ impl Codec for PatchedFfor {
         let parts = parse(values, n)?;
         match parts.width {
             0 => dst.fill(parts.reference),
-            width => Packed::try_new(parts.chunks, width, parts.reference, n)?.decode(dst),
+            width => Packed::try_new(parts.chunks, width, parts.reference, n)?.decode(dst)?,
         }
         let all = 0..n;
         parts

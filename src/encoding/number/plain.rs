@@ -24,9 +24,10 @@ impl Codec for Plain {
         dst: &mut Slots<'_, W>,
     ) -> Result<()> {
         let bytes = payload(values);
-        expect_words::<W>(bytes, dst.len())?;
-        dst.copy_from_le(bytes);
-        Ok(())
+        match dst.copy_from_le(bytes) {
+            true => Ok(()),
+            false => expect_words::<W>(bytes, dst.len()),
+        }
     }
 
     fn select<W: Word>(

@@ -16,7 +16,7 @@ pub struct NodeInfo {
     pub stored_type: String,
     /// What the values mean beyond their storage, for example `arrow.timestamp`.
     pub label: Option<String>,
-    /// Parameters of the label, as text.
+    /// Parameters of the label, for people: other values than text have no fixed form.
     pub properties: Vec<(String, String)>,
     /// Role of an internal field; readers hide such columns.
     pub internal_kind: Option<String>,

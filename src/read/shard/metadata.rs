@@ -20,6 +20,7 @@ use crate::format::{
 use crate::io::ByteRange;
 use crate::limits::{Limits, exceeded};
 use bytes::Bytes;
+use std::fmt;
 use std::sync::{Arc, OnceLock};
 
 /// A field of a stripe: the ordinal of the stripe and the schema id.
@@ -78,8 +79,17 @@ pub(in crate::read) struct OpenField {
     pub(in crate::read) dictionary: Option<Arc<DictionaryEntries>>,
 }
 
+/// What was read meanwhile, and how the store is reached, does not belong into logs.
+impl fmt::Debug for Metadata {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Metadata")
+            .field("name", &self.artifacts.name())
+            .field("directory", &self.directory)
+            .finish_non_exhaustive()
+    }
+}
+
 /// What is known of an open shard.
-#[derive(Debug)]
 pub(in crate::read) struct Metadata {
     pub(in crate::read) artifacts: Artifacts,
     pub(in crate::read) wire: Wire,

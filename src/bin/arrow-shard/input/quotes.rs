@@ -5,8 +5,8 @@ use std::io::{self, ErrorKind, Read};
 /// Bytes that are looked at together, and counted in a `u8`; most have no quote.
 const BLOCK_BYTES: usize = 64;
 
-/// Text of CSV as it is, up to a value that goes on behind its closing quote, or whose quote is not
-/// closed: that is an error with its line.
+/// Text of CSV as it is, up to a value that goes on behind its closing quote with more than blanks, or
+/// whose quote is not closed: that is an error with its line.
 pub(super) struct Quotes<R> {
     inner: R,
     delimiter: u8,
@@ -14,6 +14,8 @@ pub(super) struct Quotes<R> {
     /// The line that is being read, and that of the last opening quote, from 1 on.
     line: u64,
     opened: u64,
+    /// The byte before.
+    last: u8,
     /// What is wrong with the text, which is said again to whoever reads on.
     wrong: Option<String>,
 }
@@ -26,6 +28,8 @@ enum Place {
     Quoted,
     /// Behind a quote in quotes: the first of two, or the end.
     Closed,
+    /// Behind blanks that follow a closing quote, which the parser adds to the value.
+    Blank,
 }
 
 impl<R> Quotes<R> {
@@ -36,6 +40,7 @@ impl<R> Quotes<R> {
             place: Place::Start,
             line: 1,
             opened: 1,
+            last: 0,
             wrong: None,
         }
     }
@@ -67,10 +72,21 @@ impl<R> Quotes<R> {
                     continue;
                 }
             }
-            self.line += u64::from(count(b'\n'));
+            self.count_lines(block);
             good += block.len();
         }
         good
+    }
+
+    /// Lines end with `\n`, `\r` or both.
+    fn count_lines(&mut self, bytes: &[u8]) {
+        let mut last = self.last;
+        let is_end = |byte: &u8| {
+            let before = std::mem::replace(&mut last, *byte);
+            *byte == b'\r' || (*byte == b'\n' && before != b'\r')
+        };
+        self.line += bytes.iter().copied().filter(is_end).count() as u64;
+        self.last = last;
     }
 
     /// Goes over a byte; `false` if it may not be there.
@@ -82,11 +98,12 @@ impl<R> Quotes<R> {
             }
             (Place::Quoted, b'"') => Place::Closed,
             (Place::Quoted, _) | (Place::Closed, b'"') => Place::Quoted,
-            (Place::Start | Place::Plain | Place::Closed, _) if self.is_end(byte) => Place::Start,
+            (_, _) if self.is_end(byte) => Place::Start,
             (Place::Start | Place::Plain, _) => Place::Plain,
-            (Place::Closed, _) => return false,
+            (Place::Closed | Place::Blank, b' ' | b'\t') => Place::Blank,
+            (Place::Closed | Place::Blank, _) => return false,
         };
-        self.line += u64::from(byte == b'\n');
+        self.count_lines(&[byte]);
         true
     }
 }
@@ -126,6 +143,7 @@ mod tests {
             "a,b\r\n\"x\",\"\"\"y\"\"\"\r\n",
             "\"x\ny\"\n\"\"\n",
             "x \"y\" z,'\n'\"\n",
+            "\"x\" ,y\t\n\"x\" \t\n",
             "\"a;b\",\"",
         ] {
             let delimiter = b',';
@@ -144,9 +162,11 @@ mod tests {
         let end = Quotes::new(odd.as_bytes(), b',').read_to_end(&mut Vec::new());
         assert!(end.unwrap_err().to_string().starts_with("line 103:"));
         for (text, line, good) in [
-            ("a,b\n\"x\" y,1\n", "line 2: a value goes on", "a,b\n\"x\""),
+            ("a,b\n\"x\" y,1\n", "line 2: a value goes on", "a,b\n\"x\" "),
             ("\"x\\\"y\"\n", "line 1: a value goes on", "\"x\\\""),
             ("a\n\"x\n\n", "line 2: the quote", "a\n\"x\n\n"),
+            ("a\rb\r\n\"x\"y", "line 3: a value goes on", "a\rb\r\n\"x\""),
+            ("\"x\" \"y\"", "line 1: a value goes on", "\"x\" "),
             ("\"a\";b", "line 1: a value goes on", "\"a\""),
         ] {
             let mut read = Vec::new();

@@ -5,7 +5,7 @@ use super::source::{Counted, Total, counted};
 use crate::failure::Failure;
 use crate::file_format::is_standard;
 use std::fs::File;
-use std::io::{self, BufReader, Read, Seek, SeekFrom};
+use std::io::{self, BufReader, Read, Seek, SeekFrom, Write};
 use std::path::Path;
 
 /// A file of UTF-8, behind its byte order mark if it has one.
@@ -25,7 +25,7 @@ impl TextFile {
             file = copied(&mut file)?;
         }
         let mut mark = Vec::new();
-        file.by_ref().take(3).read_to_end(&mut mark)?;
+        (&file).take(3).read_to_end(&mut mark)?;
         match mark.as_slice() {
             [] => Err(Failure::new("the file is empty")),
             [0xEF, 0xBB, 0xBF] if file.read(&mut [0])? == 0 => {
@@ -62,7 +62,17 @@ fn copied(from: &mut impl Read) -> Result<File, Failure> {
         )
     };
     let mut file = tempfile::tempfile().map_err(|e| Failure::from(e).within(place()))?;
-    io::copy(from, &mut file).map_err(|e| Failure::from(e).within(place()))?;
+    let mut bytes = vec![0; BUFFER_BYTES];
+    loop {
+        let read = match from.read(&mut bytes) {
+            Ok(0) => break,
+            Ok(read) => bytes.get(..read).unwrap_or_default(),
+            Err(e) if e.kind() == io::ErrorKind::Interrupted => continue,
+            Err(e) => return Err(e.into()),
+        };
+        file.write_all(read)
+            .map_err(|e| Failure::from(e).within(place()))?;
+    }
     file.rewind()?;
     Ok(file)
 }

@@ -4,8 +4,9 @@ use super::{CsvStyle, Encoder};
 use crate::failure::Failure;
 use crate::file_format::FileFormat;
 use crate::isolate::caught;
+use crate::leaves::too_long_for_text;
 use arrow_array::{RecordBatch, new_null_array};
-use arrow_schema::{DataType, Field, Fields, Schema};
+use arrow_schema::{DECIMAL256_MAX_PRECISION, DataType, Field, Fields, Schema};
 use std::collections::HashSet;
 use std::io;
 use std::sync::Arc;
@@ -77,6 +78,13 @@ fn try_column(format: FileFormat, field: &Field) -> Result<(), Failure> {
         return Err(Failure::new(format!("the member `{name}` appears twice")));
     }
     let field = field.clone().with_nullable(true);
+    if matches!(format, FileFormat::Csv | FileFormat::Ndjson)
+        && let Some(ty) = too_long_for_text(&Schema::new(vec![field.clone()]))
+    {
+        return Err(Failure::new(format!(
+            "numbers of {ty} may have more than {DECIMAL256_MAX_PRECISION} digits"
+        )));
+    }
     let column = new_null_array(field.data_type(), 1);
     let schema = Arc::new(Schema::new(vec![field]));
     let batch = RecordBatch::try_new(schema.clone(), vec![column])?;

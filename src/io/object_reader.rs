@@ -1,12 +1,12 @@
-//! Shards in object stores.
+//! Objects of a store, read by ranges.
 
-use super::object_sink::UploadOptions;
-use super::{AsyncContainer, AsyncReadAt, BoxFuture, ByteRange, RelativeUrl};
+use super::{AsyncReadAt, BoxFuture, ByteRange};
 use crate::error::{Error, ErrorKind, Result};
 use bytes::Bytes;
 use futures_util::{StreamExt, TryStreamExt, stream};
 use object_store::path::Path;
 use object_store::{GetOptions, GetRange, ObjectMeta, ObjectStore, ObjectStoreExt};
+use std::fmt;
 use std::sync::{Arc, OnceLock};
 
 /// Requests for ranges of one object that are sent at a time.
@@ -16,7 +16,6 @@ const REQUESTS: usize = 16;
 ///
 /// Every read is conditional on the object that the first one met, by its e-tag, or by the time of its
 /// last change where the store has no e-tags: if somebody replaces it meanwhile, reads fail.
-#[derive(Debug)]
 pub struct ObjectReader {
     store: Arc<dyn ObjectStore>,
     path: Path,
@@ -28,6 +27,17 @@ pub struct ObjectReader {
 struct Known {
     meta: ObjectMeta,
     condition: GetOptions,
+}
+
+/// Stores show how they are reached; these show which they are.
+impl fmt::Debug for ObjectReader {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ObjectReader")
+            .field("store", &format_args!("{}", self.store))
+            .field("path", &self.path)
+            .field("known", &self.known)
+            .finish()
+    }
 }
 
 impl ObjectReader {
@@ -75,28 +85,19 @@ impl ObjectReader {
     }
 
     fn failure(&self, error: object_store::Error) -> Error {
-        failure(&self.path, error)
+        use object_store::Error as Store;
+        let (kind, message) = match &error {
+            Store::NotFound { .. } => (ErrorKind::NotFound, "there is no such object"),
+            Store::Precondition { .. } => (
+                ErrorKind::Io,
+                "the object is not the one that was opened first; open the shard again",
+            ),
+            _ => (ErrorKind::Io, "the object store failed"),
+        };
+        Error::new(kind, message)
+            .caused_by(error)
+            .within(format!("object `{}`", self.path))
     }
-}
-
-/// What a store said of the object at `path`.
-pub(super) fn failure(path: &Path, error: object_store::Error) -> Error {
-    use object_store::Error as Store;
-    let (kind, message) = match &error {
-        Store::NotFound { .. } => (ErrorKind::NotFound, "there is no such object"),
-        Store::AlreadyExists { .. } => (
-            ErrorKind::AlreadyExists,
-            "the object exists; choose another name, delete it, or ask to overwrite it",
-        ),
-        Store::Precondition { .. } => (
-            ErrorKind::Io,
-            "the object is not the one that was opened first; open the shard again",
-        ),
-        _ => (ErrorKind::Io, "the object store failed"),
-    };
-    Error::new(kind, message)
-        .caused_by(error)
-        .within(format!("object `{path}`"))
 }
 
 impl AsyncReadAt for ObjectReader {
@@ -133,35 +134,5 @@ impl AsyncReadAt for ObjectReader {
 
     fn known_size(&self) -> Option<u64> {
         Some(self.known.get()?.meta.size)
-    }
-}
-
-/// The objects below a prefix of a store: the files of a shard of several.
-#[derive(Debug, Clone)]
-pub struct ObjectFolder {
-    pub(super) store: Arc<dyn ObjectStore>,
-    pub(super) prefix: Path,
-    /// How objects in it are written.
-    pub(super) uploads: UploadOptions,
-}
-
-impl ObjectFolder {
-    /// The folder that the object at `path` is in.
-    pub fn of_object(store: Arc<dyn ObjectStore>, path: &Path) -> Self {
-        let mut parts: Vec<_> = path.parts().collect();
-        parts.pop();
-        Self {
-            store,
-            prefix: Path::from_iter(parts),
-            uploads: UploadOptions::default(),
-        }
-    }
-}
-
-impl AsyncContainer for ObjectFolder {
-    fn open_async(&self, url: &RelativeUrl) -> Result<Arc<dyn AsyncReadAt>> {
-        let below = url.path().split('/');
-        let path = below.fold(self.prefix.clone(), |path, name| path.join(name));
-        Ok(Arc::new(ObjectReader::new(self.store.clone(), path)))
     }
 }

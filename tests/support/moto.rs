@@ -1,0 +1,93 @@
+//! A server that speaks S3: moto, of the virtual environment that `tools/setup.sh` makes.
+
+use object_store::aws::{AmazonS3, AmazonS3Builder};
+use object_store::{ClientOptions, RetryConfig};
+use std::io::{Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::path::PathBuf;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+/// A key that no error may show.
+pub(crate) const SECRET: &str = "a-secret-that-stays-one";
+
+/// A running server with a bucket; it ends when this is dropped.
+#[derive(Debug)]
+pub(crate) struct Moto {
+    server: Child,
+    port: u16,
+}
+
+impl Moto {
+    /// `None`, and a line that says so, where the server is not installed.
+    pub(crate) fn start() -> Option<Self> {
+        let root = PathBuf::from(env!("CARGO_MANIFEST_DIR"));
+        let program = root.join("target/stores/bin/moto_server");
+        if !program.exists() {
+            eprintln!(
+                "SKIPPED: there is no {}; run tools/setup.sh",
+                program.display()
+            );
+            return None;
+        }
+        let free = TcpListener::bind("127.0.0.1:0").unwrap();
+        let port = free.local_addr().unwrap().port();
+        drop(free);
+        let server = Command::new(program)
+            .args(["-H", "127.0.0.1", "-p", &port.to_string()])
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap();
+        let moto = Self { server, port };
+        let start = Instant::now();
+        while TcpStream::connect(("127.0.0.1", port)).is_err() {
+            assert!(
+                start.elapsed() < Duration::from_secs(60),
+                "it does not start"
+            );
+            std::thread::sleep(Duration::from_millis(50));
+        }
+        assert!(moto.request("PUT /shards").contains("200 OK"));
+        Some(moto)
+    }
+
+    /// The answer to a request without a body, which nobody has to sign.
+    pub(crate) fn request(&self, line: &str) -> String {
+        let mut stream = TcpStream::connect(("127.0.0.1", self.port)).unwrap();
+        let host = format!("127.0.0.1:{}", self.port);
+        write!(
+            stream,
+            "{line} HTTP/1.1\r\nHost: {host}\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"
+        )
+        .unwrap();
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).unwrap();
+        answer
+    }
+
+    /// The bucket.
+    pub(crate) fn store(&self) -> AmazonS3 {
+        let retry = RetryConfig {
+            max_retries: 0,
+            ..RetryConfig::default()
+        };
+        AmazonS3Builder::new()
+            .with_endpoint(format!("http://127.0.0.1:{}", self.port))
+            .with_bucket_name("shards")
+            .with_region("us-east-1")
+            .with_access_key_id("a-key-that-nobody-sees")
+            .with_secret_access_key(SECRET)
+            .with_client_options(ClientOptions::new().with_allow_http(true))
+            .with_retry(retry)
+            .build()
+            .unwrap()
+    }
+}
+
+impl Drop for Moto {
+    fn drop(&mut self) {
+        let _ = self.server.kill();
+        let _ = self.server.wait();
+    }
+}

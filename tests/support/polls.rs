@@ -1,0 +1,17 @@
+//! Answers that come later.
+
+use std::future::poll_fn;
+use std::task::Poll;
+
+/// Waits for so many polls.
+pub(crate) async fn polls(mut left: usize) {
+    poll_fn(|context| {
+        if left == 0 {
+            return Poll::Ready(());
+        }
+        left -= 1;
+        context.waker().wake_by_ref();
+        Poll::Pending
+    })
+    .await;
+}

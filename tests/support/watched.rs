@@ -1,0 +1,204 @@
+//! An object store that writes down what it is asked for, fails at a call of choice, and whose parts
+//! take a while.
+
+#![allow(
+    dead_code,
+    reason = "each test is a crate of its own and uses a part of this"
+)]
+
+use super::support::polls::polls;
+use async_trait::async_trait;
+use futures::stream::BoxStream;
+use object_store::memory::InMemory;
+use object_store::path::Path;
+use object_store::{
+    CopyOptions, Error, GetOptions, GetResult, ListResult, MultipartUpload, ObjectMeta,
+    ObjectStore, PutMultipartOptions, PutOptions, PutPayload, PutResult, Result, UploadPart,
+};
+use std::fmt;
+use std::sync::{Arc, Mutex, MutexGuard};
+
+/// What the store was asked for.
+#[derive(Debug, Default)]
+pub(crate) struct Calls {
+    /// Calls that write or read.
+    pub(crate) count: usize,
+    /// The call that fails, if one is to; the store has done what it was asked for if it does so after.
+    pub(crate) fails_at: Option<usize>,
+    pub(crate) fails_after: bool,
+    /// Bytes of each answer to a read.
+    pub(crate) reads: Vec<u64>,
+    /// Reads that wait for their answer, and how often one was sent while none did.
+    waiting: usize,
+    pub(crate) rounds: usize,
+    /// Parts that are on their way.
+    pub(crate) parts: usize,
+    pub(crate) most_parts: usize,
+    /// Uploads that were begun and neither completed nor aborted.
+    pub(crate) uploads: usize,
+}
+
+/// Another store, watched.
+#[derive(Debug)]
+pub(crate) struct Watched {
+    pub(crate) store: Arc<dyn ObjectStore>,
+    calls: Arc<Mutex<Calls>>,
+    /// Polls that a part takes.
+    polls: usize,
+}
+
+impl Default for Watched {
+    fn default() -> Self {
+        Self::new(Arc::new(InMemory::new()))
+    }
+}
+
+impl Watched {
+    pub(crate) fn new(store: Arc<dyn ObjectStore>) -> Self {
+        Self {
+            store,
+            calls: Arc::default(),
+            polls: 0,
+        }
+    }
+
+    pub(crate) fn with_polls(mut self, polls: usize) -> Self {
+        self.polls = polls;
+        self
+    }
+
+    pub(crate) fn calls(&self) -> MutexGuard<'_, Calls> {
+        self.calls.lock().unwrap()
+    }
+
+    /// Forgets what it was asked for.
+    pub(crate) fn forget(&self) {
+        *self.calls() = Calls::default();
+    }
+}
+
+impl fmt::Display for Watched {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Watched")
+    }
+}
+
+/// Does what a call asks for, and counts it; it may fail before or after.
+async fn counted<T>(calls: &Mutex<Calls>, call: impl Future<Output = Result<T>>) -> Result<T> {
+    let (fails, after) = {
+        let mut calls = calls.lock().unwrap();
+        calls.count += 1;
+        (calls.fails_at == Some(calls.count - 1), calls.fails_after)
+    };
+    let gone = || Error::Generic {
+        store: "Watched",
+        source: "the network is gone".into(),
+    };
+    if fails && !after {
+        return Err(gone());
+    }
+    let done = call.await;
+    if fails { Err(gone()) } else { done }
+}
+
+#[async_trait]
+impl ObjectStore for Watched {
+    async fn put_opts(
+        &self,
+        location: &Path,
+        payload: PutPayload,
+        options: PutOptions,
+    ) -> Result<PutResult> {
+        let put = self.store.put_opts(location, payload, options);
+        counted(&self.calls, put).await
+    }
+
+    async fn put_multipart_opts(
+        &self,
+        location: &Path,
+        options: PutMultipartOptions,
+    ) -> Result<Box<dyn MultipartUpload>> {
+        let begin = self.store.put_multipart_opts(location, options);
+        let upload = counted(&self.calls, begin).await?;
+        self.calls().uploads += 1;
+        Ok(Box::new(WatchedUpload {
+            upload,
+            calls: self.calls.clone(),
+            polls: self.polls,
+        }))
+    }
+
+    async fn get_opts(&self, location: &Path, options: GetOptions) -> Result<GetResult> {
+        {
+            let mut calls = self.calls();
+            calls.rounds += usize::from(calls.waiting == 0);
+            calls.waiting += 1;
+        }
+        let get = self.store.get_opts(location, options);
+        let answer = counted(&self.calls, get).await;
+        let mut calls = self.calls();
+        calls.waiting -= 1;
+        let answer = answer?;
+        calls.reads.push(answer.range.end - answer.range.start);
+        Ok(answer)
+    }
+
+    fn delete_stream(
+        &self,
+        locations: BoxStream<'static, Result<Path>>,
+    ) -> BoxStream<'static, Result<Path>> {
+        self.store.delete_stream(locations)
+    }
+
+    fn list(&self, prefix: Option<&Path>) -> BoxStream<'static, Result<ObjectMeta>> {
+        self.store.list(prefix)
+    }
+
+    async fn list_with_delimiter(&self, prefix: Option<&Path>) -> Result<ListResult> {
+        self.store.list_with_delimiter(prefix).await
+    }
+
+    async fn copy_opts(&self, from: &Path, to: &Path, options: CopyOptions) -> Result<()> {
+        self.store.copy_opts(from, to, options).await
+    }
+}
+
+#[derive(Debug)]
+struct WatchedUpload {
+    upload: Box<dyn MultipartUpload>,
+    calls: Arc<Mutex<Calls>>,
+    polls: usize,
+}
+
+#[async_trait]
+impl MultipartUpload for WatchedUpload {
+    fn put_part(&mut self, data: PutPayload) -> UploadPart {
+        let (part, calls, waits) = (
+            self.upload.put_part(data),
+            self.calls.clone(),
+            polls(self.polls),
+        );
+        Box::pin(async move {
+            {
+                let mut calls = calls.lock().unwrap();
+                calls.parts += 1;
+                calls.most_parts = calls.most_parts.max(calls.parts);
+            }
+            waits.await;
+            let sent = counted(&calls, part).await;
+            calls.lock().unwrap().parts -= 1;
+            sent
+        })
+    }
+
+    async fn complete(&mut self) -> Result<PutResult> {
+        let done = counted(&self.calls, self.upload.complete()).await?;
+        self.calls.lock().unwrap().uploads -= 1;
+        Ok(done)
+    }
+
+    async fn abort(&mut self) -> Result<()> {
+        self.calls.lock().unwrap().uploads -= 1;
+        self.upload.abort().await
+    }
+}
