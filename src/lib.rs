@@ -114,6 +114,7 @@
 //! | `async` | no | scans as streams (`ScanBuilder::build_stream`) and asynchronous writers (`write::AsyncShardWriter`), over an [`AsyncReadAt`](io::AsyncReadAt) or [`AsyncSink`](io::AsyncSink); any runtime will do |
 //! | `object_store` | no | shards in S3, Azure, Google Cloud Storage and HTTP, through the crate `object_store` |
 //! | `cli` | no | the command line `arrow-shard` |
+//! | `cloud` | no | the command line with URLs: S3, Azure, Google Cloud Storage, HTTP |
 //! | `experimental` | no | the layers below (`buffer`, `column`, `encoding`, `format`) and what shows them, outside of semantic versioning |
 //!
 //! Without the C libraries the crate builds for `wasm32-unknown-unknown`. Public signatures use the types

@@ -3,4 +3,4 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 tools/setup.sh
-PATH="$PATH:$HOME/.local/bin" cargo test --workspace --features cli,experimental,object_store "$@"
+PATH="$PATH:$HOME/.local/bin" cargo test --workspace --features cloud,experimental "$@"

@@ -18,6 +18,8 @@ pub struct LocalFolder {
     path: PathBuf,
     /// Of files that are created here, if not those of any new file.
     permissions: Option<Permissions>,
+    /// Whose files are created here: the writer of the first one, or of a sink elsewhere.
+    writer: Option<String>,
 }
 
 impl LocalFolder {
@@ -30,6 +32,7 @@ impl LocalFolder {
         Ok(Self {
             path: existing_folder(path.as_ref())?,
             permissions: None,
+            writer: None,
         })
     }
 
@@ -49,6 +52,12 @@ impl LocalFolder {
     /// The same folder. Files that are created in it have the permissions of `file`, if there is one.
     pub(crate) fn with_permissions_of(mut self, file: &Path) -> Self {
         self.permissions = permissions(file);
+        self
+    }
+
+    /// The same folder. Files that are created in it are of the writer that has this sink.
+    pub(crate) fn with_writer_of(mut self, sink: &LocalSink) -> Self {
+        self.writer = Some(sink.writer().to_owned());
         self
     }
 
@@ -103,7 +112,8 @@ impl Container for LocalFolder {
 impl SinkFactory for LocalFolder {
     fn create(&mut self, name: &str) -> Result<Box<dyn Sink>> {
         let path = self.locate(&RelativeUrl::from_file_name(name)?)?;
-        let sink = LocalSink::create_like(path, self.permissions.as_ref())?;
+        let sink = LocalSink::create_for(path, self.permissions.as_ref(), self.writer.as_deref())?;
+        self.writer.get_or_insert_with(|| sink.writer().to_owned());
         Ok(Box::new(sink))
     }
 

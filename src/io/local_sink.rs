@@ -1,31 +1,34 @@
 //! Local files that appear whole or not at all.
 
-use super::local_file::{describe, describe_folder, existing_folder};
+use super::local_file::{describe, existing_folder};
 use super::sink::{Sink, State};
+use super::temporary;
 use super::uncommitted::Listed;
 use crate::error::{Error, ErrorKind, Result, Within};
+use std::ffi::OsStr;
 use std::fs::{File, Permissions};
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
-use tempfile::{NamedTempFile, TempPath};
+use tempfile::TempPath;
 
 /// Bytes collected before a write to the file; larger pieces are written directly.
 const BUFFER_BYTES: usize = 1 << 18;
-
-/// How the name of a temporary file begins and ends.
-const TEMPORARY_PREFIX: &str = ".arrow-shard.";
-const TEMPORARY_SUFFIX: &str = ".tmp";
 
 /// A local file that appears under its name only when it is committed.
 ///
 /// Until then the bytes are in a temporary file beside it, which a drop deletes. A commit syncs the
 /// file, renames it, and syncs the folder where the system can: once it is renamed, the file is there.
 /// A file that replaces another has its permissions from the first byte on.
+///
+/// A process that is killed leaves its temporary file, `.arrow-shard.….tmp`. The next sink that is created
+/// in the folder removes it, once it is an hour old and no process holds it.
 #[derive(Debug)]
 pub struct LocalSink {
     state: State<Temporary>,
     path: PathBuf,
     overwrite: bool,
+    /// Whose the temporary file is.
+    writer: String,
     /// The last field, so that the file is gone when the list forgets it.
     _listed: Listed,
 }
@@ -33,7 +36,7 @@ pub struct LocalSink {
 /// The temporary file.
 #[derive(Debug)]
 enum Temporary {
-    /// Not a [`NamedTempFile`], whose errors name it.
+    /// Not a [`NamedTempFile`](tempfile::NamedTempFile), whose errors name it.
     Open(BufWriter<File>, TempPath),
     /// Synced and closed.
     Sealed(TempPath),
@@ -60,16 +63,17 @@ impl LocalSink {
     /// [`NotFound`](ErrorKind::NotFound) if its folder does not, else those of the operating
     /// system.
     pub fn create(path: impl AsRef<Path>) -> Result<Self> {
-        Self::create_like(path, None)
+        Self::create_for(path, None, None)
     }
 
-    /// Like [`create`](Self::create), with these permissions.
-    pub(super) fn create_like(
+    /// Like [`create`](Self::create), with these permissions, and for a writer that has other files.
+    pub(super) fn create_for(
         path: impl AsRef<Path>,
         permissions: Option<&Permissions>,
+        writer: Option<&str>,
     ) -> Result<Self> {
         let path = path.as_ref();
-        Self::open(path, false, permissions).within(|| describe(path))
+        Self::open(path, false, permissions, writer).within(|| describe(path))
     }
 
     /// A new file at `path`; the commit replaces a file that is there.
@@ -80,10 +84,15 @@ impl LocalSink {
     pub fn create_or_replace(path: impl AsRef<Path>) -> Result<Self> {
         let path = path.as_ref();
         let replaced = permissions(path);
-        Self::open(path, true, replaced.as_ref()).within(|| describe(path))
+        Self::open(path, true, replaced.as_ref(), None).within(|| describe(path))
     }
 
-    fn open(path: &Path, overwrite: bool, permissions: Option<&Permissions>) -> Result<Self> {
+    fn open(
+        path: &Path,
+        overwrite: bool,
+        permissions: Option<&Permissions>,
+        writer: Option<&str>,
+    ) -> Result<Self> {
         if path.file_name().is_none() {
             return Err(Error::invalid("expected a path that ends in a file name"));
         }
@@ -102,15 +111,27 @@ impl LocalSink {
         }
         let folder = folder_of(path);
         existing_folder(folder)?;
-        let (file, listed) = Listed::create(|| temporary(folder, permissions))?;
+        if writer.is_none() {
+            temporary::remove_stale(folder);
+        }
+        let create = || temporary::create(folder, permissions, writer);
+        let (file, listed) = Listed::create(create)?;
         let (file, temporary) = file.into_parts();
+        let name = temporary.file_name().and_then(OsStr::to_str);
+        let writer = name.and_then(temporary::writer_of).unwrap_or_default();
         let file = BufWriter::with_capacity(BUFFER_BYTES, file);
         Ok(Self {
+            writer: writer.to_owned(),
             state: State::Open(Temporary::Open(file, temporary)),
             path: path.to_path_buf(),
             overwrite,
             _listed: listed,
         })
+    }
+
+    /// Whose temporary files are the sink's and those of other sinks that go with it.
+    pub(super) fn writer(&self) -> &str {
+        &self.writer
     }
 
     /// Where the file appears.
@@ -146,37 +167,6 @@ impl Sink for LocalSink {
 pub(super) fn permissions(path: &Path) -> Option<Permissions> {
     let metadata = std::fs::symlink_metadata(path).ok()?;
     metadata.is_file().then(|| metadata.permissions())
-}
-
-/// A new file in a folder, with these permissions or with those of any new file. Errors name the
-/// folder: nobody has heard of the file.
-fn temporary(folder: &Path, permissions: Option<&Permissions>) -> Result<NamedTempFile> {
-    let mut options = File::options();
-    options.write(true).create_new(true);
-    #[cfg(unix)]
-    if let Some(permissions) = permissions {
-        use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
-        options.mode(permissions.mode());
-    }
-    let create = || {
-        let file = tempfile::Builder::new()
-            .prefix(TEMPORARY_PREFIX)
-            .suffix(TEMPORARY_SUFFIX)
-            // A file that the builder opens is its owner's only, and its errors name it.
-            .make_in(folder, |path| options.open(path))?;
-        #[cfg(unix)]
-        if let Some(permissions) = permissions {
-            // The umask has no say in what somebody has chosen.
-            file.as_file().set_permissions(permissions.clone())?;
-        }
-        Ok(file)
-    };
-    create().within(|| format!("creating a file in {}", describe_folder(folder)))
-}
-
-/// Whether a file of that name is one that a sink has not committed.
-pub(crate) fn is_temporary(name: &str) -> bool {
-    name.starts_with(TEMPORARY_PREFIX) && name.ends_with(TEMPORARY_SUFFIX)
 }
 
 fn persist(file: TempPath, path: &Path, overwrite: bool) -> Result<()> {

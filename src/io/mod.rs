@@ -7,6 +7,8 @@
 
 mod async_read_at;
 mod async_sink;
+#[cfg(feature = "experimental")]
+pub mod conformance;
 mod folder;
 #[cfg(not(target_family = "wasm"))]
 mod local_file;
@@ -27,6 +29,8 @@ mod read_at;
 #[cfg(not(target_family = "wasm"))]
 mod recycled;
 mod sink;
+#[cfg(not(target_family = "wasm"))]
+mod temporary;
 #[cfg(test)]
 mod tests;
 #[cfg(not(target_family = "wasm"))]
@@ -43,8 +47,6 @@ pub use local_file::LocalFile;
 pub use local_folder::LocalFolder;
 #[cfg(not(target_family = "wasm"))]
 pub use local_sink::LocalSink;
-#[cfg(not(target_family = "wasm"))]
-pub(crate) use local_sink::is_temporary;
 #[cfg(all(feature = "mmap", not(target_family = "wasm")))]
 pub use mapped_file::{MappedFile, MappedFolder};
 #[cfg(feature = "object_store")]
@@ -57,6 +59,8 @@ pub use range::ByteRange;
 pub use read_at::ReadAt;
 pub(crate) use read_at::{read_all, read_one};
 pub use sink::{Sink, WriteSink};
+#[cfg(not(target_family = "wasm"))]
+pub(crate) use temporary::is_temporary;
 #[cfg(not(target_family = "wasm"))]
 pub(crate) use uncommitted::commit_together;
 #[cfg(not(target_family = "wasm"))]

@@ -64,6 +64,11 @@ pub trait ReadAt: Send + Sync + Debug {
         None
     }
 
+    /// What errors call the artifact, if it has a name of its own. `None` by default.
+    fn name(&self) -> Option<String> {
+        None
+    }
+
     /// The identity of this content, if one is known: a file's number and time of last change, an
     /// object's e-tag. Together with the size it shows whether an artifact that is opened again has
     /// been replaced under its name.

@@ -124,7 +124,8 @@ impl Shard {
         container: Arc<dyn Container>,
         options: ShardOptions,
     ) -> Result<Self> {
-        Self::build("shard".to_owned(), reader, container, None, options)
+        let name = reader.name().unwrap_or_else(|| "shard".to_owned());
+        Self::build(name, reader, container, None, options)
     }
 
     /// As [`from_reader`](Self::from_reader), behind a reader that does not block. Opening takes one

@@ -32,12 +32,13 @@ impl ShardWriter<LocalSink> {
         let folder = LocalFolder::of_file(path)?;
         if !options.overwrite() {
             let sink = LocalSink::create(path)?;
+            let folder = folder.with_writer_of(&sink);
             return Self::build(sink, stripe_folder(folder, &options), schema, options);
         }
         let sink = LocalSink::create_or_replace(path)?;
         let replaced = Replaced::new(folder.clone(), path);
         // Who may not read the file that is replaced shall not read the stripes either.
-        let folder = folder.with_permissions_of(path);
+        let folder = folder.with_permissions_of(path).with_writer_of(&sink);
         let mut writer = Self::build(sink, stripe_folder(folder, &options), schema, options)?;
         writer.replaced = Some(replaced);
         Ok(writer)

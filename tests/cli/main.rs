@@ -4,6 +4,8 @@
     reason = "a command that cannot be run is a failed test"
 )]
 
+#[cfg(feature = "cloud")]
+mod cloud;
 #[path = "../support/covered.rs"]
 mod covered;
 mod damaged;
@@ -12,6 +14,8 @@ mod files;
 mod filter;
 mod foreign;
 mod inspect;
+#[cfg(unix)]
+mod killed;
 mod matrix;
 mod odd;
 mod pairs;
@@ -90,8 +94,14 @@ impl Folder {
     }
 
     fn pipe(&self, arguments: &[&str], input: &[u8]) -> Done {
+        self.run_with(&[], arguments, input)
+    }
+
+    /// Runs a command with these variables of the environment.
+    fn run_with(&self, variables: &[(&str, String)], arguments: &[&str], input: &[u8]) -> Done {
         let mut child = Command::new(env!("CARGO_BIN_EXE_arrow-shard"))
             .args(arguments)
+            .envs(variables.iter().map(|(name, value)| (name, value)))
             .current_dir(&self.0)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())

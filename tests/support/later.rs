@@ -1,5 +1,10 @@
 //! Readers that answer later.
 
+#![allow(
+    dead_code,
+    reason = "each test is a crate of its own and uses a part of this"
+)]
+
 use super::support::polls::polls;
 use arrow_shard::io::{
     AsyncContainer, AsyncReadAt, BoxFuture, ByteRange, MemoryFolder, ReadAt, RelativeUrl,

@@ -1,5 +1,10 @@
 //! A server that speaks S3: moto, of the virtual environment that `tools/setup.sh` makes.
 
+#![allow(
+    dead_code,
+    reason = "each test is a crate of its own and uses a part of this"
+)]
+
 use object_store::aws::{AmazonS3, AmazonS3Builder};
 use object_store::{ClientOptions, RetryConfig};
 use std::io::{Read, Write};
@@ -64,6 +69,17 @@ impl Moto {
         let mut answer = String::new();
         stream.read_to_string(&mut answer).unwrap();
         answer
+    }
+
+    /// What programs are told by their environment.
+    pub(crate) fn environment(&self) -> Vec<(&'static str, String)> {
+        vec![
+            ("AWS_ENDPOINT", format!("http://127.0.0.1:{}", self.port)),
+            ("AWS_ALLOW_HTTP", "true".to_owned()),
+            ("AWS_REGION", "us-east-1".to_owned()),
+            ("AWS_ACCESS_KEY_ID", "a-key-that-nobody-sees".to_owned()),
+            ("AWS_SECRET_ACCESS_KEY", SECRET.to_owned()),
+        ]
     }
 
     /// The bucket.

@@ -7,10 +7,10 @@ mod tree;
 
 use crate::failure::Failure;
 use crate::input::ColumnNames;
+use crate::location::open_shard;
 use crate::output::Destination;
 use crate::profile::ProfileName;
-use arrow_shard::Shard;
-use arrow_shard::read::{FieldInfo, InspectOptions, ShardInfo, StripeInfo};
+use arrow_shard::read::{FieldInfo, InspectOptions, ShardInfo, ShardOptions, StripeInfo};
 use std::io::Write;
 use std::path::PathBuf;
 
@@ -54,7 +54,7 @@ pub(crate) struct Args {
 
 /// Runs the command.
 pub(crate) fn run(args: &Args) -> Result<(), Failure> {
-    let shard = Shard::open(&args.file)?;
+    let shard = open_shard(&args.file, ShardOptions::default())?;
     let options = InspectOptions::default()
         .with_encodings(!args.quick)
         .with_blocks(args.verbose);

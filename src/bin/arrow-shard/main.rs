@@ -2,6 +2,8 @@
 
 mod allocator;
 mod cat;
+#[cfg(feature = "cloud")]
+mod cloud;
 mod convert;
 mod failure;
 mod file_format;
@@ -10,6 +12,7 @@ mod input;
 mod inspect;
 mod isolate;
 mod leaves;
+mod location;
 mod output;
 mod profile;
 mod progress;
@@ -37,7 +40,10 @@ Examples:
   arrow-shard verify *.amudai.shard
 
 Formats by file name: .amudai.shard .shard | .parquet | .arrow .feather .ipc (IPC file) | \
-.arrows (IPC stream) | .csv .tsv | .ndjson .jsonl .json; `-` is standard input or output.
+.arrows (IPC stream) | .csv .tsv | .ndjson .jsonl .json; `-` is standard input or output. \
+URLs (s3://, az://, gs://, http://, https://, file://) name files in the place of paths, if \
+arrow-shard was installed with the feature `cloud`; stores are configured by the environment \
+variables of their own tools, such as AWS_ACCESS_KEY_ID.
 
 Exit codes: 0 done, 1 an error or a damaged shard, 2 wrong usage.";
 

@@ -1,10 +1,11 @@
 //! `arrow-shard verify`
 
 use crate::failure::Failure;
+use crate::location::open_shard;
 use crate::output::Destination;
 use crate::text;
-use arrow_shard::read::VerifyOptions;
-use arrow_shard::{ErrorKind, Shard};
+use arrow_shard::ErrorKind;
+use arrow_shard::read::{ShardOptions, VerifyOptions};
 use indicatif::{ProgressBar, ProgressStyle};
 use std::io::Write;
 use std::ops::ControlFlow;
@@ -59,7 +60,8 @@ fn verify(file: &Path, args: &Args, out: &mut Destination) -> Result<bool, Failu
     if let Ok(style) = ProgressStyle::with_template("{bar:40} {pos} of {len} columns {msg}") {
         bar.set_style(style);
     }
-    let verified = Shard::open(file).and_then(|shard| {
+    let opened = open_shard(file, ShardOptions::default());
+    let verified = opened.and_then(|shard| {
         let options = VerifyOptions::default().with_threads(args.threads);
         shard.verify_with(&options, |progress| {
             bar.set_length(progress.total);
@@ -69,10 +71,11 @@ fn verify(file: &Path, args: &Args, out: &mut Destination) -> Result<bool, Failu
         })
     });
     bar.finish_and_clear();
+    use ErrorKind::{InvalidArgument, Io, NotFound};
     let report = match verified {
         Ok(report) => report,
         // Errors name the file themselves. The other files are verified all the same.
-        Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::Io) => {
+        Err(error) if matches!(error.kind(), NotFound | Io | InvalidArgument) => {
             Failure::from(error).report();
             return Ok(false);
         }

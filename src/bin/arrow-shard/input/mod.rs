@@ -21,6 +21,7 @@ pub(crate) use source::{Input, Total};
 use crate::failure::Failure;
 use crate::file_format::FileFormat;
 use crate::isolate::Foreign;
+use crate::location::{Location, open_shard};
 use arrow_schema::{DECIMAL256_MAX_PRECISION, TimeUnit};
 use arrow_shard::Shard;
 use arrow_shard::read::{Projection, ShardOptions};
@@ -166,16 +167,25 @@ impl ReadArgs {
             None => names.as_slice(),
         };
         let sample = self.schema_rows.or_else(|| rows.sample());
-        let file = Foreign::new(path);
         let style = self.csv.style(path);
+        let (local, temporary) = match Location::of(path)? {
+            Location::Local(local) => (local, None),
+            #[cfg(feature = "cloud")]
+            Location::Object(object) => {
+                let temporary = object.download()?;
+                (temporary.to_path_buf(), Some(temporary))
+            }
+        };
+        let file = Foreign::new(path, &local);
+        let local = local.as_path();
         let mut input = file.isolate(|| match format {
-            FileFormat::Parquet => parquet::open(path, projection),
-            FileFormat::IpcStream => ipc::open_stream(path),
-            FileFormat::Csv => csv::open(path, &style, sample, rows.batch_rows()),
-            FileFormat::Ndjson => ndjson::open(path, sample, rows.batch_rows()),
-            FileFormat::IpcFile | FileFormat::Shard => ipc::open_file(path),
+            FileFormat::Parquet => parquet::open(local, projection),
+            FileFormat::IpcStream => ipc::open_stream(local),
+            FileFormat::Csv => csv::open(local, &style, sample, rows.batch_rows()),
+            FileFormat::Ndjson => ndjson::open(local, sample, rows.batch_rows()),
+            FileFormat::IpcFile | FileFormat::Shard => ipc::open_file(local),
         })?;
-        input = input.guarded(file.clone());
+        input = input.guarded(file.clone(), temporary);
         if let Some(filter) = rows.filter {
             input = matching::matching(input, filter, file.name())?;
         }
@@ -217,7 +227,7 @@ impl ReadArgs {
     /// Opens a shard, for commands that read nothing else.
     pub(crate) fn open_shard(&self, path: &Path) -> Result<Shard, Failure> {
         match self.format(path)? {
-            FileFormat::Shard => Ok(Shard::open_with(path, self.shard_options())?),
+            FileFormat::Shard => Ok(open_shard(path, self.shard_options())?),
             other => Err(Failure::Usage(format!(
                 "`{}` is {other}, this works on shards only",
                 path.display()

@@ -1,11 +1,18 @@
 //! Where bytes go.
 
+#[cfg(feature = "cloud")]
+use crate::cloud::{Object, ObjectOutput};
 use crate::failure::Failure;
 use crate::file_format::{FileFormat, is_standard};
+use crate::location::Location;
 use arrow_shard::io::{LocalSink, Sink};
 use std::fs::{File, FileType, OpenOptions};
 use std::io::{self, BufWriter, ErrorKind, Stdout, Write};
 use std::path::{Path, PathBuf};
+
+/// Bytes that are collected for a store.
+#[cfg(feature = "cloud")]
+const BUFFER_BYTES: usize = 1 << 18;
 
 /// The name of an output, and what is there before.
 #[derive(Debug)]
@@ -16,6 +23,9 @@ pub(crate) enum Place {
     File(PathBuf),
     /// A named pipe, which somebody reads.
     Pipe(PathBuf),
+    /// An object of a store, or none yet: one that appears when it is complete.
+    #[cfg(feature = "cloud")]
+    Object(Object),
 }
 
 impl Place {
@@ -25,6 +35,12 @@ impl Place {
         if is_standard(path) {
             return Ok(Self::Standard);
         }
+        let local = match Location::of(path)? {
+            Location::Local(local) => local,
+            #[cfg(feature = "cloud")]
+            Location::Object(object) => return Ok(Self::Object(object)),
+        };
+        let path = local.as_path();
         let shown = path.display();
         let is_link = path.symlink_metadata().is_ok_and(|it| it.is_symlink());
         let target = match path.metadata() {
@@ -91,6 +107,9 @@ pub(crate) enum Destination {
     Pipe(BufWriter<File>),
     /// Standard output.
     Standard(BufWriter<Stdout>),
+    /// An object that appears when it is complete.
+    #[cfg(feature = "cloud")]
+    Object(BufWriter<ObjectOutput>),
 }
 
 impl Destination {
@@ -102,6 +121,10 @@ impl Destination {
             Place::File(path) => Self::File(LocalSink::create(path)?),
             Place::Pipe(path) => {
                 Self::Pipe(BufWriter::new(OpenOptions::new().write(true).open(path)?))
+            }
+            #[cfg(feature = "cloud")]
+            Place::Object(object) => {
+                Self::Object(BufWriter::with_capacity(BUFFER_BYTES, object.sink(force)?))
             }
         })
     }
@@ -115,6 +138,11 @@ impl Destination {
         match self {
             Self::File(sink) => Ok(sink.commit()?),
             Self::Pipe(_) | Self::Standard(_) => Ok(self.flush()?),
+            #[cfg(feature = "cloud")]
+            Self::Object(out) => {
+                out.flush()?;
+                Ok(out.get_mut().commit()?)
+            }
         }
     }
 }
@@ -136,6 +164,8 @@ impl Write for Destination {
             }
             Self::Pipe(out) => unless_broken(out.write(bytes)),
             Self::Standard(out) => unless_broken(out.write(bytes)),
+            #[cfg(feature = "cloud")]
+            Self::Object(out) => out.write(bytes),
         }
     }
 
@@ -144,6 +174,8 @@ impl Write for Destination {
             Self::File(_) => Ok(()),
             Self::Pipe(out) => unless_broken(out.flush()),
             Self::Standard(out) => unless_broken(out.flush()),
+            #[cfg(feature = "cloud")]
+            Self::Object(out) => out.flush(),
         }
     }
 }

@@ -10,6 +10,8 @@ pub(crate) use check::check_columns;
 pub(crate) use destination::{Destination, Place};
 pub(crate) use parquet::parquet_leaf;
 
+#[cfg(feature = "cloud")]
+use crate::cloud::ShardOutput;
 use crate::failure::Failure;
 use crate::file_format::FileFormat;
 use crate::leaves::{as_text, cast_batch};
@@ -53,6 +55,9 @@ impl Default for CsvStyle {
 pub(crate) enum Output {
     /// A shard, which has a writer of its own.
     Shard(Box<ShardWriter<LocalSink>>),
+    /// One in an object store.
+    #[cfg(feature = "cloud")]
+    ShardObject(Box<ShardOutput>),
     /// Any other format.
     Other(Box<Encoder<Destination>>),
 }
@@ -73,6 +78,13 @@ impl Output {
             let writer = ShardWriter::create_with(path, schema.clone(), options)?;
             return Ok(Self::Shard(Box::new(writer)));
         }
+        #[cfg(feature = "cloud")]
+        if format == FileFormat::Shard
+            && let Place::Object(object) = place
+        {
+            let writer = object.shard_writer(schema, options)?;
+            return Ok(Self::ShardObject(Box::new(writer)));
+        }
         check_columns(format, schema)?;
         let destination = Destination::open(place, force)?;
         let encoder = Encoder::start(format, destination, schema, csv)?;
@@ -83,6 +95,8 @@ impl Output {
     pub(crate) fn write(&mut self, batch: &RecordBatch) -> Result<(), Failure> {
         match self {
             Self::Shard(writer) => Ok(writer.write(batch)?),
+            #[cfg(feature = "cloud")]
+            Self::ShardObject(writer) => Ok(writer.write(batch)?),
             Self::Other(encoder) => encoder.write(batch),
         }
     }
@@ -94,6 +108,8 @@ impl Output {
                 writer.finish()?;
                 Ok(())
             }
+            #[cfg(feature = "cloud")]
+            Self::ShardObject(writer) => Ok(writer.finish()?),
             Self::Other(encoder) => encoder.finish()?.commit(),
         }
     }

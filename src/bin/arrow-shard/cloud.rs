@@ -1,0 +1,269 @@
+//! Objects of S3, Azure, Google Cloud Storage and HTTP, by their URLs.
+
+use crate::failure::Failure;
+use crate::location::Location;
+use arrow_array::RecordBatch;
+use arrow_schema::SchemaRef;
+use arrow_shard::io::{
+    AsyncContainer, AsyncReadAt, AsyncSink, ByteRange, Container, ObjectFolder, ObjectReader,
+    ObjectSink, ReadAt, RelativeUrl,
+};
+use arrow_shard::read::ShardOptions;
+use arrow_shard::write::{AsyncShardWriter, WriterOptions};
+use arrow_shard::{Error, ErrorKind, Result, Shard};
+use bytes::Bytes;
+use futures_util::TryStreamExt;
+use object_store::path::Path;
+use object_store::{ObjectStore, ObjectStoreExt};
+use std::fmt;
+use std::io::{self, Write};
+use std::sync::{Arc, OnceLock};
+use tempfile::{NamedTempFile, TempPath};
+use tokio::runtime::{Builder, Runtime};
+use url::Url;
+
+/// Bytes of the end of an object that the first request reads.
+const TAIL_BYTES: u64 = 64 << 10;
+/// Largest gap between ranges that one request spans.
+const GAP_BYTES: u64 = 1 << 20;
+
+/// What sends requests, for all objects.
+fn runtime() -> Result<&'static Runtime> {
+    static RUNTIME: OnceLock<io::Result<Runtime>> = OnceLock::new();
+    let build = || {
+        Builder::new_multi_thread()
+            .worker_threads(2)
+            .enable_all()
+            .build()
+    };
+    RUNTIME.get_or_init(build).as_ref().map_err(|e| {
+        Error::new(
+            ErrorKind::Io,
+            format!("threads for requests cannot be started: {e}"),
+        )
+    })
+}
+
+/// Waits for the answer of a store.
+fn wait<T>(answer: impl Future<Output = Result<T>>) -> Result<T> {
+    runtime()?.block_on(answer)
+}
+
+/// An object of a store.
+#[derive(Clone)]
+pub(crate) struct Object {
+    store: Arc<dyn ObjectStore>,
+    path: Path,
+    /// As it was given.
+    url: String,
+}
+
+impl fmt::Debug for Object {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Object").field("url", &self.url).finish()
+    }
+}
+
+/// Where a URL leads. Stores are configured by the environment variables of their own tools, such as
+/// `AWS_ACCESS_KEY_ID`.
+pub(crate) fn locate(text: &str) -> Result<Location> {
+    let invalid = |why: String| Error::new(ErrorKind::InvalidArgument, why);
+    let url = Url::parse(text).map_err(|e| invalid(format!("not a URL: {e}")))?;
+    if url.query().is_some() || !url.username().is_empty() || url.password().is_some() {
+        // Whatever it says is not shown: it may be a secret.
+        return Err(invalid(
+            "expected a URL without a query, user or password; stores are configured by environment \
+             variables"
+                .to_owned(),
+        ));
+    }
+    if url.scheme() == "file" {
+        let path = url.to_file_path();
+        let path = path.map_err(|()| invalid(format!("{text} is no path of this machine")))?;
+        return Ok(Location::Local(path));
+    }
+    let variables = std::env::vars_os().filter_map(|(name, value)| {
+        let name = name.into_string().ok()?.to_ascii_lowercase();
+        Some((name, value.into_string().ok()?))
+    });
+    // Who writes http means it.
+    let plain = (url.scheme() == "http").then(|| ("allow_http".to_owned(), "true".to_owned()));
+    let (store, path) = object_store::parse_url_opts(&url, variables.chain(plain))
+        .map_err(|e| invalid(format!("{text} leads to no store")).caused_by(e))?;
+    if path.filename().is_none() {
+        return Err(invalid(format!("{text} names no object")));
+    }
+    Ok(Location::Object(Object {
+        store: store.into(),
+        path,
+        url: text.to_owned(),
+    }))
+}
+
+impl Object {
+    /// Opens the shard that it is the directory file of.
+    pub(crate) fn open_shard(&self, options: ShardOptions) -> Result<Shard> {
+        let reader = ObjectReader::new(self.store.clone(), self.path.clone());
+        let folder = ObjectFolder::of_object(self.store.clone(), &self.path);
+        let options = options.with_coalesce_gap(GAP_BYTES);
+        let reader = Waiting::open(Arc::new(reader), Some(self.url.clone()))?;
+        Shard::from_reader(Arc::new(reader), Arc::new(WaitingFolder(folder)), options)
+    }
+
+    /// Copies the object to a temporary file, for formats that are read here and there or twice.
+    pub(crate) fn download(&self) -> Result<TempPath, Failure> {
+        let mut file = NamedTempFile::new()?;
+        runtime()?.block_on(async {
+            let answer = self.store.get(&self.path).await;
+            let mut bytes = answer.map_err(|e| self.failure(&e))?.into_stream();
+            while let Some(some) = bytes.try_next().await.map_err(|e| self.failure(&e))? {
+                file.write_all(&some)?;
+            }
+            Ok::<_, Failure>(())
+        })?;
+        Ok(file.into_temp_path())
+    }
+
+    fn failure(&self, error: &object_store::Error) -> Failure {
+        match error {
+            object_store::Error::NotFound { .. } => Failure::new("there is no such object"),
+            other => Failure::new(other.to_string()),
+        }
+        .within(&self.url)
+    }
+
+    /// The object as a sink, which appears when it is complete.
+    pub(crate) fn sink(&self, overwrite: bool) -> Result<ObjectOutput> {
+        let folder = ObjectFolder::of_object(self.store.clone(), &self.path);
+        let folder = folder.with_overwrite(overwrite);
+        let sink = wait(folder.create_object(&self.path))?;
+        Ok(ObjectOutput { sink })
+    }
+
+    /// A writer of a shard whose directory file is the object.
+    pub(crate) fn shard_writer(
+        &self,
+        schema: &SchemaRef,
+        options: WriterOptions,
+    ) -> Result<ShardOutput> {
+        let (store, schema) = (self.store.clone(), schema.clone());
+        let writer = AsyncShardWriter::create_object(store, &self.path, schema, options);
+        Ok(ShardOutput(Some(wait(writer)?)))
+    }
+}
+
+/// A reader that waits for the answers of another one.
+#[derive(Debug)]
+struct Waiting {
+    reader: Arc<dyn AsyncReadAt>,
+    name: Option<String>,
+    size: u64,
+    /// The end of the object.
+    tail: Bytes,
+}
+
+impl Waiting {
+    fn open(reader: Arc<dyn AsyncReadAt>, name: Option<String>) -> Result<Self> {
+        let (tail, size) = wait(reader.read_tail(TAIL_BYTES))?;
+        Ok(Self {
+            reader,
+            name,
+            size,
+            tail,
+        })
+    }
+}
+
+impl ReadAt for Waiting {
+    fn size(&self) -> Result<u64> {
+        Ok(self.size)
+    }
+
+    fn read_at(&self, range: ByteRange) -> Result<Bytes> {
+        range.within_size(self.size)?;
+        let tail = self.size - self.tail.len() as u64;
+        if let Some(start) = range.start().checked_sub(tail) {
+            let inside = ByteRange::with_len(start, range.len())?.to_usize()?;
+            return Ok(self.tail.slice(inside));
+        }
+        let mut read = self.read_ranges(&[range])?;
+        read.pop()
+            .ok_or_else(|| Error::new(ErrorKind::Io, "the store gave no answer"))
+    }
+
+    fn read_ranges(&self, ranges: &[ByteRange]) -> Result<Vec<Bytes>> {
+        wait(self.reader.read_ranges(ranges.to_vec()))
+    }
+
+    fn name(&self) -> Option<String> {
+        self.name.clone()
+    }
+}
+
+/// The objects beside one.
+#[derive(Debug)]
+struct WaitingFolder(ObjectFolder);
+
+impl Container for WaitingFolder {
+    fn open(&self, url: &RelativeUrl) -> Result<Arc<dyn ReadAt>> {
+        Ok(Arc::new(Waiting::open(self.0.open_async(url)?, None)?))
+    }
+}
+
+/// An object that is written front to back.
+pub(crate) struct ObjectOutput {
+    sink: ObjectSink,
+}
+
+impl ObjectOutput {
+    pub(crate) fn commit(&mut self) -> Result<()> {
+        wait(self.sink.commit())
+    }
+}
+
+impl Write for ObjectOutput {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let written = wait(self.sink.write_all(Bytes::copy_from_slice(bytes)));
+        written.map_err(io::Error::other)?;
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+impl Drop for ObjectOutput {
+    fn drop(&mut self) {
+        // Does nothing after a commit. An error was told before, and nobody sees what stays.
+        drop(wait(self.sink.abort()));
+    }
+}
+
+/// A shard that is written to a store; taken back if it is not finished.
+pub(crate) struct ShardOutput(Option<AsyncShardWriter>);
+
+impl ShardOutput {
+    pub(crate) fn write(&mut self, batch: &RecordBatch) -> Result<()> {
+        match &mut self.0 {
+            Some(writer) => wait(writer.write(batch)),
+            None => Ok(()),
+        }
+    }
+
+    pub(crate) fn finish(mut self) -> Result<()> {
+        match self.0.take() {
+            Some(writer) => wait(writer.finish()).map(drop),
+            None => Ok(()),
+        }
+    }
+}
+
+impl Drop for ShardOutput {
+    fn drop(&mut self) {
+        if let Some(writer) = self.0.take() {
+            // An error was told before, and nobody sees what stays.
+            drop(wait(writer.abort()));
+        }
+    }
+}

@@ -1,0 +1,72 @@
+//! Where the files of a command are: on this machine, or behind a URL.
+
+#[cfg(feature = "cloud")]
+use crate::cloud::Object;
+use arrow_shard::read::ShardOptions;
+use arrow_shard::{Result, Shard};
+use std::path::{Path, PathBuf};
+
+/// Where a path of the command line leads.
+#[derive(Debug)]
+pub(crate) enum Location {
+    /// To a file of this machine.
+    Local(PathBuf),
+    /// To an object of a store.
+    #[cfg(feature = "cloud")]
+    Object(Object),
+}
+
+impl Location {
+    /// Where `path` leads, which may be a URL.
+    ///
+    /// # Errors
+    /// For a URL that leads nowhere.
+    pub(crate) fn of(path: &Path) -> Result<Self> {
+        match path.to_str().filter(|text| is_url(text)) {
+            None => Ok(Self::Local(path.to_path_buf())),
+            #[cfg(feature = "cloud")]
+            Some(url) => crate::cloud::locate(url),
+            #[cfg(not(feature = "cloud"))]
+            Some(_) => Err(arrow_shard::Error::new(
+                arrow_shard::ErrorKind::InvalidArgument,
+                "this arrow-shard reads and writes local files only; install it with --features cloud \
+                 for URLs",
+            )),
+        }
+    }
+}
+
+/// Whether a text begins with a scheme of two characters or more: one is a drive.
+fn is_url(text: &str) -> bool {
+    let Some((scheme, _)) = text.split_once("://") else {
+        return false;
+    };
+    scheme.len() > 1
+        && scheme
+            .bytes()
+            .all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'-' | b'.'))
+}
+
+/// Opens a shard, wherever it is.
+pub(crate) fn open_shard(path: &Path, options: ShardOptions) -> Result<Shard> {
+    match Location::of(path)? {
+        Location::Local(path) => Shard::open_with(path, options),
+        #[cfg(feature = "cloud")]
+        Location::Object(object) => object.open_shard(options),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn urls_have_a_scheme() {
+        for url in ["s3://bucket/t.shard", "file:///t.shard", "https://a/b"] {
+            assert!(is_url(url), "{url}");
+        }
+        for path in ["t.shard", "C://t.shard", "a b://t", "://t", "s3:/t", "-"] {
+            assert!(!is_url(path), "{path}");
+        }
+    }
+}

@@ -1,0 +1,192 @@
+//! URLs in the place of paths.
+
+#[path = "../support/moto.rs"]
+mod moto;
+#[path = "../support/server.rs"]
+mod server;
+
+use super::data::plain;
+use super::{Done, Folder, read_ipc};
+use moto::{Moto, SECRET};
+use server::Server;
+
+/// Commands that know how the store is reached.
+struct Cloud {
+    folder: Folder,
+    moto: Moto,
+}
+
+impl Cloud {
+    fn start(rows: usize) -> Option<Self> {
+        let moto = Moto::start()?;
+        Some(Self {
+            folder: Folder::with(&plain(rows)),
+            moto,
+        })
+    }
+
+    fn run(&self, arguments: &[&str]) -> Done {
+        let done = self
+            .folder
+            .run_with(&self.moto.environment(), arguments, &[]);
+        let said = format!("{}{}", done.err, String::from_utf8_lossy(&done.out));
+        assert!(
+            !said.contains(SECRET) && !said.contains("nobody-sees"),
+            "{said}"
+        );
+        done
+    }
+}
+
+#[test]
+fn every_format_goes_to_s3_and_comes_back() {
+    let Some(cloud) = Cloud::start(50_000) else {
+        return;
+    };
+    let before = cloud.folder.names();
+    for name in [
+        "t.shard",
+        "t.parquet",
+        "t.arrow",
+        "t.arrows",
+        "t.csv",
+        "t.ndjson",
+    ] {
+        let url = format!("s3://shards/a b/{name}");
+        cloud.run(&["convert", "t.arrow", &url]).ok();
+        cloud.run(&["convert", "--force", &url, "back.arrow"]).ok();
+        assert_eq!(
+            read_ipc(&cloud.folder.path("back.arrow")),
+            plain(50_000),
+            "{name}"
+        );
+        // From object to object.
+        let other = format!("s3://shards/other/{name}");
+        cloud.run(&["convert", &url, &other]).ok();
+        let head = ["head", "-n", "3", "--format", "csv"];
+        let [here, there] = [&url, &other].map(|url| cloud.run(&[&head[..], &[url]].concat()).ok());
+        assert_eq!(here, there);
+        assert_eq!(here.lines().count(), 4);
+    }
+    std::fs::remove_file(cloud.folder.path("back.arrow")).unwrap();
+    assert_eq!(cloud.folder.names(), before);
+    let url = "s3://shards/a b/t.shard";
+    assert!(
+        cloud
+            .run(&["verify", url])
+            .ok()
+            .contains("sound; 50000 rows")
+    );
+    assert!(cloud.run(&["inspect", url]).ok().contains("50000 rows"));
+    assert!(cloud.run(&["schema", url]).ok().contains("name: Utf8"));
+    let found = cloud
+        .run(&["cat", "--filter", "id = 4", "--format", "csv", url])
+        .ok();
+    assert!(found.lines().count() <= 2, "{found}");
+}
+
+#[test]
+fn shards_of_several_files_go_to_s3() {
+    let Some(cloud) = Cloud::start(50_000) else {
+        return;
+    };
+    let url = "s3://shards/t.amudai.shard";
+    let options = ["--layout", "two-level", "--stripe-rows", "10000"];
+    cloud
+        .run(&[&["convert", "t.arrow", url], &options[..]].concat())
+        .ok();
+    assert_eq!(
+        cloud.moto.request("GET /shards").matches("<Key>").count(),
+        6
+    );
+    assert!(
+        cloud
+            .run(&["verify", "--threads", "2", url])
+            .ok()
+            .contains("6 files")
+    );
+    cloud.run(&["convert", url, "back.arrow"]).ok();
+    assert_eq!(read_ipc(&cloud.folder.path("back.arrow")), plain(50_000));
+}
+
+#[test]
+fn what_goes_wrong_with_a_url_is_said_and_leaves_nothing() {
+    let Some(cloud) = Cloud::start(1_000) else {
+        return;
+    };
+    for name in ["no.shard", "no.parquet", "no.csv"] {
+        let url = format!("s3://shards/{name}");
+        let error = cloud.run(&["convert", &url, "back.arrow"]).error(1);
+        assert!(
+            error.contains(name) && error.contains("no such object"),
+            "{error}"
+        );
+        let error = cloud
+            .run(&["convert", "t.arrow", &format!("s3://nowhere/{name}")])
+            .error(1);
+        assert!(error.contains(&format!("s3://nowhere/{name}")), "{error}");
+    }
+    for name in ["t.shard", "t.csv"] {
+        let url = format!("s3://shards/{name}");
+        cloud.run(&["convert", "t.arrow", &url]).ok();
+        let error = cloud.run(&["convert", "t.arrow", &url]).error(1);
+        assert!(error.contains("exists") && error.contains(&url), "{error}");
+        cloud.run(&["convert", "--force", "t.arrow", &url]).ok();
+    }
+    // An input that is damaged in the middle.
+    let mut bytes = std::fs::read(cloud.folder.path("t.arrow")).unwrap();
+    bytes.truncate(bytes.len() / 2);
+    std::fs::write(cloud.folder.path("half.arrow"), bytes).unwrap();
+    let keys = cloud.moto.request("GET /shards");
+    for name in ["half.shard", "half.parquet"] {
+        let url = format!("s3://shards/{name}");
+        cloud.run(&["convert", "half.arrow", &url]).error(1);
+    }
+    let after = cloud.moto.request("GET /shards");
+    assert_eq!(
+        after.matches("<Key>").count(),
+        keys.matches("<Key>").count()
+    );
+    for url in [
+        "s3://shards/t.shard?signature=a-secret-that-stays-one",
+        "https://a-key-that-nobody-sees:x@example.org/t.shard",
+        "nfs://host/t.shard",
+        "s3://shards",
+    ] {
+        for arguments in [&["verify", url][..], &["inspect", url]] {
+            let done = cloud.run(arguments);
+            assert_eq!(
+                (done.code, done.err.lines().count()),
+                (1, 1),
+                "{url}: {}",
+                done.err
+            );
+        }
+    }
+}
+
+#[test]
+fn http_and_file_urls_are_read() {
+    let folder = Folder::with(&plain(20_000));
+    folder.run(&["convert", "t.arrow", "t.shard"]).ok();
+    folder.run(&["convert", "t.arrow", "t.csv"]).ok();
+    let server = Server::start();
+    for name in ["t.shard", "t.csv"] {
+        let bytes = std::fs::read(folder.path(name)).unwrap();
+        server.put(&format!("/a b/{name}"), bytes.into());
+        let url = format!("{}/a%20b/{name}", server.url());
+        folder.run(&["convert", "--force", &url, "back.arrow"]).ok();
+        assert_eq!(read_ipc(&folder.path("back.arrow")), plain(20_000));
+        let url = format!("file://{}", folder.path(name).display());
+        folder.run(&["convert", "--force", &url, "back.arrow"]).ok();
+        assert_eq!(read_ipc(&folder.path("back.arrow")), plain(20_000));
+    }
+    let url = format!("{}/a%20b/t.shard", server.url());
+    assert!(folder.run(&["verify", &url]).ok().contains("sound"));
+    let url = format!("file://{}/out.parquet", folder.0.path().display());
+    folder.run(&["convert", "t.arrow", &url]).ok();
+    folder
+        .run(&["convert", "--force", "out.parquet", "back.arrow"])
+        .ok();
+    assert_eq!(read_ipc(&folder.path("back.arrow")), plain(20_000));
+}
