@@ -201,7 +201,7 @@ impl Blocks {
         Ok(())
     }
 
-    /// Whether the checksum of a block has still to be verified.
+    /// Whether the checksum of a block has matched before.
     pub fn is_verified(&self, ordinal: usize) -> bool {
         self.verified
             .get()

@@ -27,6 +27,7 @@ pub(crate) use ticks::UNIX_EPOCH as UNIX_EPOCH_TICKS;
 // The writer takes views apart as they are.
 pub(crate) use crate::kernels::append_views;
 
+use crate::buffer::Physical;
 use crate::error::{Error, ErrorKind};
 use crate::format::{BasicType, DataType};
 use arrow_array::Array;
@@ -95,15 +96,12 @@ pub(crate) fn largest_integer(arrow: &ArrowType) -> u64 {
     }
 }
 
+/// How many dictionary entries the keys of a type tell apart.
+pub(crate) fn max_entries(key: &ArrowType) -> usize {
+    usize::try_from(largest_integer(key)).map_or(usize::MAX, |key| key.saturating_add(1))
+}
+
 /// Bytes per stored value of a node of fixed width.
 fn fixed_width(node: &DataType) -> Option<usize> {
-    match node.basic_type {
-        BasicType::Int8 => Some(1),
-        BasicType::Int16 => Some(2),
-        BasicType::Int32 | BasicType::Float32 => Some(4),
-        BasicType::Int64 | BasicType::Float64 | BasicType::DateTime => Some(8),
-        BasicType::Guid => Some(16),
-        BasicType::FixedSizeBinary => usize::try_from(node.fixed_size).ok(),
-        _ => None,
-    }
+    Physical::of(node).ok()?.width()
 }

@@ -23,7 +23,7 @@ use std::task::{Context, Poll};
 const TURNS: u32 = 4;
 
 /// Windows of a piece of a scan with a filter, whose columns are fetched where rows match.
-const FILTERED_WINDOWS: u64 = 4;
+const FILTERED_WINDOWS: u64 = 16;
 
 /// A running scan: a stream of batches, in order. Made by
 /// [`ScanBuilder::build_stream`](super::ScanBuilder::build_stream).
@@ -207,7 +207,7 @@ async fn piece_rows(plan: &RowPlan, rows: &Range<u64>) -> Result<u64> {
         };
         let count = directory.total_record_count;
         let bytes = ready!(described_bytes(metadata, bench, ordinal, &format.columns));
-        let fetch_bytes = metadata.artifacts.options().fetch_bytes();
+        let fetch_bytes = metadata.artifacts.fetch_bytes();
         Ok(Some(rows_of_bytes(bytes, count, fetch_bytes)))
     });
     piece.await

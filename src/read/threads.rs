@@ -323,7 +323,7 @@ fn unit(plan: &RowPlan, wanted: &Range<u64>, threads: usize) -> u64 {
         let rows = directory.total_record_count;
         let fields = ready!(open_fields(inner, bench, ordinal, rows, &format.columns));
         if !artifacts.are_near() {
-            let fetched = window_rows(&fields, rows, artifacts.options().fetch_bytes());
+            let fetched = window_rows(&fields, rows, artifacts.fetch_bytes());
             let share = (wanted.end - wanted.start)
                 .min(rows)
                 .div_ceil(threads as u64);

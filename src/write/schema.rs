@@ -3,7 +3,7 @@
 use super::options::WriterOptions;
 use super::plan::FieldPlan;
 use super::settings::Settings;
-use crate::column::{SchemaOptions, to_shard};
+use crate::column::{SchemaOptions, max_entries, to_shard};
 use crate::error::{Error, ErrorKind, Result, Within};
 use crate::format::{BasicType, Capabilities, DataType, Schema};
 use arrow_schema::{DataType as ArrowType, Field, Fields, SchemaRef};
@@ -144,7 +144,7 @@ fn add_plans(
     }
     let values;
     if let ArrowType::Dictionary(key, value) = field.data_type() {
-        plan.max_entries = max_keys(key);
+        plan.max_entries = max_entries(key);
         plan.ordered = field.dict_is_ordered() == Some(true);
         values = Field::new("", (**value).clone(), true);
         field = &values;
@@ -185,18 +185,6 @@ fn child_fields(data_type: &ArrowType) -> Box<dyn Iterator<Item = &Field> + '_> 
         ArrowType::RunEndEncoded(_, values) => child_fields(values.data_type()),
         ArrowType::Dictionary(_, values) => child_fields(values),
         _ => Box::new(std::iter::empty()),
-    }
-}
-
-/// How many entries keys of an integer type tell apart.
-fn max_keys(key: &ArrowType) -> usize {
-    match key {
-        ArrowType::Int8 => 1 << 7,
-        ArrowType::UInt8 => 1 << 8,
-        ArrowType::Int16 => 1 << 15,
-        ArrowType::UInt16 => 1 << 16,
-        ArrowType::Int32 => 1 << 31,
-        _ => usize::MAX,
     }
 }
 

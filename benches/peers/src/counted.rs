@@ -7,17 +7,39 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Reads that were asked of the operating system.
+/// Reads that were asked of the operating system or of a store.
 #[derive(Debug, Default)]
 pub(crate) struct Reads {
     requests: AtomicU64,
     bytes: AtomicU64,
+    /// The longest chain of requests each of which began when the one before had ended.
+    rounds: AtomicU64,
 }
+
+/// A request that has begun: how many there were in its chain, itself included.
+#[derive(Debug)]
+pub(crate) struct Request(u64);
 
 impl Reads {
     pub(crate) fn count(&self, bytes: usize) {
         self.requests.fetch_add(1, Ordering::Relaxed);
         self.bytes.fetch_add(bytes as u64, Ordering::Relaxed);
+    }
+
+    /// Begins a request to a store.
+    pub(crate) fn begin(&self) -> Request {
+        Request(self.rounds() + 1)
+    }
+
+    /// Ends it, after so many bytes.
+    pub(crate) fn end(&self, request: Request, bytes: u64) {
+        self.requests.fetch_add(1, Ordering::Relaxed);
+        self.bytes.fetch_add(bytes, Ordering::Relaxed);
+        self.rounds.fetch_max(request.0, Ordering::Relaxed);
+    }
+
+    pub(crate) fn rounds(&self) -> u64 {
+        self.rounds.load(Ordering::Relaxed)
     }
 
     pub(crate) fn requests(&self) -> u64 {

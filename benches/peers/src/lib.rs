@@ -18,6 +18,7 @@ mod peer;
 mod question;
 mod report;
 mod run;
+mod store;
 mod strings;
 mod touch;
 mod worker;

@@ -60,6 +60,20 @@ pub(crate) enum Question {
     Equal,
     /// The same of a memory map that is open and has been read before.
     EqualAgain,
+    /// Open an object of a store that is far away, and read its first, middle and last column.
+    StoreProject3,
+    /// The same for all of it.
+    StoreScan,
+    /// The same for the rows in a range of a column, all columns.
+    StoreRange,
+    /// The same for 1,000 random rows.
+    #[value(name = "store-take-1000")]
+    #[serde(rename = "store-take-1000")]
+    StoreTake1000,
+    /// The same for one random row.
+    #[value(name = "store-take-1")]
+    #[serde(rename = "store-take-1")]
+    StoreTake1,
     /// Read the rows in a range that holds all, of a memory map that is open and has been read
     /// before.
     FilterAll,
@@ -108,13 +122,16 @@ impl Question {
             | Self::Scan2
             | Self::ScanMap
             | Self::ScanMapAgain
-            | Self::ScanMapTrusted => Some(Read::Scan),
+            | Self::ScanMapTrusted
+            | Self::StoreScan => Some(Read::Scan),
             Self::ScanUtf8 => Some(Read::ScanUtf8),
-            Self::Project3 => Some(Read::Project3),
+            Self::Project3 | Self::StoreProject3 => Some(Read::Project3),
             Self::Names3 => Some(Read::Names3),
-            Self::Take1000 | Self::Take1000Again => Some(Read::Take(1000)),
-            Self::Take1 | Self::Take1Again => Some(Read::Take(1)),
-            Self::Range | Self::RangeAgain => Some(Read::Filtered(Condition::Range)),
+            Self::Take1000 | Self::Take1000Again | Self::StoreTake1000 => Some(Read::Take(1000)),
+            Self::Take1 | Self::Take1Again | Self::StoreTake1 => Some(Read::Take(1)),
+            Self::Range | Self::RangeAgain | Self::StoreRange => {
+                Some(Read::Filtered(Condition::Range))
+            }
             Self::Equal | Self::EqualAgain => Some(Read::Filtered(Condition::Equal)),
             Self::FilterAll => Some(Read::Filtered(Condition::All)),
             Self::FilterAllAfter => Some(Read::FilteredAfter(Condition::All)),
@@ -136,6 +153,11 @@ impl Question {
             | Self::FilterMost
             | Self::FilterMostAfter => Access::Map,
             Self::ScanMapTrusted => Access::TrustedMap,
+            Self::StoreProject3
+            | Self::StoreScan
+            | Self::StoreRange
+            | Self::StoreTake1000
+            | Self::StoreTake1 => Access::Store,
             _ => Access::File,
         }
     }
@@ -167,8 +189,14 @@ impl Question {
     /// Whether it is asked of a table, which has this schema.
     pub(crate) fn suits(self, table: &str, schema: &Schema) -> bool {
         let of_table = match table {
-            "lineitem_sorted" => matches!(self, Self::Write | Self::Range | Self::RangeAgain),
+            "lineitem_sorted" => matches!(
+                self,
+                Self::Write | Self::Range | Self::RangeAgain | Self::StoreRange
+            ),
             "wide_50000" => matches!(self, Self::Write | Self::Project3 | Self::Names3),
+            _ if self.access() == Access::Store => {
+                matches!(table, "lineitem" | "log" | "wide" | "embeddings")
+            }
             _ => match self {
                 Self::WriteHeld | Self::Write2 | Self::Scan2 => {
                     matches!(table, "lineitem" | "log")

@@ -48,6 +48,8 @@ pub(crate) struct Measurement {
     pub(crate) threads: u64,
     /// Reads that doing it once needed; none through a memory map.
     pub(crate) requests: u64,
+    /// The longest chain of requests to a store, each of which began when the one before had ended.
+    pub(crate) rounds: u64,
     pub(crate) read_bytes: u64,
 }
 
@@ -77,6 +79,7 @@ pub(crate) fn measure(
         peak_before: Status::now()?.peak,
         threads: 0,
         requests: 0,
+        rounds: 0,
         read_bytes: 0,
     };
     let begun = Instant::now();
@@ -173,6 +176,7 @@ impl<'a> Task<'a> {
         // Before a second file is open beside the first.
         measurement.peak = Status::now()?.peak;
         measurement.requests = reads.requests();
+        measurement.rounds = reads.rounds();
         measurement.read_bytes = reads.bytes();
 
         repeat(&mut measurement.samples, Instant::now(), || {

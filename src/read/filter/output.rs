@@ -230,17 +230,23 @@ pub(super) struct Output {
 }
 
 impl Output {
-    pub(super) fn new(stripe: u64, first: u64, total: u64) -> Self {
+    /// `fields` are those of the columns, if they are open already.
+    pub(super) fn new(stripe: u64, first: u64, total: u64, fields: Option<StripeFields>) -> Self {
         Self {
             stripe,
             first,
             total,
-            fields: None,
+            fields,
             state: ReadState::default(),
             fetched: Fetched::default(),
             window: 0..0,
             fit: Fit::default(),
         }
+    }
+
+    /// Holds bytes that were fetched, until others are.
+    pub(super) fn adopt(&mut self, fetched: &Fetched) -> Result<()> {
+        self.fetched.adopt(fetched)
     }
 
     /// Rows of a batch, at most, that lie apart.
@@ -284,19 +290,21 @@ impl Output {
     /// Rows whose bytes are fetched at a time; `None` if all are in memory.
     pub(super) async fn window_rows(&mut self, format: &RowFormat) -> Result<Option<u64>> {
         self.open(format).await?;
-        let options = format.metadata.artifacts.options();
+        let artifacts = &format.metadata.artifacts;
         let fields = self.fields.as_ref();
-        Ok(fields.and_then(|fields| fetched_rows(fields, self.total, options)))
+        Ok(fields.and_then(|fields| fetched_rows(fields, self.total, artifacts)))
     }
 
     /// Sees to it that the bytes of the pending rows, or of those of a part, are there, and those
-    /// of the matches that follow, as far as they are fetched at once.
+    /// of the matches that follow, as far as they are fetched at once. What was fetched to test them is not
+    /// fetched again.
     pub(super) async fn fetch(
         &mut self,
         format: &RowFormat,
         pending: &Pending,
         part: Option<&Part>,
         parts: &VecDeque<Part>,
+        tested: &Fetched,
     ) -> Result<()> {
         let inner = &format.metadata;
         self.open(format).await?;
@@ -323,7 +331,7 @@ impl Output {
         if self.window.start <= start && rows.end() <= self.window.end {
             return Ok(());
         }
-        let fetch_bytes = inner.artifacts.options().fetch_bytes();
+        let fetch_bytes = inner.artifacts.fetch_bytes();
         let window = window_rows(fields, self.total, fetch_bytes);
         let border = (start / WINDOW)
             .saturating_mul(WINDOW)
@@ -346,7 +354,8 @@ impl Output {
             }
             end = end.max(part.rows.end);
         }
-        self.fetched.clear();
+        self.fetched.retire();
+        self.fetched.adopt(tested)?;
         let state = &mut self.state;
         drive(&inner.artifacts, &mut self.fetched, |bench| {
             let mut reader = StripeReader {
@@ -365,6 +374,7 @@ impl Output {
             Ok(complete.then_some(()))
         })
         .await?;
+        self.fetched.drop_unused();
         self.window = start..end;
         Ok(())
     }

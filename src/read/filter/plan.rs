@@ -18,7 +18,7 @@ use crate::read::shard::metadata::{Metadata, StripeField, ready};
 use arrow_array::BooleanArray;
 use arrow_buffer::BooleanBuffer;
 use arrow_schema::DataType;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
 
 /// The predicate of a scan, and what has been found out with it.
@@ -53,6 +53,33 @@ pub(super) struct StripePlan {
     pub(super) columns: Vec<Option<Column>>,
     /// By ordinal of the leaf: its truth for every entry of the dictionary of its column.
     pub(super) entries: Vec<Option<Arc<BooleanArray>>>,
+}
+
+impl StripePlan {
+    /// Whether no row is left to test or to read.
+    pub(super) fn matches_none(&self) -> bool {
+        let no_rows = self.rows.as_ref().is_some_and(Selection::is_empty);
+        no_rows || matches!(self.outcome, Outcome::None(_))
+    }
+
+    /// Which of some columns have nodes that are still tested.
+    pub(super) fn tested(&self, columns: &[Column]) -> Vec<usize> {
+        let mut tested = HashSet::new();
+        for column in self.columns.iter().flatten() {
+            column.node.walk(&mut |node| {
+                tested.insert(node.schema_id);
+            });
+        }
+        let is_tested = |column: &Column| {
+            let mut is_tested = false;
+            column
+                .node
+                .walk(&mut |node| is_tested |= tested.contains(&node.schema_id));
+            is_tested
+        };
+        let ordinals = 0..columns.len();
+        ordinals.filter(|&i| is_tested(&columns[i])).collect()
+    }
 }
 
 /// What is known of the rows of a stripe.

@@ -93,17 +93,32 @@ impl Probe {
         self.may_grow
     }
 
-    /// Rules out the rows of the chunks that do not match.
+    /// Holds bytes that were fetched, until others are.
+    pub(super) fn adopt(&mut self, fetched: &Fetched) -> Result<()> {
+        self.fetched.adopt(fetched)
+    }
+
+    /// The bytes of the rows that were tested last.
+    pub(super) fn fetched(&self) -> &Fetched {
+        &self.fetched
+    }
+
+    /// Rules out the rows of the chunks that do not match. Of the bytes of rows that were tested before,
+    /// those are forgotten that these rows have no need of, unless others wait for them.
     pub(super) async fn test(
         &mut self,
         format: &RowFormat,
         filter: &Filter,
         plan: &StripePlan,
         chunks: &mut [Part],
+        are_awaited: bool,
     ) -> Result<()> {
         let Outcome::Some(conjuncts) = &plan.outcome else {
             return Ok(());
         };
+        if !are_awaited {
+            self.fetched.retire();
+        }
         for i in self.order(conjuncts) {
             if chunks.iter().all(|chunk| chunk.matches() == 0) {
                 break;
@@ -119,6 +134,9 @@ impl Probe {
                     self.passed[i].1 += chunk.matches() as u64;
                 }
             }
+        }
+        if !are_awaited {
+            self.fetched.drop_unused();
         }
         Ok(())
     }
@@ -157,7 +175,6 @@ impl Probe {
                 rows.push(range.clone());
             }
         }
-        self.fetched.clear();
         let inner = &format.metadata;
         let state = &mut self.state;
         drive(&inner.artifacts, &mut self.fetched, |bench| {

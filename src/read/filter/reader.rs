@@ -6,8 +6,9 @@ use super::plan::{Filter, Outcome, StripePlan};
 use super::probe::Probe;
 use crate::buffer::Selection;
 use crate::error::{Error, Result};
-use crate::read::scan::plan::{fetched_rows, stripe_of};
+use crate::read::scan::plan::{fetched_rows, open_fields, stripe_of};
 use crate::read::scan::rows::RowFormat;
+use crate::read::shard::column::Column;
 use crate::read::shard::fetch::{Fetched, Span, drive};
 use crate::read::shard::metadata::{WINDOW, ready};
 use arrow_array::RecordBatch;
@@ -17,6 +18,10 @@ use std::sync::Arc;
 
 /// Windows whose rows are tested at a time, at most, where bytes have to be fetched.
 const MOST_WINDOWS: u64 = 16;
+
+/// Nodes of a scan, at most, whose metadata are fetched along with those of the predicate: rows of most
+/// stripes that are not skipped match.
+const MOST_ALONG: usize = 256;
 
 /// Reads the rows of a range that are selected and match, on the thread that asks for them.
 #[derive(Debug)]
@@ -51,18 +56,29 @@ struct OpenStripe {
     chunk_rows: u64,
     /// Rows whose bytes are fetched at a time; `None` if all are in memory.
     window_rows: Option<u64>,
+    /// Columns of the scan of which the predicate looks at a part, if what was fetched for it is to be
+    /// kept until they are read.
+    tested: Vec<usize>,
 }
 
 impl OpenStripe {
+    /// Whether rows that match and lie apart are yet to be read of what was fetched to test them.
+    fn is_awaited(&self) -> bool {
+        let is_unread = |&column: &usize| self.pending.values(column).is_none();
+        !self.pending.is_empty() && self.tested.iter().any(is_unread)
+    }
+
     /// Fetches what is needed for the rows that wait, and for those of a part.
     async fn fetch(&mut self, part: Option<&Part>, format: &RowFormat) -> Result<()> {
         let Self {
             output,
             pending,
             parts,
+            probe,
             ..
         } = self;
-        output.fetch(format, pending, part, parts).await
+        let tested = probe.fetched();
+        output.fetch(format, pending, part, parts, tested).await
     }
 
     /// A batch of rows that lie apart.
@@ -185,7 +201,8 @@ impl FilteredReader {
                 Some(part) => {
                     let reads_now = self.joins && stripe.pending.reads_now(&part);
                     let most = stripe.output.most_rows(batch_size);
-                    if !stripe.pending.fits(&part, reads_now, most) {
+                    let is_alike = stripe.pending.is_alike(&part, &stripe.tested);
+                    if !stripe.pending.fits(&part, reads_now, most) || !is_alike {
                         stripe.parts.push_front(part);
                         return stripe.flush(&self.format, counters).await.map(Some);
                     }
@@ -195,7 +212,14 @@ impl FilteredReader {
                         stripe.pending.push(&part)?;
                     }
                 }
-                None if !stripe.rows.is_empty() => self.test_rows().await?,
+                None if !stripe.rows.is_empty() => {
+                    let artifacts = &self.format.metadata.artifacts;
+                    let has_much = stripe.probe.fetched().bytes() > artifacts.fetch_bytes();
+                    if has_much && stripe.is_awaited() {
+                        return stripe.flush(&self.format, counters).await.map(Some);
+                    }
+                    self.test_rows().await?;
+                }
                 None if !stripe.pending.is_empty() => {
                     return stripe.flush(&self.format, counters).await.map(Some);
                 }
@@ -209,16 +233,27 @@ impl FilteredReader {
         let (inner, filter) = (&self.format.metadata, &self.filter);
         let row = self.rows.start;
         self.fetched.clear();
+        let columns = &self.format.columns;
+        let mut along = !inner.artifacts.are_near() && count_nodes(columns) <= MOST_ALONG;
+        let mut fields = None;
         let (plan, rows) = drive(&inner.artifacts, &mut self.fetched, |bench| {
             let stripes = ready!(inner.stripes(bench));
             let (ordinal, directory) = stripe_of(stripes, row)
                 .ok_or_else(|| Error::corrupt(format!("no stripe holds row {row}")))?;
-            let plan = ready!(filter.plan(inner, bench, ordinal, directory));
-            let first = directory.record_offset;
-            Ok(Some((plan, first..first + directory.total_record_count)))
+            let (first, total) = (directory.record_offset, directory.total_record_count);
+            let plan = filter.plan(inner, bench, ordinal, directory)?;
+            let is_skipped = plan.as_ref().is_some_and(|plan| plan.matches_none());
+            if along && fields.is_none() && !is_skipped {
+                match open_fields(inner, bench, ordinal, total, columns) {
+                    Ok(Some(opened)) => fields = Some(opened),
+                    Ok(None) => return Ok(None),
+                    // That matters if rows match.
+                    Err(_) => along = false,
+                }
+            }
+            Ok(plan.map(|plan| (plan, first..first + total)))
         })
         .await?;
-        self.fetched.clear();
         let end = rows.end.min(self.rows.end);
         self.rows.start = end;
         let counters = &self.filter.counters;
@@ -253,14 +288,24 @@ impl FilteredReader {
             return Ok(());
         }
         let total = rows.end - rows.start;
-        let mut output = Output::new(plan.fields.stripe, first, total);
+        let mut output = Output::new(plan.fields.stripe, first, total, fields);
+        let mut probe = Probe::new(&self.filter, &plan, &self.format);
+        // Requests for values are not to bring metadata again that lie between them.
+        output.adopt(&self.fetched)?;
+        probe.adopt(&self.fetched)?;
+        self.fetched.clear();
         // Where no column is tested, those of the scan are all that is fetched.
         let window = match plan.fields.is_empty() {
             true => output.window_rows(&self.format).await?,
-            false => fetched_rows(&plan.fields, total, inner.artifacts.options()),
+            false => fetched_rows(&plan.fields, total, &inner.artifacts),
+        };
+        let tested = match inner.artifacts.are_near() {
+            true => Vec::new(),
+            false => plan.tested(columns),
         };
         self.stripe = Some(OpenStripe {
-            probe: Probe::new(&self.filter, &plan, &self.format),
+            tested,
+            probe,
             plan,
             rows: row - first..end - first,
             wanted,
@@ -301,9 +346,10 @@ impl FilteredReader {
             chunks.push(Part::new(from..to, stripe.wanted.as_ref())?);
             from = to;
         }
-        stripe
-            .probe
-            .test(&self.format, &self.filter, &stripe.plan, &mut chunks)
+        let are_awaited = stripe.is_awaited();
+        let (probe, plan) = (&mut stripe.probe, &stripe.plan);
+        probe
+            .test(&self.format, &self.filter, plan, &mut chunks, are_awaited)
             .await?;
         // Where few rows match, larger pieces cost less.
         let matches: u64 = chunks.iter().map(|chunk| chunk.matches() as u64).sum();
@@ -317,4 +363,13 @@ impl FilteredReader {
         }
         Ok(())
     }
+}
+
+/// Nodes of the columns, those of members and items included.
+fn count_nodes(columns: &[Column]) -> usize {
+    let mut nodes = 0;
+    for column in columns {
+        column.node.walk(&mut |_| nodes += 1);
+    }
+    nodes
 }

@@ -3,12 +3,13 @@
 use super::predicate::{Comparison, FilterColumn, Test};
 use super::prune::{Bound, Facts, is_nan};
 use crate::column::{Chunk, Values, may_exceed_arrow, shred};
-use crate::format::{AnyValue, FieldDescriptor, RangeStats, TypeStats};
+use crate::format::{AnyValue, FieldDescriptor};
 use crate::read::scan::constant::{bound_value, constant_array};
+use crate::read::shard::described;
 use crate::stats::{BloomFilter, is_hashed};
 use arrow_array::cast::AsArray;
 use arrow_array::types::{Float16Type, Float32Type, Float64Type};
-use arrow_array::{Array, ArrayRef, BooleanArray};
+use arrow_array::{Array, ArrayRef};
 use arrow_buffer::BooleanBuffer;
 use arrow_schema::{DataType, Field};
 use half::f16;
@@ -30,9 +31,9 @@ pub(in crate::read) fn facts(
     if matches!(column.value_type, DataType::Union(..)) {
         return facts;
     }
-    let is_known = |d: &FieldDescriptor| d.null_count == Some(0) && d.position_count == rows;
-    let is_null = |d: &FieldDescriptor| d.null_count == Some(d.position_count);
-    facts.may_be_null = !descriptors.iter().all(|d| d.is_some_and(is_known));
+    let is_present = |d: &FieldDescriptor| described::has_no_nulls(d, rows);
+    let is_null = described::is_null;
+    facts.may_be_null = !descriptors.iter().all(|d| d.is_some_and(is_present));
     facts.may_be_present = descriptors.iter().all(|d| d.is_some_and(|d| !is_null(d)));
     let Some(Some(leaf)) = descriptors.last() else {
         return facts;
@@ -46,67 +47,31 @@ pub(in crate::read) fn facts(
         Some(constant) if !is_shard && column.is_tested => facts.constant = value(constant),
         _ => {}
     }
-    if column.value_type.is_floating() {
-        facts.may_be_nan = !matches!(
-            &leaf.type_specific,
-            Some(TypeStats::Floating { signs, .. }) if signs.nan_count == 0
-        );
-    } else {
-        facts.may_be_nan = false;
-    }
-    if let (Some(range), true) = (&leaf.range_stats, column.is_tested) {
-        let RangeStats {
-            min_value,
-            min_inclusive,
-            max_value,
-            max_inclusive,
-        } = range;
-        let bound = |stored: &Option<AnyValue>, inclusive: bool, zero: f32| {
-            let stored = bound_value(stored.as_ref()?, inclusive, column.leaf())?;
+    facts.may_be_nan = described::may_be_nan(leaf, column.leaf());
+    if column.is_tested {
+        let bound = |stored: described::Bound| {
+            let (stored, inclusive) = stored?;
+            let stored = bound_value(&stored, inclusive, column.leaf())?;
             let value = value(&stored).filter(|value| !is_nan(value, 0))?;
             // Where a bound is rounded or filled up to the type, values may be equal to what it
             // becomes.
             let exact = matches!(
                 column.value_type,
-                DataType::Utf8
+                DataType::Boolean
+                    | DataType::Utf8
                     | DataType::LargeUtf8
                     | DataType::Utf8View
                     | DataType::Binary
                     | DataType::LargeBinary
                     | DataType::BinaryView
             );
-            Some(Bound {
-                value: outer_zeros(value, zero),
-                inclusive: inclusive || !exact,
-            })
+            let inclusive = inclusive || !exact;
+            Some(Bound { value, inclusive })
         };
-        facts.low = bound(min_value, *min_inclusive, -0.0);
-        facts.high = bound(max_value, *max_inclusive, 0.0);
-    }
-    if let Some((low, high)) = truth_bounds(leaf).filter(|_| column.is_tested) {
-        let bound = |value: bool| {
-            Some(Bound {
-                value: Arc::new(BooleanArray::from(vec![value])),
-                inclusive: true,
-            })
-        };
+        let (low, high) = described::bounds(leaf);
         (facts.low, facts.high) = (bound(low), bound(high));
     }
     facts
-}
-
-/// Least and greatest of the truth values of a field that counts them all.
-fn truth_bounds(field: &FieldDescriptor) -> Option<(bool, bool)> {
-    let Some(TypeStats::Boolean {
-        true_count,
-        false_count,
-    }) = field.type_specific
-    else {
-        return None;
-    };
-    let values = true_count.checked_add(false_count).filter(|&n| n > 0)?;
-    let all = values.checked_add(field.null_count?)? == field.position_count;
-    all.then_some((false_count == 0, true_count > 0))
 }
 
 /// Which of the values that a test of a column asks for no row of a stripe holds, by its

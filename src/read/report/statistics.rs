@@ -3,11 +3,12 @@
 use crate::buffer::{FieldLayout, Physical, Selection, Storage};
 use crate::column::{Casts, assemble};
 use crate::error::{Error, ErrorKind, Result, Within};
-use crate::format::{AnyValue, BasicType, DataType, FieldDescriptor, TypeStats, ValueKind, Wire};
+use crate::format::{AnyValue, BasicType, DataType, FieldDescriptor, Wire};
 use crate::read::open_shard::Shard;
 use crate::read::scan::constant::bound_value;
 use crate::read::scan::source::{ReadState, Source, StripeFields};
 use crate::read::shard::column::Column;
+use crate::read::shard::described::{self, Bound};
 use crate::read::shard::fetch::Bench;
 use crate::read::shard::metadata::{Metadata, OpenField, ready};
 use crate::read::shard::projection::Projection;
@@ -194,8 +195,7 @@ fn known_of(
         for &id in &target.around {
             match read(id)? {
                 Some(Some(field)) => {
-                    let whole = field.position_count == rows && field.null_count == Some(0);
-                    may_be_null |= !whole;
+                    may_be_null |= !described::has_no_nulls(&field, rows);
                 }
                 Some(None) => may_be_null = true,
                 None => complete = false,
@@ -275,9 +275,6 @@ impl Known {
     }
 }
 
-/// A bound, and whether it is a value.
-type Bound = Option<(AnyValue, bool)>;
-
 /// Whether both bounds are values, and not the same.
 fn are_two_values(min: &Bound, max: &Bound) -> bool {
     match (min, max) {
@@ -286,44 +283,16 @@ fn are_two_values(min: &Bound, max: &Bound) -> bool {
     }
 }
 
+/// The bounds of all values that are not null, a constant's among them: none if a value may be NaN.
 fn bounds(field: &FieldDescriptor, node: &DataType) -> (Bound, Bound) {
-    if let Some(TypeStats::Boolean {
-        true_count,
-        false_count,
-    }) = field.type_specific
-    {
-        let any = true_count > 0 || false_count > 0;
-        let bound = |value: bool| any.then(|| (AnyValue::from(value), true));
-        return (bound(false_count == 0), bound(true_count > 0));
-    }
-    let is_float = matches!(node.basic_type, BasicType::Float32 | BasicType::Float64)
-        || node.label() == "arrow.float16";
-    let Some(range) = &field.range_stats else {
-        let constant = field.constant_value.as_ref();
-        let bound = constant
-            .filter(|value| !value.is_null() && !is_float)
-            .map(|value| (value.clone(), true));
-        return (bound.clone(), bound);
-    };
-    let may_be_nan = match field.type_specific {
-        Some(TypeStats::Floating { signs, .. }) => signs.nan_count > 0,
-        // A NaN among decimals has no value in Arrow either.
-        _ => is_float,
-    };
-    if may_be_nan {
-        return (None, None);
-    }
-    let bound = |value: &Option<AnyValue>, inclusive, zero: f64| match value {
-        // Statistics take both zeros for one; the order of Arrow does not.
-        Some(value) if matches!(value.kind, Some(ValueKind::Double(v)) if v == 0.0) => {
-            Some((zero.into(), false))
+    match (&field.constant_value, &field.range_stats) {
+        (Some(value), None) if !value.is_null() && !described::is_float(node) => {
+            let bound = Some((value.clone(), true));
+            (bound.clone(), bound)
         }
-        value => value.clone().map(|value| (value, inclusive)),
-    };
-    (
-        bound(&range.min_value, range.min_inclusive, -0.0),
-        bound(&range.max_value, range.max_inclusive, 0.0),
-    )
+        _ if described::may_be_nan(field, node) => (None, None),
+        _ => described::bounds(field),
+    }
 }
 
 fn known_array(

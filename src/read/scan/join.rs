@@ -3,7 +3,7 @@
 //! The kernels of `arrow-select` panic where offsets, keys or run ends are too narrow for all values
 //! together; so these are counted before the kernels are called.
 
-use crate::column::largest_integer;
+use crate::column::{largest_integer, max_entries};
 use crate::error::{Error, ErrorKind, Result};
 use arrow_array::cast::AsArray;
 use arrow_array::{AnyDictionaryArray, Array, ArrayRef, UInt64Array, make_array, new_empty_array};
@@ -252,7 +252,7 @@ fn fit_dictionaries(pieces: &[ArrayRef], key: &DataType) -> Result<Option<Vec<Ar
     if values.windows(2).all(is_same) {
         return Ok(None);
     }
-    let fits = |entries: usize| entries as u64 <= largest_integer(key).saturating_add(1);
+    let fits = |entries: usize| entries <= max_entries(key);
     if fits(values.iter().map(|values| values.len()).sum())
         && let Ok(fitted) = fit(&values)
     {

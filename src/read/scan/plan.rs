@@ -3,7 +3,7 @@
 //! A plan goes in rounds: stripe list; field list; field descriptors; block maps and dictionaries;
 //! then, window of rows by window of rows, data, and once more for every level of lists.
 
-use super::source::{ReadState, Source, StripeFields};
+use super::source::{ReadState, Source, StripeFields, may_end_early, stored_rows};
 use crate::buffer::{FieldLayout, Physical, Place, Runs, Selection, Storage, offset_width};
 use crate::column::{NodeSource, OffsetWidth, assemble_as, declared_nulls};
 use crate::error::{Error, ErrorKind, Result, Within, to_usize};
@@ -12,7 +12,6 @@ use crate::read::shard::artifacts::Artifacts;
 use crate::read::shard::column::Column;
 use crate::read::shard::fetch::Bench;
 use crate::read::shard::metadata::{Metadata, WINDOW};
-use crate::read::shard::options::ShardOptions;
 use arrow_array::{ArrayRef, RecordBatch, RecordBatchOptions, StructArray};
 use arrow_buffer::NullBuffer;
 use arrow_schema::SchemaRef;
@@ -87,7 +86,7 @@ fn check_positions(
     if let Some(expected) = expected
         && layout.positions != expected
         && !absent
-        && !(wire == Wire::Reference && layout.positions < expected)
+        && !(may_end_early(wire) && layout.positions < expected)
     {
         return Err(Error::corrupt(format!(
             "{} positions, expected {expected}",
@@ -145,7 +144,7 @@ impl StripeReader<'_> {
                 node.schema_id
             )));
         };
-        let rows = &clamp(rows, layout.positions, self.metadata.wire);
+        let rows = &*stored_rows(rows, &layout, self.metadata.wire);
         layout.check_rows(rows)?;
         if !self.fetch_own(node, &layout, rows)? {
             return Ok(false);
@@ -302,18 +301,6 @@ pub(in crate::read) fn is_blockwise(rows: &Selection) -> bool {
     rows.len().saturating_mul(BLOCKWISE) >= span
 }
 
-/// What the reference implementation has stored of the rows.
-fn clamp(rows: &Selection, positions: u64, wire: Wire) -> Selection {
-    if wire != Wire::Reference || rows.end() <= positions {
-        return rows.clone();
-    }
-    let inside = rows
-        .ranges()
-        .iter()
-        .map(|r| r.start.min(positions)..r.end.min(positions));
-    inside.collect()
-}
-
 /// The bytes of a bitmap that hold the given bits.
 fn bytes_of_bits(rows: &Selection) -> Selection {
     let mut bytes = Selection::default();
@@ -388,7 +375,7 @@ pub(in crate::read) fn scanned_rows(
     rows: u64,
     artifacts: &Artifacts,
 ) -> u64 {
-    let fetch_bytes = artifacts.options().fetch_bytes();
+    let fetch_bytes = artifacts.fetch_bytes();
     if !artifacts.are_near() {
         return window_rows(fields, rows, fetch_bytes);
     }
@@ -402,9 +389,9 @@ pub(in crate::read) fn scanned_rows(
 pub(in crate::read) fn fetched_rows(
     fields: &StripeFields,
     rows: u64,
-    options: &ShardOptions,
+    artifacts: &Artifacts,
 ) -> Option<u64> {
-    (!fields.are_resident()).then(|| window_rows(fields, rows, options.fetch_bytes()))
+    (!fields.are_resident()).then(|| window_rows(fields, rows, artifacts.fetch_bytes()))
 }
 
 /// A batch of columns; `rows` says how many rows there are where there is no column.

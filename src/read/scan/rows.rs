@@ -215,7 +215,7 @@ impl RowReader {
             let stripes = inner.run(|bench| Ok(inner.stripes(bench)?.map(|_| ())));
             stripes.await?;
             if self.reads_whole_stripe() {
-                let bytes = inner.artifacts.options().fetch_bytes();
+                let bytes = inner.artifacts.fetch_bytes();
                 self.fetched.fetch_along(bytes);
             }
         }

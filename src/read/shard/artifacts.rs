@@ -21,6 +21,10 @@ const MOST_READ: usize = 16;
 /// Bytes between ranges that are transferred in less time than a request takes.
 const DISTANT_GAP: u64 = 1 << 20;
 
+/// Bytes that are fetched at a time, where nothing else was chosen.
+const NEAR_FETCH_BYTES: u64 = 8 << 20;
+const DISTANT_FETCH_BYTES: u64 = 32 << 20;
+
 /// The artifacts of an open shard: number 0 is the directory file, the others are numbered as
 /// references to them are met.
 #[derive(Debug)]
@@ -223,6 +227,15 @@ impl Artifacts {
             Reader::Blocking(_) => self.options.coalesce_gap(),
             Reader::Async(_) => self.options.coalesce_gap().max(DISTANT_GAP),
         }
+    }
+
+    /// Bytes that are fetched at a time, about.
+    pub(in crate::read) fn fetch_bytes(&self) -> u64 {
+        let default = match self.are_near() {
+            true => NEAR_FETCH_BYTES,
+            false => DISTANT_FETCH_BYTES,
+        };
+        self.options.fetch_bytes().unwrap_or(default)
     }
 
     /// Reads places of one or more artifacts: of those behind asynchronous readers several at a time.

@@ -10,9 +10,10 @@ use crate::error::{Error, Result, Within, to_usize};
 use crate::format::{DataRef, open};
 use crate::io::ByteRange;
 use bytes::Bytes;
-use std::cell::{Cell, RefCell};
+use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::ops::Range;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Which gaps between wanted bytes a request may span.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -42,7 +43,7 @@ pub(in crate::read) struct Fetched {
 struct Piece {
     bytes: Bytes,
     /// Whether somebody asked for some of it since [`Fetched::retire`].
-    is_used: Cell<bool>,
+    is_used: AtomicBool,
 }
 
 impl Fetched {
@@ -68,7 +69,7 @@ impl Fetched {
 
     /// Adds the bytes of a place.
     fn insert(&mut self, place: Place, bytes: Bytes) {
-        let is_used = Cell::new(true);
+        let is_used = AtomicBool::new(true);
         let Place { artifact, range } = place;
         let key = (artifact, range.start());
         // A piece inside of this one would hide it from who looks for the last that begins before.
@@ -81,6 +82,28 @@ impl Fetched {
         self.pieces.insert(key, Piece { bytes, is_used });
     }
 
+    /// Holds what another has, too, so that it is not fetched again; what nobody asks for until
+    /// [`drop_unused`](Self::drop_unused) is forgotten then.
+    pub(in crate::read) fn adopt(&mut self, other: &Self) -> Result<()> {
+        for (&(artifact, start), piece) in &other.pieces {
+            let end = start.saturating_add(piece.bytes.len() as u64);
+            let range = ByteRange::try_new(start, end)?;
+            let place = Place { artifact, range };
+            if !self.lacking(place)?.is_empty() {
+                self.insert(place, piece.bytes.clone());
+                if let Some(piece) = self.pieces.get(&(artifact, start)) {
+                    piece.is_used.store(false, Ordering::Relaxed);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// How many bytes it holds.
+    pub(in crate::read) fn bytes(&self) -> u64 {
+        self.pieces.values().map(|p| p.bytes.len() as u64).sum()
+    }
+
     /// Forgets all bytes.
     pub(in crate::read) fn clear(&mut self) {
         self.pieces.clear();
@@ -89,12 +112,15 @@ impl Fetched {
     /// Begins with other rows: what nobody asks for until [`drop_unused`](Self::drop_unused) is
     /// forgotten then.
     pub(in crate::read) fn retire(&mut self) {
-        self.pieces.values().for_each(|p| p.is_used.set(false));
+        self.pieces
+            .values()
+            .for_each(|p| p.is_used.store(false, Ordering::Relaxed));
     }
 
     /// Forgets what nobody has asked for.
     pub(in crate::read) fn drop_unused(&mut self) {
-        self.pieces.retain(|_, piece| piece.is_used.get());
+        self.pieces
+            .retain(|_, piece| piece.is_used.load(Ordering::Relaxed));
     }
 
     /// The piece that begins last before a position or there, with the bytes from there on.
@@ -112,7 +138,7 @@ impl Fetched {
         let (piece, bytes) = self.piece_at(place.artifact, place.range.start())?;
         let len = usize::try_from(place.range.len()).ok()?;
         let found = (len <= bytes.len()).then(|| bytes.slice(..len))?;
-        piece.is_used.set(true);
+        piece.is_used.store(true, Ordering::Relaxed);
         Some(found)
     }
 
@@ -142,8 +168,10 @@ impl Fetched {
             lacking.extend(self.lacking(*place)?);
         }
         let mut requests = Vec::new();
-        for place in coalesce(lacking, gap, MAX_REQUEST, later)? {
-            requests.extend(self.lacking(place)?);
+        for place in coalesce(lacking, gap, u64::MAX, later)? {
+            for place in self.lacking(place)? {
+                cut(place, &mut requests)?;
+            }
         }
         Ok(requests)
     }
@@ -163,7 +191,7 @@ impl Fetched {
                     "bytes {range} have not been fetched"
                 )));
             };
-            piece.is_used.set(true);
+            piece.is_used.store(true, Ordering::Relaxed);
             let most = bytes.len().min(len - joined.len());
             joined.extend_from_slice(&bytes[..most]);
         }
@@ -259,7 +287,7 @@ impl<'a> Bench<'a> {
         let mut later = self.later.into_inner();
         let bytes = later.iter().map(|place| place.range.len());
         let bytes = bytes.fold(0, u64::saturating_add);
-        if self.fetched.span == Span::Few && bytes <= self.artifacts.options().fetch_bytes() {
+        if self.fetched.span == Span::Few && bytes <= self.artifacts.fetch_bytes() {
             later.clear();
         }
         later.sort_unstable_by_key(|p| (p.artifact, p.range));
@@ -350,6 +378,23 @@ fn attempt<T>(
 
 /// Bytes after which a request is not made longer.
 const MAX_REQUEST: u64 = 16 << 20;
+
+/// Cuts a place into requests of [`MAX_REQUEST`] bytes at most, and no less than half of that: several
+/// bring more bytes in a second than one.
+fn cut(place: Place, requests: &mut Vec<Place>) -> Result<()> {
+    let Place { artifact, range } = place;
+    let parts = (range.len() / (MAX_REQUEST / 2)).max(1);
+    let border = |part: u64| range.start() + range.len() / parts * part;
+    for part in 0..parts {
+        let end = match part + 1 == parts {
+            true => range.end(),
+            false => border(part + 1),
+        };
+        let range = ByteRange::try_new(border(part), end)?;
+        requests.push(Place { artifact, range });
+    }
+    Ok(())
+}
 
 /// Joins places into as few ranges as there are gaps between them of more than `gap` bytes, or with
 /// bytes of the sorted places `later`.

@@ -11,7 +11,7 @@ pub struct ShardOptions {
     limits: Limits,
     verify_checksums: bool,
     tail_bytes: u64,
-    fetch_bytes: u64,
+    fetch_bytes: Option<u64>,
     coalesce_gap: u64,
     native_types: NativeTypes,
 }
@@ -22,7 +22,7 @@ impl Default for ShardOptions {
             limits: Limits::default(),
             verify_checksums: true,
             tail_bytes: 64 << 10,
-            fetch_bytes: 8 << 20,
+            fetch_bytes: None,
             coalesce_gap: 64,
             native_types: NativeTypes::default(),
         }
@@ -36,9 +36,6 @@ settings! {
         verify_checksums, with_verify_checksums: bool;
         /// How many bytes at the end of the file opening reads; 64 KiB by default.
         tail_bytes, with_tail_bytes: u64;
-        /// About how many bytes a scan fetches at a time; 8 MiB by default. Of local files a scan reads at
-        /// most 1 MiB at a time, so that the processor's caches still hold what it decodes.
-        fetch_bytes, with_fetch_bytes: u64;
         /// The largest gap, in bytes, between two ranges that one request fetches; 64 by default. Stores
         /// that answer slowly want more; asynchronous readers get 1 MiB at least.
         coalesce_gap, with_coalesce_gap: u64;
@@ -46,6 +43,21 @@ settings! {
 }
 
 impl ShardOptions {
+    /// About how many bytes a scan fetches at a time, as far as that was chosen.
+    pub fn fetch_bytes(&self) -> Option<u64> {
+        self.fetch_bytes
+    }
+
+    /// About how many bytes a scan fetches at a time. By default 32 MiB, so that few requests are sent to
+    /// stores, of 8 to 16 MiB where columns are neighbours. Of local files 8 MiB where rows are tested by
+    /// a filter; other scans read at most 1 MiB of them at a time, so that the processor's caches still
+    /// hold what is decoded.
+    #[must_use]
+    pub fn with_fetch_bytes(mut self, bytes: u64) -> Self {
+        self.fetch_bytes = Some(bytes);
+        self
+    }
+
     /// What a file may ask of the reader.
     pub fn limits(&self) -> &Limits {
         &self.limits

@@ -55,6 +55,8 @@ impl Peer for Ipc {
                 file: CountedFile::open(source.path, source.reads)?,
                 reader: None,
             })),
+            // It has no asynchronous reader of its own.
+            Access::Store => None,
             // What is decompressed is not in the map.
             Access::Map | Access::TrustedMap if self.compression.is_some() => None,
             Access::Map => Some(Box::new(IpcMap::open(source.path, false)?)),

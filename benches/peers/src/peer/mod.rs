@@ -88,6 +88,8 @@ pub(crate) enum Access {
     File,
     /// Through a memory map.
     Map,
+    /// As an object of a store that is far away, by asynchronous readers.
+    Store,
     /// Through a memory map, and nothing is verified: no checksum, no offset, no UTF-8.
     TrustedMap,
 }
@@ -138,7 +140,7 @@ pub(crate) trait Opened {
 }
 
 /// Maps a file into memory.
-fn map(path: &Path) -> Result<bytes::Bytes> {
+pub(crate) fn map(path: &Path) -> Result<bytes::Bytes> {
     let file = std::fs::File::open(path)?;
     // SAFETY: the file was written before, and nobody else knows it.
     let map = unsafe { memmap2::Mmap::map(&file)? };

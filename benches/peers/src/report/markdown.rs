@@ -30,6 +30,10 @@ What was measured:
   columns; **again**: of a map that is open. Of lineitem it is March 1995 of `l_shipdate`, which is not sorted but in
   lineitem_sorted; of the log a hundredth of the rows by `time`, or one `host` of 2,000. Parquet skips row groups and
   pages by their statistics, then rows by a row filter; Vortex is given the filter; Arrow IPC reads everything, and filters.
+* **store**: the file is an object of a store whose every request takes 30 ms until its first byte comes, then
+  5 ns per byte (200 MB/s), and which answers 16 requests at a time. The object is opened, and the question asked as
+  above, by the asynchronous readers: shards as streams, Parquet by `ParquetObjectReader` (with the page index where rows
+  are left out; 512 KiB are read at first), Vortex by `open_object_store`, all on one thread with tokio's runtime.
 * **CPU**: time of all threads, user and system. **peak**: `VmHWM` of the process after doing it once, pages of
   memory maps included. **requests**, **MB**: reads that are asked of the operating system, when done once.
 * Writers have their defaults, but for what the name of a format says. Compression of Parquet is zstd at level 3.

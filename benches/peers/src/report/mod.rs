@@ -24,6 +24,7 @@ struct Answer {
     /// Median of peak memory, in bytes.
     peak: u64,
     requests: u64,
+    rounds: u64,
     read_bytes: u64,
     file_bytes: u64,
     rows: u64,
@@ -42,6 +43,7 @@ impl Answer {
             cpu: median(&mut cpus)?,
             peak: median(&mut peaks)?,
             requests: last.requests,
+            rounds: last.rounds,
             read_bytes: last.read_bytes,
             file_bytes: last.file_bytes,
             rows: last.rows,

@@ -35,6 +35,10 @@ fn requests(answer: &Answer) -> f64 {
     answer.requests as f64
 }
 
+fn rounds(answer: &Answer) -> f64 {
+    answer.rounds as f64
+}
+
 const fn row(title: &'static str, question: Question, value: fn(&Answer) -> f64) -> Row {
     Row {
         title,
@@ -43,7 +47,7 @@ const fn row(title: &'static str, question: Question, value: fn(&Answer) -> f64)
     }
 }
 
-const COMPARED: [Row; 17] = [
+const COMPARED: [Row; 22] = [
     row("size, MB", Question::Write, |answer| {
         megabytes(answer.file_bytes)
     }),
@@ -63,9 +67,14 @@ const COMPARED: [Row; 17] = [
     row("range again", Question::RangeAgain, wall),
     row("equal", Question::Equal, wall),
     row("equal again", Question::EqualAgain, wall),
+    row("store 3 columns", Question::StoreProject3, wall),
+    row("store scan", Question::StoreScan, wall),
+    row("store range", Question::StoreRange, wall),
+    row("store 1,000 rows", Question::StoreTake1000, wall),
+    row("store 1 row", Question::StoreTake1, wall),
 ];
 
-const COSTS: [Row; 16] = [
+const COSTS: [Row; 32] = [
     row("CPU write", Question::Write, cpu),
     row("CPU scan", Question::Scan, cpu),
     row("CPU 3 columns", Question::Project3, cpu),
@@ -82,6 +91,30 @@ const COSTS: [Row; 16] = [
     row("MB 1,000 rows", Question::Take1000, read),
     row("requests 1 row", Question::Take1, requests),
     row("MB 1 row", Question::Take1, read),
+    row("store peak scan", Question::StoreScan, peak),
+    row("store rounds 3 columns", Question::StoreProject3, rounds),
+    row(
+        "store requests 3 columns",
+        Question::StoreProject3,
+        requests,
+    ),
+    row("store MB 3 columns", Question::StoreProject3, read),
+    row("store rounds scan", Question::StoreScan, rounds),
+    row("store requests scan", Question::StoreScan, requests),
+    row("store MB scan", Question::StoreScan, read),
+    row("store rounds range", Question::StoreRange, rounds),
+    row("store requests range", Question::StoreRange, requests),
+    row("store MB range", Question::StoreRange, read),
+    row("store rounds 1,000 rows", Question::StoreTake1000, rounds),
+    row(
+        "store requests 1,000 rows",
+        Question::StoreTake1000,
+        requests,
+    ),
+    row("store MB 1,000 rows", Question::StoreTake1000, read),
+    row("store rounds 1 row", Question::StoreTake1, rounds),
+    row("store requests 1 row", Question::StoreTake1, requests),
+    row("store MB 1 row", Question::StoreTake1, read),
 ];
 
 /// What was measured of one table with one allocator.
@@ -254,7 +287,8 @@ pub(super) fn details(page: &mut String, answers: &Answers, table: &str) -> Resu
     measured.compared(page)?;
     writeln!(
         page,
-        "CPU time in milliseconds, peak memory in MB, reads.\n"
+        "CPU time in milliseconds, peak memory in MB, reads; of stores the longest chain of requests that\n\
+         waited for each other, all requests, MB.\n"
     )?;
     measured.costs(page)
 }

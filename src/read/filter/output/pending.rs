@@ -50,6 +50,11 @@ impl Pending {
         rows
     }
 
+    /// The values of a column, if they are there.
+    pub(in crate::read::filter) fn values(&self, column: usize) -> Option<&[ArrayRef]> {
+        self.values.get(column)?.as_deref()
+    }
+
     /// Whether the values of all columns are there.
     pub(super) fn is_complete(&self) -> bool {
         self.values.iter().all(Option::is_some)
@@ -58,6 +63,14 @@ impl Pending {
     /// Whether the part can wait with the rows that are there.
     pub(in crate::read::filter) fn fits(&self, part: &Part, is_read: bool, most: u64) -> bool {
         self.is_empty() || self.is_read == is_read && self.len() + part.matches as u64 <= most
+    }
+
+    /// Whether there are values of the same ones of some columns at the rows that wait and at those of a
+    /// part: values that only some have are read again for all.
+    pub(in crate::read::filter) fn is_alike(&self, part: &Part, columns: &[usize]) -> bool {
+        let has_values = |column| part.values.get(column).is_some_and(Option::is_some);
+        let mut columns = columns.iter();
+        self.is_empty() || columns.all(|&c| self.values(c).is_some() == has_values(c))
     }
 
     /// Whether to read the part at once: where most of its rows have to be looked at anyway. What

@@ -190,20 +190,14 @@ impl Source<'_> {
         })
     }
 
-    /// The part of `rows` that is stored, and the number of those that follow. The reference
-    /// implementation leaves out trailing items of fixed-size lists that are null.
+    /// The part of `rows` that is stored, and the number of those that follow.
     fn stored<'r>(&self, node: &DataType, rows: &'r Selection) -> (Cow<'r, Selection>, u64) {
-        let positions = match self.fields.layout(node.schema_id) {
-            Some(layout) if self.metadata.wire == Wire::Reference => layout.positions,
-            _ => return (Cow::Borrowed(rows), 0),
+        let Some(layout) = self.fields.layout(node.schema_id) else {
+            return (Cow::Borrowed(rows), 0);
         };
-        let inside = rows
-            .ranges()
-            .iter()
-            .map(|r| r.start.min(positions)..r.end.min(positions));
-        let stored: Selection = inside.collect();
+        let stored = stored_rows(rows, layout, self.metadata.wire);
         let missing = rows.len() - stored.len();
-        (Cow::Owned(stored), missing)
+        (stored, missing)
     }
 
     /// The error with the file that the field is stored in, unless it is the directory file.
@@ -407,4 +401,27 @@ fn pad_nulls(nulls: Option<&NullBuffer>, len: usize, missing: usize) -> NullBuff
     }
     bits.append_n(missing, false);
     NullBuffer::new(bits.finish())
+}
+
+/// Whether a field may have fewer positions than those around it say: the reference implementation
+/// leaves out trailing items of fixed-size lists that are null.
+pub(in crate::read) fn may_end_early(wire: Wire) -> bool {
+    wire == Wire::Reference
+}
+
+/// The part of some rows that a field has stored.
+pub(in crate::read) fn stored_rows<'r>(
+    rows: &'r Selection,
+    layout: &FieldLayout,
+    wire: Wire,
+) -> Cow<'r, Selection> {
+    let positions = layout.positions;
+    if !may_end_early(wire) || rows.end() <= positions {
+        return Cow::Borrowed(rows);
+    }
+    let inside = rows
+        .ranges()
+        .iter()
+        .map(|r| r.start.min(positions)..r.end.min(positions));
+    Cow::Owned(inside.collect())
 }

@@ -1,5 +1,7 @@
 //! Vortex files, on a runtime that does all work on the calling thread.
 
+mod store;
+
 use super::{Access, Batches, Opened, Peer, Source, Want};
 use crate::counted::Reads;
 use crate::data::Filter;
@@ -97,13 +99,16 @@ impl Peer for Vortex {
                 self.runtime.block_on(options.open(Arc::new(file)))?
             }
             Access::Map => options.open_buffer(ByteBuffer::from(super::map(source.path)?))?,
+            Access::Store => return Ok(Some(Box::new(store::OpenObject::new(source)?))),
             Access::TrustedMap => return Ok(None),
         };
         Ok(Some(Box::new(OpenVortex {
-            session: self.session.clone(),
             runtime: self.runtime.clone(),
-            file,
-            schema: source.schema.clone(),
+            file: OpenFile {
+                session: self.session.clone(),
+                file,
+                schema: source.schema.clone(),
+            },
         })))
     }
 }
@@ -142,15 +147,15 @@ impl VortexReadAt for CountedReadAt {
     }
 }
 
-struct OpenVortex {
+/// An open file, whatever reads it.
+struct OpenFile {
     session: VortexSession,
-    runtime: Rc<SingleThreadRuntime>,
     file: VortexFile,
     /// The file does not say which of Arrow's types a column had.
     schema: SchemaRef,
 }
 
-impl OpenVortex {
+impl OpenFile {
     /// A value of the filtered column.
     fn scalar(&self, filter: &Filter, value: &arrow_array::ArrayRef) -> Result<Scalar> {
         let schema = Arc::new(self.schema.project(&[filter.column])?);
@@ -178,6 +183,48 @@ impl OpenVortex {
         Ok(scan.with_projection(projection))
     }
 
+    /// A scan of what is wanted, and the schema of its batches.
+    fn wanted(&self, want: Want<'_>) -> Result<(ScanBuilder<ArrayRef>, SchemaRef)> {
+        let scan = self.file.scan()?;
+        let schema = &self.schema;
+        Ok(match want {
+            Want::Written => (scan, schema.clone()),
+            Want::Types(types) => (scan, types.clone()),
+            Want::Matching(filter) => {
+                let column = || col(filter.name.as_str());
+                let low = gt_eq(column(), lit(self.scalar(filter, &filter.low)?));
+                let high = lt_eq(column(), lit(self.scalar(filter, &filter.high)?));
+                let matching = and(low, high)
+                    .bind(self.file.dtype())?
+                    .optimize_recursive()?;
+                (scan.with_filter(matching), schema.clone())
+            }
+            Want::Columns(columns) => {
+                let schema = Arc::new(schema.project(columns)?);
+                (self.selected(scan, &schema)?, schema)
+            }
+            Want::Names(names) => {
+                let field = |name: &String| schema.field_with_name(name).cloned();
+                let fields = names.iter().map(field).collect::<Result<Vec<_>, _>>()?;
+                let schema = Arc::new(Schema::new(fields));
+                (self.selected(scan, &schema)?, schema)
+            }
+        })
+    }
+}
+
+/// A scan of rows by their numbers.
+fn rows_of(scan: ScanBuilder<ArrayRef>, rows: &[u64]) -> Result<ScanBuilder<ArrayRef>> {
+    let rows = StrictSortedBuffer::try_new(Buffer::copy_from(rows))?;
+    Ok(scan.with_row_indices(rows))
+}
+
+struct OpenVortex {
+    runtime: Rc<SingleThreadRuntime>,
+    file: OpenFile,
+}
+
+impl OpenVortex {
     fn batches(
         &self,
         scan: ScanBuilder<ArrayRef>,
@@ -190,31 +237,7 @@ impl OpenVortex {
 
 impl Opened for OpenVortex {
     fn scan(&mut self, want: Want<'_>, visit: &mut dyn FnMut(RecordBatch)) -> Result<()> {
-        let mut scan = self.file.scan()?;
-        let mut schema = self.schema.clone();
-        match want {
-            Want::Written => {}
-            Want::Types(types) => schema = types.clone(),
-            Want::Matching(filter) => {
-                let column = || col(filter.name.as_str());
-                let low = gt_eq(column(), lit(self.scalar(filter, &filter.low)?));
-                let high = lt_eq(column(), lit(self.scalar(filter, &filter.high)?));
-                let matching = and(low, high)
-                    .bind(self.file.dtype())?
-                    .optimize_recursive()?;
-                scan = scan.with_filter(matching);
-            }
-            Want::Columns(columns) => {
-                schema = Arc::new(schema.project(columns)?);
-                scan = self.selected(scan, &schema)?;
-            }
-            Want::Names(names) => {
-                let field = |name: &String| schema.field_with_name(name).cloned();
-                let fields = names.iter().map(field).collect::<Result<Vec<_>, _>>()?;
-                schema = Arc::new(Schema::new(fields));
-                scan = self.selected(scan, &schema)?;
-            }
-        }
+        let (scan, schema) = self.file.wanted(want)?;
         for batch in self.batches(scan, &schema)? {
             visit(batch?);
         }
@@ -222,10 +245,9 @@ impl Opened for OpenVortex {
     }
 
     fn take(&mut self, rows: &[u64]) -> Result<RecordBatch> {
-        let rows = StrictSortedBuffer::try_new(Buffer::copy_from(rows))?;
-        let scan = self.file.scan()?.with_row_indices(rows);
+        let scan = rows_of(self.file.file.scan()?, rows)?;
         let batches = self
-            .batches(scan, &self.schema)?
+            .batches(scan, &self.file.schema)?
             .collect::<Result<Vec<_>>>()?;
         let schema = batches.first().context("no rows")?.schema();
         Ok(concat_batches(&schema, &batches)?)

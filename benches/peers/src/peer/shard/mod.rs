@@ -1,5 +1,7 @@
 //! Shards.
 
+mod store;
+
 use super::{Access, Batches, Opened, Peer, Source, Want};
 use crate::counted::Reads;
 use crate::data::BATCH_ROWS;
@@ -7,7 +9,7 @@ use anyhow::Result;
 use arrow_array::{ArrayRef, RecordBatch};
 use arrow_schema::SchemaRef;
 use arrow_shard::io::{ByteRange, LocalFile, NoContainer, ReadAt, WriteSink};
-use arrow_shard::read::{Literal, col};
+use arrow_shard::read::{Literal, ScanBuilder, col};
 use arrow_shard::write::{Profile, ShardWriter, WriterOptions};
 use arrow_shard::{Projection, Shard, ShardOptions};
 use bytes::Bytes;
@@ -43,6 +45,9 @@ impl Peer for Shards {
     }
 
     fn open(&self, source: &Source<'_>, access: Access) -> Result<Option<Box<dyn Opened>>> {
+        if access == Access::Store {
+            return Ok(Some(Box::new(store::OpenObject::new(source)?)));
+        }
         let options = ShardOptions::default();
         let options = options.with_verify_checksums(access != Access::TrustedMap);
         let reader: Arc<dyn ReadAt> = match access {
@@ -50,7 +55,7 @@ impl Peer for Shards {
                 file: LocalFile::open(source.path)?,
                 reads: source.reads.clone(),
             }),
-            Access::Map | Access::TrustedMap => Arc::new(super::map(source.path)?),
+            Access::Map | Access::TrustedMap | Access::Store => Arc::new(super::map(source.path)?),
         };
         let shard = Shard::from_reader(reader, Arc::new(NoContainer), options)?;
         Ok(Some(Box::new(OpenShard {
@@ -88,22 +93,28 @@ struct OpenShard {
     threads: usize,
 }
 
+/// A scan of what is wanted.
+fn wanted(shard: &Shard, want: Want<'_>) -> Result<ScanBuilder> {
+    let scan = shard.scan().with_batch_size(BATCH_ROWS);
+    Ok(match want {
+        Want::Written => scan,
+        Want::Types(schema) => scan.with_schema(schema.clone()),
+        Want::Columns(columns) => scan.with_projection(columns.to_vec()),
+        Want::Names(names) => scan.with_projection(names.to_vec()),
+        Want::Matching(filter) => {
+            let literal = |value: &ArrayRef| Literal::try_new(value);
+            let (low, high) = (literal(&filter.low)?, literal(&filter.high)?);
+            scan.with_filter(col(&filter.name).between(low, high))
+        }
+    })
+}
+
 impl Opened for OpenShard {
     fn scan(&mut self, want: Want<'_>, visit: &mut dyn FnMut(RecordBatch)) -> Result<()> {
-        let scan = self.shard.scan().with_batch_size(BATCH_ROWS);
-        let scan = scan.with_threads(self.threads);
-        let scan = match want {
-            Want::Written => scan,
-            Want::Types(schema) => scan.with_schema(schema.clone()),
-            Want::Columns(columns) => scan.with_projection(columns.to_vec()),
-            Want::Names(names) => scan.with_projection(names.to_vec()),
-            Want::Matching(filter) => {
-                let literal = |value: &ArrayRef| Literal::try_new(value);
-                let (low, high) = (literal(&filter.low)?, literal(&filter.high)?);
-                scan.with_filter(col(&filter.name).between(low, high))
-            }
-        };
-        for batch in scan.build()? {
+        for batch in wanted(&self.shard, want)?
+            .with_threads(self.threads)
+            .build()?
+        {
             visit(batch?);
         }
         Ok(())

@@ -1,5 +1,7 @@
 //! Parquet, with the defaults of its writer but for the compression.
 
+mod store;
+
 use super::{Access, Batches, Opened, Peer, Source, Want};
 use crate::counted::{CountedFile, Cursor};
 use crate::data::{BATCH_ROWS, Filter};
@@ -12,8 +14,8 @@ use arrow_select::concat::concat_batches;
 use bytes::Bytes;
 use parquet::arrow::arrow_reader::statistics::StatisticsConverter;
 use parquet::arrow::arrow_reader::{
-    ArrowPredicateFn, ArrowReaderMetadata, ArrowReaderOptions, ParquetRecordBatchReaderBuilder,
-    RowFilter, RowSelection, RowSelector,
+    ArrowPredicateFn, ArrowReaderBuilder, ArrowReaderMetadata, ArrowReaderOptions,
+    ParquetRecordBatchReaderBuilder, RowFilter, RowSelection, RowSelector,
 };
 use parquet::arrow::{ArrowWriter, ProjectionMask};
 use parquet::basic::Compression;
@@ -55,6 +57,7 @@ impl Peer for Parquet {
                 Some(Box::new(OpenParquet::new(file)))
             }
             Access::Map => Some(Box::new(OpenParquet::new(super::map(source.path)?))),
+            Access::Store => Some(Box::new(store::OpenObject::new(source)?)),
             Access::TrustedMap => None,
         })
     }
@@ -102,28 +105,52 @@ impl<R: ChunkReader + Clone + 'static> OpenParquet<R> {
     }
 }
 
-impl<R: ChunkReader + Clone + 'static> OpenParquet<R> {
-    /// Skips row groups and pages by their statistics, then rows by the filtered column.
-    fn matching(&mut self, filter: &Filter, visit: &mut dyn FnMut(RecordBatch)) -> Result<()> {
-        let metadata = loaded(&self.file, &mut self.for_takes, PageIndexPolicy::Optional)?.clone();
-        let (groups, selection) = may_match(&metadata, filter)?;
-        let mask = ProjectionMask::roots(metadata.parquet_schema(), [filter.column]);
-        let filter = filter.clone();
-        let predicate = ArrowPredicateFn::new(mask, move |batch| {
-            let matches = filter.matches(batch.column(0));
-            matches.map_err(|e| ArrowError::ExternalError(e.into()))
-        });
-        let reader = self
-            .builder(&metadata)
-            .with_row_groups(groups)
-            .with_row_selection(selection)
-            .with_row_filter(RowFilter::new(vec![Box::new(predicate)]))
-            .build()?;
-        for batch in reader {
-            visit(batch?);
+/// The wanted columns and rows of a file with these metadata, which are those of the page index if
+/// rows are left out.
+fn wanted<R>(
+    builder: ArrowReaderBuilder<R>,
+    metadata: &ArrowReaderMetadata,
+    want: Want<'_>,
+) -> Result<ArrowReaderBuilder<R>> {
+    let schema = metadata.parquet_schema();
+    Ok(match want {
+        Want::Written | Want::Types(_) => builder,
+        Want::Matching(filter) => matching(builder, metadata, filter)?,
+        Want::Names(names) => {
+            let names = names.iter().map(String::as_str);
+            builder.with_projection(ProjectionMask::columns(schema, names))
         }
-        Ok(())
-    }
+        Want::Columns(columns) => {
+            let roots = columns.iter().copied();
+            builder.with_projection(ProjectionMask::roots(schema, roots))
+        }
+    })
+}
+
+/// Skips row groups and pages by their statistics, then rows by the filtered column.
+fn matching<R>(
+    builder: ArrowReaderBuilder<R>,
+    metadata: &ArrowReaderMetadata,
+    filter: &Filter,
+) -> Result<ArrowReaderBuilder<R>> {
+    let (groups, selection) = may_match(metadata, filter)?;
+    let mask = ProjectionMask::roots(metadata.parquet_schema(), [filter.column]);
+    let filter = filter.clone();
+    let predicate = ArrowPredicateFn::new(mask, move |batch| {
+        let matches = filter.matches(batch.column(0));
+        matches.map_err(|e| ArrowError::ExternalError(e.into()))
+    });
+    Ok(builder
+        .with_row_groups(groups)
+        .with_row_selection(selection)
+        .with_row_filter(RowFilter::new(vec![Box::new(predicate)])))
+}
+
+/// Rows by their numbers.
+fn selection(metadata: &ArrowReaderMetadata, rows: &[u64]) -> Result<RowSelection> {
+    let total = usize::try_from(metadata.metadata().file_metadata().num_rows())?;
+    let ranges = rows.iter().map(|&row| row as usize..row as usize + 1);
+    Ok(RowSelection::from_consecutive_ranges(ranges, total))
 }
 
 /// The row groups, and their rows, that statistics do not exclude.
@@ -187,27 +214,20 @@ fn loaded<'a>(
 
 impl<R: ChunkReader + Clone + 'static> Opened for OpenParquet<R> {
     fn scan(&mut self, want: Want<'_>, visit: &mut dyn FnMut(RecordBatch)) -> Result<()> {
-        let metadata = loaded(&self.file, &mut self.for_scans, PageIndexPolicy::Skip)?.clone();
-        let builder = match want {
-            Want::Written => self.builder(&metadata),
+        let metadata = match want {
+            Want::Matching(_) => {
+                loaded(&self.file, &mut self.for_takes, PageIndexPolicy::Optional)?
+            }
+            _ => loaded(&self.file, &mut self.for_scans, PageIndexPolicy::Skip)?,
+        };
+        let metadata = match want {
             Want::Types(schema) => {
                 let options = ArrowReaderOptions::new().with_schema(schema.clone());
-                let metadata = ArrowReaderMetadata::try_new(metadata.metadata().clone(), options)?;
-                self.builder(&metadata)
+                ArrowReaderMetadata::try_new(metadata.metadata().clone(), options)?
             }
-            Want::Matching(filter) => return self.matching(filter, visit),
-            Want::Names(names) => {
-                let names = names.iter().map(String::as_str);
-                let mask = ProjectionMask::columns(metadata.parquet_schema(), names);
-                self.builder(&metadata).with_projection(mask)
-            }
-            Want::Columns(columns) => {
-                let roots = columns.iter().copied();
-                let mask = ProjectionMask::roots(metadata.parquet_schema(), roots);
-                self.builder(&metadata).with_projection(mask)
-            }
+            _ => metadata.clone(),
         };
-        for batch in builder.build()? {
+        for batch in wanted(self.builder(&metadata), &metadata, want)?.build()? {
             visit(batch?);
         }
         Ok(())
@@ -215,13 +235,8 @@ impl<R: ChunkReader + Clone + 'static> Opened for OpenParquet<R> {
 
     fn take(&mut self, rows: &[u64]) -> Result<RecordBatch> {
         let metadata = loaded(&self.file, &mut self.for_takes, PageIndexPolicy::Optional)?.clone();
-        let total = usize::try_from(metadata.metadata().file_metadata().num_rows())?;
-        let ranges = rows.iter().map(|&row| row as usize..row as usize + 1);
-        let selection = RowSelection::from_consecutive_ranges(ranges, total);
-        let reader = self
-            .builder(&metadata)
-            .with_row_selection(selection)
-            .build()?;
+        let rows = selection(&metadata, rows)?;
+        let reader = self.builder(&metadata).with_row_selection(rows).build()?;
         let schema = metadata.schema().clone();
         let batches = reader.collect::<Result<Vec<_>, _>>()?;
         Ok(concat_batches(&schema, &batches)?)

@@ -1,0 +1,83 @@
+//! Objects of a store, by the asynchronous reader.
+
+#![expect(
+    deprecated,
+    reason = "what users have, until they implement the reader themselves"
+)]
+
+use super::super::{Opened, Source, Want};
+use super::{selection, wanted};
+use crate::data::BATCH_ROWS;
+use crate::store::Remote;
+use anyhow::Result;
+use arrow_array::RecordBatch;
+use arrow_select::concat::concat_batches;
+use futures::{StreamExt, TryStreamExt};
+use parquet::arrow::arrow_reader::{ArrowReaderMetadata, ArrowReaderOptions};
+use parquet::arrow::async_reader::{ParquetObjectReader, ParquetRecordBatchStreamBuilder};
+use parquet::file::metadata::PageIndexPolicy;
+
+/// Bytes that opening reads, as DataFusion's default has it.
+const FOOTER_HINT: usize = 512 << 10;
+
+pub(super) struct OpenObject {
+    remote: Remote,
+    reader: ParquetObjectReader,
+}
+
+impl OpenObject {
+    pub(super) fn new(source: &Source<'_>) -> Result<Self> {
+        let remote = Remote::of(source.path, source.reads)?;
+        let reader = ParquetObjectReader::new(remote.store.clone(), remote.path.clone());
+        // Where the size is not known, the page index is not found among the last bytes. Engines know it
+        // from a list of objects.
+        let size = std::fs::metadata(source.path)?.len();
+        Ok(Self {
+            reader: reader
+                .with_footer_size_hint(FOOTER_HINT)
+                .with_file_size(size),
+            remote,
+        })
+    }
+
+    async fn metadata(&self, page_index: PageIndexPolicy) -> Result<ArrowReaderMetadata> {
+        let options = ArrowReaderOptions::new().with_page_index_policy(page_index);
+        Ok(ArrowReaderMetadata::load_async(&mut self.reader.clone(), options).await?)
+    }
+
+    fn builder(
+        &self,
+        metadata: &ArrowReaderMetadata,
+    ) -> ParquetRecordBatchStreamBuilder<ParquetObjectReader> {
+        let (reader, metadata) = (self.reader.clone(), metadata.clone());
+        ParquetRecordBatchStreamBuilder::new_with_metadata(reader, metadata)
+            .with_batch_size(BATCH_ROWS)
+    }
+}
+
+impl Opened for OpenObject {
+    fn scan(&mut self, want: Want<'_>, visit: &mut dyn FnMut(RecordBatch)) -> Result<()> {
+        let page_index = match want {
+            Want::Matching(_) => PageIndexPolicy::Optional,
+            _ => PageIndexPolicy::Skip,
+        };
+        self.remote.runtime.block_on(async {
+            let metadata = self.metadata(page_index).await?;
+            let mut stream = wanted(self.builder(&metadata), &metadata, want)?.build()?;
+            while let Some(batch) = stream.next().await {
+                visit(batch?);
+            }
+            Ok(())
+        })
+    }
+
+    fn take(&mut self, rows: &[u64]) -> Result<RecordBatch> {
+        self.remote.runtime.block_on(async {
+            let metadata = self.metadata(PageIndexPolicy::Optional).await?;
+            let rows = selection(&metadata, rows)?;
+            let stream = self.builder(&metadata).with_row_selection(rows).build()?;
+            let batches = stream.try_collect::<Vec<_>>().await?;
+            Ok(concat_batches(metadata.schema(), &batches)?)
+        })
+    }
+}

@@ -1,0 +1,120 @@
+//! An object store as far away as one in the cloud: every request waits before its first byte comes,
+//! bytes come at a limited rate, and no more than so many requests are answered at a time.
+
+use crate::counted::Reads;
+use async_trait::async_trait;
+use futures::stream::BoxStream;
+use object_store::memory::InMemory;
+use object_store::path::Path;
+use object_store::{
+    CopyOptions, GetOptions, GetResult, ListResult, MultipartUpload, ObjectMeta, ObjectStore,
+    ObjectStoreExt, PutMultipartOptions, PutOptions, PutPayload, PutResult, Result,
+};
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::runtime::{Builder, Runtime};
+use tokio::sync::Semaphore;
+
+/// Until the first byte of an answer.
+const LATENCY: Duration = Duration::from_millis(30);
+/// Bytes of an answer in a second.
+const BANDWIDTH: u64 = 200_000_000;
+/// Requests that are answered at a time; others wait for their turn.
+const REQUESTS: usize = 16;
+
+/// A store of one object, which is in memory.
+#[derive(Debug)]
+pub(crate) struct SlowStore {
+    objects: InMemory,
+    turns: Semaphore,
+    reads: Arc<Reads>,
+}
+
+/// The object, the store that has it, and what runs the readers: everything on the calling thread.
+pub(crate) struct Remote {
+    pub(crate) store: Arc<dyn ObjectStore>,
+    pub(crate) path: Path,
+    pub(crate) runtime: Arc<Runtime>,
+}
+
+impl Remote {
+    /// A store that has a file as its object.
+    pub(crate) fn of(file: &std::path::Path, reads: &Arc<Reads>) -> anyhow::Result<Self> {
+        let mut runtime = Builder::new_current_thread();
+        let runtime = Arc::new(runtime.enable_time().build()?);
+        let bytes = crate::peer::map(file)?;
+        let (objects, path) = (InMemory::new(), Path::from("object"));
+        runtime.block_on(objects.put(&path, PutPayload::from_bytes(bytes)))?;
+        let store = SlowStore {
+            objects,
+            turns: Semaphore::new(REQUESTS),
+            reads: reads.clone(),
+        };
+        Ok(Self {
+            store: Arc::new(store),
+            path,
+            runtime,
+        })
+    }
+}
+
+impl fmt::Display for SlowStore {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "SlowStore")
+    }
+}
+
+#[async_trait]
+impl ObjectStore for SlowStore {
+    async fn get_opts(&self, location: &Path, options: GetOptions) -> Result<GetResult> {
+        let _turn = self.turns.acquire().await.expect("nobody closes it");
+        let request = self.reads.begin();
+        let head = options.head;
+        let answer = self.objects.get_opts(location, options).await?;
+        let bytes = match head {
+            true => 0,
+            false => answer.range.end - answer.range.start,
+        };
+        let transfer = Duration::from_nanos(bytes * 1_000_000_000 / BANDWIDTH);
+        tokio::time::sleep(LATENCY + transfer).await;
+        self.reads.end(request, bytes);
+        Ok(answer)
+    }
+
+    async fn put_opts(
+        &self,
+        location: &Path,
+        payload: PutPayload,
+        options: PutOptions,
+    ) -> Result<PutResult> {
+        self.objects.put_opts(location, payload, options).await
+    }
+
+    async fn put_multipart_opts(
+        &self,
+        location: &Path,
+        options: PutMultipartOptions,
+    ) -> Result<Box<dyn MultipartUpload>> {
+        self.objects.put_multipart_opts(location, options).await
+    }
+
+    fn delete_stream(
+        &self,
+        locations: BoxStream<'static, Result<Path>>,
+    ) -> BoxStream<'static, Result<Path>> {
+        self.objects.delete_stream(locations)
+    }
+
+    fn list(&self, prefix: Option<&Path>) -> BoxStream<'static, Result<ObjectMeta>> {
+        self.objects.list(prefix)
+    }
+
+    async fn list_with_delimiter(&self, prefix: Option<&Path>) -> Result<ListResult> {
+        self.objects.list_with_delimiter(prefix).await
+    }
+
+    async fn copy_opts(&self, from: &Path, to: &Path, options: CopyOptions) -> Result<()> {
+        self.objects.copy_opts(from, to, options).await
+    }
+}
