@@ -25,7 +25,7 @@ use crate::read::open_shard::Shard;
 use crate::read::shard::column::Column;
 use crate::read::shard::metadata::ready;
 use crate::read::shard::projection::Projection;
-use crate::read::shard::waiting::now;
+use crate::read::shard::waiting::{give_way, now};
 use crate::read::stripe::Stripe;
 use crate::settings::settings;
 use report::At;
@@ -90,11 +90,12 @@ impl Shard {
 
     /// As [`verify`](Self::verify), of a shard behind an asynchronous reader. The report is the same.
     ///
-    /// Fetches [`prefetch`](VerifyOptions::prefetch) columns at the same time, and decodes on
-    /// whatever polls the future, at most about 4 MiB of blocks or a batch of rows of each of them
-    /// at a time. It holds as many times a few megabytes and
-    /// [`fetch_bytes`](crate::read::ShardOptions::fetch_bytes). Data are fetched twice: the buffers,
-    /// and then the rows.
+    /// Fetches [`prefetch`](VerifyOptions::prefetch) columns at the same time. Of each it holds a few
+    /// megabytes of blocks, or the rows of about
+    /// [`fetch_bytes`](crate::read::ShardOptions::fetch_bytes): data are fetched twice, buffer by buffer
+    /// and then as a scan reads them. Whatever polls the future decodes: in a poll about 4 MiB of
+    /// blocks, or a batch of rows, of each of these columns. It spawns nothing, so that dropping it ends
+    /// everything.
     ///
     /// # Errors
     /// Those of [`verify`](Self::verify). Whatever the reader fails with is a problem in the report.
@@ -390,6 +391,7 @@ impl<'a> Verifier<'a> {
                             let first = rows.end - left - first;
                             self.values(stripe, claims, column, first).await;
                         }
+                        give_way().await;
                     }
                     Some(Err(error)) => break (rows.end - left, error),
                 }

@@ -15,6 +15,7 @@ use crate::format::{
 use crate::io::ByteRange;
 use crate::read::open_shard::Shard;
 use crate::read::report::nodes::NodeInfo;
+use crate::read::shard::waiting::give_way;
 
 /// Looks at a column of a stripe, and everything below it.
 pub(super) async fn inspect(
@@ -28,7 +29,9 @@ pub(super) async fn inspect(
         stripe,
         options,
     };
-    inspector.field(column, column.name.clone()).await
+    let info = inspector.field(column, column.name.clone()).await;
+    give_way().await;
+    info
 }
 
 struct Inspector<'a> {
@@ -224,6 +227,7 @@ impl Inspector<'_> {
                     .within(|| format!("block {}", block.ordinal))?;
                 self.add(info, &block, described);
             }
+            give_way().await;
         }
         info.encodings
             .sort_by_key(|count| (std::cmp::Reverse(count.blocks), count.code));

@@ -272,8 +272,8 @@ impl Shard {
 
     /// As [`inspect`](Self::inspect), of a shard behind an asynchronous reader. The answer is the same.
     ///
-    /// Fetches [`prefetch`](InspectOptions::prefetch) columns at the same time, a few megabytes of
-    /// each. Whatever polls the future looks into their blocks.
+    /// Fetches [`prefetch`](InspectOptions::prefetch) columns at the same time, and holds a few megabytes
+    /// of each. Whatever polls the future looks into their blocks: in a poll into about 4 MiB of each.
     ///
     /// # Errors
     /// Those of [`inspect`](Self::inspect).

@@ -6,6 +6,7 @@ use super::{Column, Verifier, VerifyOptions};
 use crate::error::Result;
 use crate::format::Schema;
 use crate::read::open_shard::Shard;
+use crate::read::shard::waiting::give_way;
 use crate::read::stripe::Stripe;
 use std::ops::ControlFlow;
 
@@ -28,6 +29,7 @@ impl Work<'_> {
         let stripe = self.stripes.get(i / fields.len().max(1));
         if let Some((stripe, field)) = stripe.zip(fields.get(i % fields.len().max(1))) {
             verifier.column(stripe, field, &self.columns).await;
+            give_way().await;
         }
         verifier
     }

@@ -18,6 +18,7 @@ use crate::format::{
 use crate::read::open_shard::Shard;
 use crate::read::shard::dictionary;
 use crate::read::shard::metadata::check_dictionary;
+use crate::read::shard::waiting::give_way;
 use crate::stats::BloomFilter;
 use bytes::Bytes;
 use std::cmp::Ordering;
@@ -149,6 +150,7 @@ impl Verifier<'_> {
                 let decoded = decoder.decode(&block, elements);
                 self.note(at.block(block.ordinal), decoded);
             }
+            give_way().await;
         }
     }
 
