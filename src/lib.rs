@@ -111,7 +111,7 @@
 //! | `mmap` | yes | `Shard::open_mmap`: shards through a memory map |
 //! | `threads` | yes | scans and writers that use several threads, through rayon |
 //! | `decimal` | yes | decimals in the native form of Amudai, through the C library decNumber |
-//! | `async` | no | scans as streams (`ScanBuilder::build_stream`) and asynchronous writers (`write::AsyncShardWriter`), over an [`AsyncReadAt`](io::AsyncReadAt) or [`AsyncSink`](io::AsyncSink); any runtime will do |
+//! | `async` | no | scans as streams (`ScanBuilder::build_stream`), asynchronous verification and inspection (`Shard::verify_async`), asynchronous writers (`write::AsyncShardWriter`), over an [`AsyncReadAt`](io::AsyncReadAt) or [`AsyncSink`](io::AsyncSink); any runtime will do |
 //! | `object_store` | no | shards in S3, Azure, Google Cloud Storage and HTTP, through the crate `object_store` |
 //! | `cli` | no | the command line `arrow-shard` |
 //! | `cloud` | no | the command line with URLs: S3, Azure, Google Cloud Storage, HTTP |

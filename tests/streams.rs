@@ -23,24 +23,11 @@ use common::equal;
 use common::schemas::{Config, random_schema};
 use futures::executor::block_on;
 use futures::{FutureExt, StreamExt, TryStreamExt};
-use later::{Later, LaterFolder, Log, SharedLog};
+use later::{Later, Log, SharedLog, distant};
 use rand::rngs::StdRng;
 use rand::{Rng, SeedableRng};
 use std::sync::Arc;
 use support::{NAME, opened, written};
-
-/// Opens a written folder behind a network.
-fn distant(folder: &MemoryFolder, polls: usize, options: ShardOptions) -> (Shard, SharedLog) {
-    let log = SharedLog::default();
-    let root = Later::new(NAME, folder.get(NAME).unwrap(), polls, &log);
-    let files = Arc::new(LaterFolder {
-        folder: folder.clone(),
-        polls,
-        log: log.clone(),
-    });
-    let shard = block_on(Shard::open_async(root, files, options)).unwrap();
-    (shard, log)
-}
 
 fn one(schema: &SchemaRef, batches: &[RecordBatch]) -> RecordBatch {
     if schema.fields().is_empty() {

@@ -260,14 +260,15 @@ impl Shard {
     }
 
     /// The schema as it is stored, internal fields included.
-    pub(in crate::read) fn stored_schema(&self) -> Result<Schema> {
-        self.drive(|bench| {
+    pub(in crate::read) async fn stored_schema(&self) -> Result<Schema> {
+        let schema = self.inner.run(|bench| {
             let schema = ready!(self.inner.schema(bench));
             let fields = (0..schema.len())
                 .map(|i| schema.field(i))
                 .collect::<Result<_>>()?;
             Ok(Some(Schema { fields }))
-        })
+        });
+        schema.await
     }
 
     /// The properties of the shard: the writer's own, and those of

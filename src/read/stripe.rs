@@ -2,6 +2,7 @@
 
 use super::scan_builder::ScanBuilder;
 use super::shard::metadata::Metadata;
+use super::shard::waiting::now;
 use crate::error::Result;
 use crate::format::{AnyValue, DataRef, StripeDirectory, StripeProperties, find_property};
 use std::ops::Range;
@@ -50,8 +51,17 @@ impl Stripe {
     /// # Errors
     /// If they are damaged.
     pub fn properties(&self) -> Result<StripeProperties> {
+        now(self.properties_async())
+    }
+
+    /// As [`properties`](Self::properties), of a shard behind an asynchronous reader.
+    ///
+    /// # Errors
+    /// Those of [`properties`](Self::properties).
+    pub async fn properties_async(&self) -> Result<StripeProperties> {
         let metadata = &self.metadata;
-        metadata.drive(|bench| metadata.stripe_properties(bench, self.ordinal))
+        let properties = metadata.run(|bench| metadata.stripe_properties(bench, self.ordinal));
+        properties.await
     }
 
     /// The value of the property `name`; `None` if there is no such property, or it has no value. A

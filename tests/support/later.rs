@@ -5,12 +5,14 @@
     reason = "each test is a crate of its own and uses a part of this"
 )]
 
-use super::support::polls::polls;
+use super::support::{NAME, polls::polls};
 use arrow_shard::io::{
     AsyncContainer, AsyncReadAt, BoxFuture, ByteRange, MemoryFolder, ReadAt, RelativeUrl,
 };
-use arrow_shard::{Error, ErrorKind, Result};
+use arrow_shard::read::ShardOptions;
+use arrow_shard::{Error, ErrorKind, Result, Shard};
 use bytes::Bytes;
+use futures::executor::block_on;
 use std::sync::{Arc, Mutex};
 
 /// What readers were asked for, and how many requests waited at the same time.
@@ -87,7 +89,7 @@ impl AsyncReadAt for Later {
     }
 
     fn known_size(&self) -> Option<u64> {
-        (self.name == super::support::NAME).then_some(self.bytes.len() as u64)
+        (self.name == NAME).then_some(self.bytes.len() as u64)
     }
 }
 
@@ -105,4 +107,31 @@ impl AsyncContainer for LaterFolder {
         let bytes = bytes.ok_or_else(|| Error::new(ErrorKind::NotFound, "no such object"))?;
         Ok(Later::new(url.path(), bytes, self.polls, &self.log))
     }
+}
+
+/// Opens a written folder behind a network.
+pub(crate) fn distant(
+    folder: &MemoryFolder,
+    polls: usize,
+    options: ShardOptions,
+) -> (Shard, SharedLog) {
+    let log = SharedLog::default();
+    let shard = block_on(open_distant(folder, polls, options, &log)).unwrap();
+    (shard, log)
+}
+
+/// As [`distant`], with a log that says what fails.
+pub(crate) async fn open_distant(
+    folder: &MemoryFolder,
+    polls: usize,
+    options: ShardOptions,
+    log: &SharedLog,
+) -> Result<Shard> {
+    let root = Later::new(NAME, folder.get(NAME).unwrap(), polls, log);
+    let files = Arc::new(LaterFolder {
+        folder: folder.clone(),
+        polls,
+        log: log.clone(),
+    });
+    Shard::open_async(root, files, options).await
 }

@@ -1,5 +1,6 @@
 //! What a shard says of itself: statistics for planners, what it consists of, and whether it is sound.
 
+mod ahead;
 pub(in crate::read) mod inspect;
 pub(in crate::read) mod nodes;
 mod statistics;

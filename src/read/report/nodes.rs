@@ -3,6 +3,7 @@
 use crate::error::Result;
 use crate::format::{DataType, Field};
 use crate::read::open_shard::Shard;
+use crate::read::shard::waiting::now;
 
 /// A node of the stored schema: a column, or an element of a nested one.
 #[derive(Debug, Clone, PartialEq)]
@@ -79,7 +80,20 @@ impl Shard {
     /// # Errors
     /// If the schema is damaged or not supported.
     pub fn schema_nodes(&self) -> Result<Vec<NodeInfo>> {
-        let schema = self.stored_schema()?;
+        now(self.stored_nodes())
+    }
+
+    /// As [`schema_nodes`](Self::schema_nodes), of a shard behind an asynchronous reader.
+    ///
+    /// # Errors
+    /// Those of [`schema_nodes`](Self::schema_nodes).
+    #[cfg(feature = "async")]
+    pub async fn schema_nodes_async(&self) -> Result<Vec<NodeInfo>> {
+        self.stored_nodes().await
+    }
+
+    async fn stored_nodes(&self) -> Result<Vec<NodeInfo>> {
+        let schema = self.stored_schema().await?;
         Ok(schema.fields.iter().map(NodeInfo::column).collect())
     }
 }

@@ -7,6 +7,7 @@ use crate::format::{
 };
 use crate::read::open_shard::Shard;
 use crate::read::shard::metadata::ready;
+use crate::read::shard::waiting::now;
 use std::sync::Arc;
 
 impl Shard {
@@ -20,7 +21,7 @@ impl Shard {
     /// # Errors
     /// If the schema is damaged or not supported.
     pub fn shard_schema(&self) -> Result<Schema> {
-        self.stored_schema()
+        now(self.stored_schema())
     }
 
     /// What is known of a field over the whole shard; `None` if no stripe has it.

@@ -10,6 +10,7 @@ mod values;
 
 pub use report::{Problem, VerifyProgress, VerifyReport};
 
+use super::ahead::{PREFETCH, in_order};
 use super::inspect::child_name;
 use crate::buffer::Place;
 use crate::column::may_exceed_arrow;
@@ -24,10 +25,12 @@ use crate::read::open_shard::Shard;
 use crate::read::shard::column::Column;
 use crate::read::shard::metadata::ready;
 use crate::read::shard::projection::Projection;
+use crate::read::shard::waiting::{give_way, now};
 use crate::read::stripe::Stripe;
 use crate::settings::settings;
 use report::At;
 use statistics::Counts;
+use std::iter;
 use std::ops::ControlFlow;
 use values::Claims;
 
@@ -40,11 +43,15 @@ const MAX_FAILED_BATCHES: u32 = 64;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct VerifyOptions {
     threads: usize,
+    prefetch: usize,
 }
 
 impl Default for VerifyOptions {
     fn default() -> Self {
-        Self { threads: 1 }
+        Self {
+            threads: 1,
+            prefetch: PREFETCH,
+        }
     }
 }
 
@@ -53,6 +60,10 @@ settings! {
         /// Sets the number of threads that check columns: 1 by default, the calling thread. The
         /// report does not depend on it. Without the feature `threads`, there is only one.
         threads, with_threads: usize;
+        /// Columns, or files, that asynchronous verification fetches at the same time, at least 1; 8
+        /// by default. Memory and requests grow with it, and the report does not depend on it.
+        #[cfg(feature = "async")]
+        prefetch, with_prefetch: usize;
     }
 }
 
@@ -75,6 +86,30 @@ impl Shard {
             progress(done);
             ControlFlow::Continue(())
         })
+    }
+
+    /// As [`verify`](Self::verify), of a shard behind an asynchronous reader. The report is the same.
+    ///
+    /// Fetches [`prefetch`](VerifyOptions::prefetch) columns at the same time. Of each it holds a few
+    /// megabytes of blocks, or the rows of about
+    /// [`fetch_bytes`](crate::read::ShardOptions::fetch_bytes): data are fetched twice, buffer by buffer
+    /// and then as a scan reads them. Whatever polls the future decodes: in a poll about 4 MiB of
+    /// blocks, or a batch of rows, of each of these columns. It spawns nothing, so that dropping it ends
+    /// everything.
+    ///
+    /// # Errors
+    /// Those of [`verify`](Self::verify). Whatever the reader fails with is a problem in the report.
+    #[cfg(feature = "async")]
+    pub async fn verify_async(
+        &self,
+        mut progress: impl FnMut(VerifyProgress<'_>),
+    ) -> Result<VerifyReport> {
+        let progress = |done: VerifyProgress<'_>| {
+            progress(done);
+            ControlFlow::Continue(())
+        };
+        self.verify_with_async(&VerifyOptions::default(), progress)
+            .await
     }
 
     /// Like [`verify`](Self::verify), with options. Stops when `progress` breaks: the report then has
@@ -112,9 +147,22 @@ impl Shard {
         options: &VerifyOptions,
         progress: impl FnMut(VerifyProgress<'_>) -> ControlFlow<()>,
     ) -> Result<VerifyReport> {
-        let mut verifier = Verifier::new(self);
-        verifier.report.is_complete = verifier.run(options, progress).is_continue();
-        Ok(verifier.report)
+        now(Verifier::new(self).run(options, progress))
+    }
+
+    /// As [`verify_with`](Self::verify_with), of a shard behind an asynchronous reader. Starts no
+    /// threads; [`verify_async`](Self::verify_async) says what is done at the same time.
+    ///
+    /// # Errors
+    /// Those of [`verify_async`](Self::verify_async).
+    #[cfg(feature = "async")]
+    pub async fn verify_with_async(
+        &self,
+        options: &VerifyOptions,
+        progress: impl FnMut(VerifyProgress<'_>) -> ControlFlow<()>,
+    ) -> Result<VerifyReport> {
+        let options = options.clone().with_threads(1);
+        Verifier::new(self).run(&options, progress).await
     }
 }
 
@@ -142,23 +190,30 @@ impl<'a> Verifier<'a> {
         self.counts.absorb(other.counts);
     }
 
-    fn run(
-        &mut self,
+    async fn run(
+        mut self,
         options: &VerifyOptions,
         progress: impl FnMut(VerifyProgress<'_>) -> ControlFlow<()>,
-    ) -> ControlFlow<()> {
+    ) -> Result<VerifyReport> {
         self.report.rows = self.shard.num_rows();
-        let schema = self.directory();
-        let stripes = self.note(self.root(), self.shard.stripes());
+        let schema = self.directory().await;
+        let stripes = self.shard.stripes_async().await;
+        let stripes = self.note(self.root(), stripes);
         if let Some(schema) = schema {
             match stripes {
-                Some(stripes) => self.stripes(&schema, &stripes, options, progress)?,
+                Some(stripes) => {
+                    let checked = self.stripes(&schema, &stripes, options, progress);
+                    if checked.await?.is_break() {
+                        return Ok(self.report);
+                    }
+                }
                 None => self.counts.miss(),
             }
-            self.shard_fields(&schema);
+            self.shard_fields(&schema, options).await;
         }
-        self.files();
-        ControlFlow::Continue(())
+        self.files(options).await;
+        self.report.is_complete = true;
+        Ok(self.report)
     }
 
     /// The directory file as a place.
@@ -186,45 +241,54 @@ impl<'a> Verifier<'a> {
         }
     }
 
-    /// Checks the messages of the directory; gives the schema if it is sound.
-    fn directory(&mut self) -> Option<Schema> {
-        let shard = self.shard;
-        let directory = &shard.inner.directory;
-        let properties = shard.properties().map(|_| ());
-        self.note(self.root(), properties);
-        let urls = self.message::<UrlList>(directory.url_list_ref.as_ref(), "URL list");
-        self.note(self.root(), urls);
-        let indexes = self.message::<IndexCollection>(directory.indexes_ref.as_ref(), "indexes");
-        self.note(self.root(), indexes);
-        self.note(self.root(), shard.stored_schema())
+    /// Notes an error, unless a problem tells of it.
+    fn note_new(&mut self, at: &At, error: &Error) {
+        let mut known = self.report.problems.iter();
+        if !known.any(|problem| problem.message.contains(error.message())) {
+            self.report.add(at.clone(), error);
+        }
     }
 
-    fn message<M: Message>(&self, reference: Option<&DataRef>, name: &str) -> Result<()> {
-        let (Some(reference), inner) = (reference, &self.shard.inner) else {
-            return Ok(());
-        };
-        let payload = self.shard.drive(|bench| {
-            let payload = bench.frame(0, reference).within(|| name.to_owned());
-            Ok(Some(ready!(payload)))
-        })?;
-        M::decode(&payload, inner.wire, inner.artifacts.limits()).within(|| name.to_owned())?;
-        Ok(())
+    /// The value of what was checked before. What is wrong with it was noted then, unless the reader
+    /// fails only now.
+    fn again<T>(&mut self, at: &At, result: Result<T>) -> Option<T> {
+        match result {
+            Ok(value) => Some(value),
+            Err(error) => {
+                if error.kind() == ErrorKind::Io {
+                    self.note_new(at, &error);
+                }
+                None
+            }
+        }
+    }
+
+    /// Checks the messages of the directory; gives the schema if it is sound.
+    async fn directory(&mut self) -> Option<Schema> {
+        let shard = self.shard;
+        let directory = &shard.inner.directory;
+        let properties = shard.properties_async().await.map(|_| ());
+        self.note(self.root(), properties);
+        let urls = message::<UrlList>(shard, directory.url_list_ref.as_ref(), "URL list").await;
+        self.note(self.root(), urls);
+        let indexes = directory.indexes_ref.as_ref();
+        let indexes = message::<IndexCollection>(shard, indexes, "indexes").await;
+        self.note(self.root(), indexes);
+        let schema = shard.stored_schema().await;
+        self.note(self.root(), schema)
     }
 
     /// The columns that readers see, each by itself if there is something wrong with one.
-    fn columns(&mut self) -> Vec<Column> {
-        let (shard, inner) = (self.shard, &self.shard.inner);
-        let all = shard.drive(|bench| inner.columns(bench, &Projection::All));
-        if let Ok(columns) = all {
+    async fn columns(&mut self, schema: &Schema) -> Vec<Column> {
+        let inner = &self.shard.inner;
+        let all = inner.run(|bench| inner.columns(bench, &Projection::All));
+        if let Ok(columns) = all.await {
             return columns;
         }
         let mut columns = Vec::new();
-        let most = shard
-            .stored_schema()
-            .map_or(0, |schema| schema.fields.len());
-        for i in 0..most {
+        for i in 0..schema.fields.len() {
             let one = Projection::Indices(vec![i]);
-            match shard.drive(|bench| inner.columns(bench, &one)) {
+            match inner.run(|bench| inner.columns(bench, &one)).await {
                 Ok(column) => columns.extend(column),
                 Err(error) if error.kind() == crate::ErrorKind::UnknownColumn => break,
                 Err(error) => self.report.add(self.root(), &error),
@@ -234,33 +298,34 @@ impl<'a> Verifier<'a> {
     }
 
     /// Checks the messages of a stripe; false if its fields cannot be found.
-    fn stripe_messages(&mut self, stripe: &Stripe) -> bool {
+    async fn stripe_messages(&mut self, stripe: &Stripe) -> bool {
         let at = At {
             stripe: Some(stripe.ordinal()),
             ..self.root()
         };
-        let properties = stripe.properties().map(|_| ());
+        let properties = stripe.properties_async().await.map(|_| ());
         self.note(at.clone(), properties);
-        let indexes = self.message::<IndexCollection>(stripe.indexes_ref(), "indexes");
+        let indexes = message::<IndexCollection>(self.shard, stripe.indexes_ref(), "indexes");
+        let indexes = indexes.await;
         self.note(at.clone(), indexes);
         let inner = &self.shard.inner;
-        let list = self
-            .shard
-            .drive(|bench| inner.field_list(bench, stripe.ordinal()));
+        let list = inner.run(|bench| inner.field_list(bench, stripe.ordinal()));
+        let list = list.await;
         self.note(at, list).is_some()
     }
 
     /// Checks a column of a stripe: its buffers, and then what they give together.
-    fn column(&mut self, stripe: &Stripe, field: &Field, columns: &[Column]) {
+    async fn column(&mut self, stripe: &Stripe, field: &Field, columns: &[Column]) {
         let node = &field.data_type;
-        let sound = self.fields(stripe, node, node.name.clone());
+        let sound = self.fields(stripe, node).await;
         let id = node.schema_id;
         if sound.readable
             && let Ok(ordinal) = columns.binary_search_by_key(&id, |column| column.node.schema_id)
         {
-            let mut claims = self.claims(stripe, &columns[ordinal]);
-            let nulls = self.assemble(stripe, node, ordinal, sound.stored, &mut claims);
-            self.nulls(stripe, node, nulls);
+            let mut claims = self.claims(stripe, &columns[ordinal]).await;
+            let assembled = self.assemble(stripe, node, ordinal, sound.stored, &mut claims);
+            let nulls = assembled.await;
+            self.nulls(stripe, node, nulls).await;
             if nulls.is_some() {
                 self.member_nulls(stripe, &claims);
             }
@@ -268,22 +333,24 @@ impl<'a> Verifier<'a> {
     }
 
     /// Checks the buffers of a field and of everything below it.
-    fn fields(&mut self, stripe: &Stripe, node: &DataType, path: String) -> Checked {
-        self.report.fields += 1;
-        let at = self.at(stripe, &path);
-        let mut checked = self.field_data(stripe.ordinal(), node, &at);
-        for (ordinal, child) in node.children.iter().enumerate() {
-            let below = format!("{path}.{}", child_name(node, ordinal, child));
-            let child = self.fields(stripe, child, below);
-            checked.readable &= child.readable;
-            checked.stored |= child.stored;
+    async fn fields(&mut self, stripe: &Stripe, column: &DataType) -> Checked {
+        let mut all = Checked {
+            readable: true,
+            stored: false,
+        };
+        for (node, path) in nodes_of(column) {
+            self.report.fields += 1;
+            let at = self.at(stripe, &path);
+            let checked = self.field_data(stripe.ordinal(), node, &at).await;
+            all.readable &= checked.readable;
+            all.stored |= checked.stored;
         }
-        checked
+        all
     }
 
     /// Reads a column of a stripe, batch by batch, and holds it against what is said of it; gives
     /// the number of its nulls if all rows were read. What its buffers told is not said again.
-    fn assemble(
+    async fn assemble(
         &mut self,
         stripe: &Stripe,
         node: &DataType,
@@ -306,8 +373,9 @@ impl<'a> Verifier<'a> {
                 .scan()
                 .with_projection([ordinal])
                 .with_row_range(rows.clone());
-            let mut reader = match scan.with_batch_size(BATCH_ROWS as usize).build() {
-                Ok(reader) => reader,
+            let planned = scan.with_batch_size(BATCH_ROWS as usize).planned();
+            let mut reader = match planned.await {
+                Ok((reader, _, _)) => reader,
                 Err(error) => {
                     self.report.add(at, &error);
                     return None;
@@ -315,15 +383,17 @@ impl<'a> Verifier<'a> {
             };
             let failed = loop {
                 let left = reader.remaining_rows();
-                match reader.next() {
+                match reader.next_batch().await {
                     None => return nulls,
                     Some(Ok(batch)) => {
                         for column in batch.columns() {
                             nulls = nulls.map(|nulls| nulls + column.logical_null_count() as u64);
-                            self.values(stripe, claims, column, rows.end - left - first);
+                            let first = rows.end - left - first;
+                            self.values(stripe, claims, column, first).await;
                         }
+                        give_way().await;
                     }
-                    Some(Err(error)) => break (rows.end - left, Error::from(error)),
+                    Some(Err(error)) => break (rows.end - left, error),
                 }
             };
             let (row, error) = failed;
@@ -333,51 +403,70 @@ impl<'a> Verifier<'a> {
                 continue;
             }
             failures += 1;
-            let known = &self.report.problems;
-            if !known
-                .iter()
-                .any(|problem| problem.message.contains(error.message()))
-            {
-                self.report.add(at.clone(), &error);
-            }
+            self.note_new(&at, &error);
         }
         nulls
     }
 
     /// Checks headers and footers of all files that references have led to.
-    fn files(&mut self) {
-        let artifacts = &self.shard.inner.artifacts;
-        let count = artifacts.count();
-        for artifact in 0..count {
+    async fn files(&mut self, options: &VerifyOptions) {
+        let shard = self.shard;
+        let artifacts = &shard.inner.artifacts;
+        let files = (0..artifacts.count())
+            .map(|artifact| async move { (artifact, ends(shard, artifact).await) });
+        in_order(files, options.prefetch, |(artifact, ends)| {
             self.report.files += 1;
-            let at = At::file(artifacts.name_of(artifact));
-            let ends = self.ends(artifact);
-            self.note(at, ends);
-        }
+            self.note(At::file(artifacts.name_of(artifact)), ends);
+        })
+        .await;
     }
+}
 
-    fn ends(&self, artifact: u32) -> Result<()> {
-        let size = self.shard.inner.artifacts.size_of(artifact)?;
-        let bytes = |start: u64| {
-            self.shard.bytes_at(Place {
-                artifact,
-                range: ByteRange::with_len(start, HEADER_LEN as u64)?,
-            })
-        };
-        FormatVersion::parse(&bytes(0)?, "header")?;
-        let footer = size.checked_sub(HEADER_LEN as u64);
-        let footer = footer.ok_or_else(|| Error::corrupt("the file has no footer"))?;
-        FormatVersion::parse(&bytes(footer)?, "footer")?;
-        if artifact == 0 {
-            let tail = size.saturating_sub(DirectoryTail::LEN as u64);
-            let tail = self.shard.bytes_at(Place {
-                artifact,
-                range: ByteRange::try_new(tail, size)?,
-            })?;
-            DirectoryTail::locate(&tail, size, self.shard.inner.artifacts.limits())?;
-        }
-        Ok(())
+/// A node and all below it, each with its path, in the order of the schema.
+fn nodes_of(column: &DataType) -> impl Iterator<Item = (&DataType, String)> {
+    let mut left = vec![(column, column.name.clone())];
+    iter::from_fn(move || {
+        let (node, path) = left.pop()?;
+        let children = node.children.iter().enumerate().rev();
+        left.extend(children.map(|(ordinal, child)| {
+            let name = child_name(node, ordinal, child);
+            (child, format!("{path}.{name}"))
+        }));
+        Some((node, path))
+    })
+}
+
+/// Checks a message of the directory file.
+async fn message<M: Message>(shard: &Shard, reference: Option<&DataRef>, name: &str) -> Result<()> {
+    let (Some(reference), inner) = (reference, &shard.inner) else {
+        return Ok(());
+    };
+    let payload = inner.run(|bench| {
+        let payload = bench.frame(0, reference).within(|| name.to_owned());
+        Ok(Some(ready!(payload)))
+    });
+    M::decode(&payload.await?, inner.wire, inner.artifacts.limits()).within(|| name.to_owned())?;
+    Ok(())
+}
+
+/// Checks header and footer of a file.
+async fn ends(shard: &Shard, artifact: u32) -> Result<()> {
+    let size = shard.inner.artifacts.size_of(artifact).await?;
+    let bytes = async |start: u64, len: u64| {
+        let range = ByteRange::with_len(start, len)?;
+        shard.bytes_at(Place { artifact, range }).await
+    };
+    let len = HEADER_LEN as u64;
+    FormatVersion::parse(&bytes(0, len).await?, "header")?;
+    let footer = size.checked_sub(len);
+    let footer = footer.ok_or_else(|| Error::corrupt("the file has no footer"))?;
+    FormatVersion::parse(&bytes(footer, len).await?, "footer")?;
+    if artifact == 0 {
+        let len = size.min(DirectoryTail::LEN as u64);
+        let tail = bytes(size - len, len).await?;
+        DirectoryTail::locate(&tail, size, shard.inner.artifacts.limits())?;
     }
+    Ok(())
 }
 
 /// What is known of a field after its buffers were checked.

@@ -323,10 +323,10 @@ impl Artifacts {
     }
 
     /// Bytes of an artifact.
-    pub(in crate::read) fn size_of(&self, artifact: u32) -> Result<u64> {
+    pub(in crate::read) async fn size_of(&self, artifact: u32) -> Result<u64> {
         let size = match artifact {
             0 => return Ok(self.root_size),
-            _ => self.reader(artifact)?.size(),
+            _ => self.reader(artifact)?.size().await,
         };
         size.within(|| self.name_of(artifact))
     }

@@ -1,6 +1,8 @@
 //! Readers of both kinds: those that answer at once, and those that answer later.
 
+use super::waiting::check_may_wait;
 use crate::error::{Error, ErrorKind, Result};
+use crate::format::HEADER_LEN;
 use crate::io::{
     AsyncContainer, AsyncReadAt, ByteRange, Container, ReadAt, read_all_async, read_one,
     read_tail_async,
@@ -72,12 +74,18 @@ impl Reader {
     }
 
     /// Size in bytes.
-    pub(in crate::read) fn size(&self) -> Result<u64> {
-        match self {
-            Self::Blocking(reader) => reader.size(),
-            Self::Async(reader) => reader.known_size().ok_or_else(|| {
-                Error::invalid("nothing has been read yet that tells the size of the file")
-            }),
+    pub(in crate::read) async fn size(&self) -> Result<u64> {
+        let reader = match self {
+            Self::Blocking(reader) => return reader.size(),
+            Self::Async(reader) => reader,
+        };
+        match reader.known_size() {
+            Some(size) => Ok(size),
+            None => {
+                check_may_wait()?;
+                let (_, size) = read_tail_async(&**reader, HEADER_LEN as u64).await?;
+                Ok(size)
+            }
         }
     }
 }

@@ -2,6 +2,8 @@
 
 use crate::error::{Error, Result};
 use std::cell::Cell;
+use std::future::poll_fn;
+use std::mem;
 use std::pin::pin;
 use std::task::{Context, Poll, Waker};
 
@@ -28,6 +30,19 @@ pub(in crate::read) fn now<T>(future: impl Future<Output = Result<T>>) -> Result
         Poll::Ready(result) => result,
         Poll::Pending => Err(cannot_wait()),
     }
+}
+
+/// Lets others run, where somebody waits.
+pub(in crate::read) async fn give_way() {
+    let mut have_run = IS_NOW.get();
+    poll_fn(|context| match mem::replace(&mut have_run, true) {
+        true => Poll::Ready(()),
+        false => {
+            context.waker().wake_by_ref();
+            Poll::Pending
+        }
+    })
+    .await;
 }
 
 /// Refuses to ask a reader that answers later where nobody waits.

@@ -15,9 +15,10 @@ use crate::format::{
 use crate::io::ByteRange;
 use crate::read::open_shard::Shard;
 use crate::read::report::nodes::NodeInfo;
+use crate::read::shard::waiting::give_way;
 
 /// Looks at a column of a stripe, and everything below it.
-pub(super) fn inspect(
+pub(super) async fn inspect(
     shard: &Shard,
     stripe: u64,
     column: &DataType,
@@ -28,7 +29,9 @@ pub(super) fn inspect(
         stripe,
         options,
     };
-    inspector.field(column, column.name.clone())
+    let info = inspector.field(column, column.name.clone()).await;
+    give_way().await;
+    info
 }
 
 struct Inspector<'a> {
@@ -49,14 +52,12 @@ pub(in crate::read) fn child_name(parent: &DataType, ordinal: usize, child: &Dat
 }
 
 impl Inspector<'_> {
-    fn field(&self, node: &DataType, path: String) -> FieldInfo {
-        let children = node.children.iter().enumerate().map(|(ordinal, child)| {
-            self.field(
-                child,
-                format!("{path}.{}", child_name(node, ordinal, child)),
-            )
-        });
-        let children = children.collect();
+    async fn field(&self, node: &DataType, path: String) -> FieldInfo {
+        let mut children = Vec::with_capacity(node.children.len());
+        for (ordinal, child) in node.children.iter().enumerate() {
+            let below = format!("{path}.{}", child_name(node, ordinal, child));
+            children.push(Box::pin(self.field(child, below)).await);
+        }
         let mut info = FieldInfo {
             path,
             schema_id: node.schema_id,
@@ -78,7 +79,7 @@ impl Inspector<'_> {
             children,
             problem: None,
         };
-        if let Err(error) = self.describe(node, &mut info) {
+        if let Err(error) = self.describe(node, &mut info).await {
             info.problem = Some(format!("{error:#}"));
         }
         let sizes = info.buffers.iter().map(|buffer| buffer.range.len());
@@ -86,11 +87,10 @@ impl Inspector<'_> {
         info
     }
 
-    fn describe(&self, node: &DataType, info: &mut FieldInfo) -> Result<()> {
+    async fn describe(&self, node: &DataType, info: &mut FieldInfo) -> Result<()> {
         let key = (self.stripe, node.schema_id);
-        let found = self
-            .shard
-            .drive(|bench| self.shard.inner.field(bench, key))?;
+        let inner = &self.shard.inner;
+        let found = inner.run(|bench| inner.field(bench, key)).await?;
         let Some((artifact, descriptor)) = found.described() else {
             return Ok(());
         };
@@ -113,11 +113,12 @@ impl Inspector<'_> {
                     for buffer in &native.buffers {
                         let part = part_of(native, buffer);
                         let elements = Elements::of(node, physical, part);
-                        let mut described = self.buffer(artifact, ordinal, buffer, elements)?;
+                        let described = self.buffer(artifact, ordinal, buffer, elements);
+                        let mut described = described.await?;
                         if let Some(info) = &mut described
                             && info.kind == BufferKind::RangeIndex
                         {
-                            self.range_index(node, info);
+                            self.range_index(node, info).await;
                         }
                         info.buffers.extend(described);
                     }
@@ -132,7 +133,7 @@ impl Inspector<'_> {
     }
 
     /// A buffer; `None` for members of a packed group, which have no bytes of their own.
-    fn buffer(
+    async fn buffer(
         &self,
         artifact: u32,
         encoding: usize,
@@ -164,19 +165,17 @@ impl Inspector<'_> {
                 map_bytes: map.range.len(),
                 ..BlocksInfo::default()
             };
-            let described = self.blocks(place, map.range, elements, &mut blocks);
+            let described = self.blocks(place, map.range, elements, &mut blocks).await;
             info.problem = described.err().map(|error| format!("{error:#}"));
             info.blocks = Some(blocks);
         }
         Ok(Some(info))
     }
 
-    fn range_index(&self, node: &DataType, info: &mut BufferInfo) {
+    async fn range_index(&self, node: &DataType, info: &mut BufferInfo) {
         let (inner, key) = (&self.shard.inner, (self.stripe, node.schema_id));
-        let header = self
-            .shard
-            .drive(|bench| inner.range_index_header(bench, key, node));
-        match header {
+        let header = inner.run(|bench| inner.range_index_header(bench, key, node));
+        match header.await {
             Ok(header) => {
                 info.range_index = header.map(|header| RangeIndexInfo {
                     entries: header.blocks(),
@@ -187,7 +186,7 @@ impl Inspector<'_> {
         }
     }
 
-    fn blocks(
+    async fn blocks(
         &self,
         place: Place,
         map_range: ByteRange,
@@ -200,10 +199,11 @@ impl Inspector<'_> {
                 place.range
             )));
         }
-        let map = self.shard.bytes_at(Place {
+        let map = Place {
             artifact: place.artifact,
             range: map_range,
-        })?;
+        };
+        let map = self.shard.bytes_at(map).await?;
         let map = BlockMap::parse(&map, map_range.start() - place.range.start())?;
         info.count = map.len() as u64;
         info.values = map.value_count();
@@ -215,10 +215,11 @@ impl Inspector<'_> {
             return Ok(());
         };
         for (group, blocks) in block_groups(&map) {
-            let bytes = self.shard.bytes_at(Place {
+            let bytes = Place {
                 artifact: place.artifact,
                 range: place.range.slice(group.start, group.end)?,
-            })?;
+            };
+            let bytes = self.shard.bytes_at(bytes).await?;
             for block in blocks {
                 let from = to_usize(block.bytes.start - group.start)?;
                 let to = to_usize(block.bytes.end - group.start)?;
@@ -226,6 +227,7 @@ impl Inspector<'_> {
                     .within(|| format!("block {}", block.ordinal))?;
                 self.add(info, &block, described);
             }
+            give_way().await;
         }
         info.encodings
             .sort_by_key(|count| (std::cmp::Reverse(count.blocks), count.code));

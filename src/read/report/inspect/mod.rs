@@ -10,6 +10,7 @@ pub(in crate::read) use blocks::{Elements, Part, block_groups};
 pub(in crate::read) use field::child_name;
 pub(in crate::read) use statistics::contradictions;
 
+use super::ahead::{PREFETCH, in_order, read_field_lists};
 use crate::buffer::Place;
 use crate::column::TypeMapping;
 use crate::encoding::presence::PresenceKind;
@@ -21,7 +22,9 @@ use crate::format::{
 };
 use crate::io::ByteRange;
 use crate::read::open_shard::Shard;
-use crate::read::shard::metadata::ready;
+use crate::read::shard::waiting::now;
+use crate::read::stripe::Stripe;
+use crate::settings::settings;
 use std::ops::Range;
 
 /// What [`Shard::inspect`] looks at.
@@ -29,6 +32,7 @@ use std::ops::Range;
 pub struct InspectOptions {
     encodings: bool,
     blocks: bool,
+    prefetch: usize,
 }
 
 impl Default for InspectOptions {
@@ -36,34 +40,22 @@ impl Default for InspectOptions {
         Self {
             encodings: true,
             blocks: false,
+            prefetch: PREFETCH,
         }
     }
 }
 
-impl InspectOptions {
-    /// Whether to look into blocks for their encodings.
-    pub fn encodings(&self) -> bool {
-        self.encodings
-    }
-
-    /// Whether to look into blocks for their encodings, which reads all data. On by default.
-    #[must_use]
-    pub fn with_encodings(mut self, encodings: bool) -> Self {
-        self.encodings = encodings;
-        self
-    }
-
-    /// Whether to list every block with its tree of encodings.
-    pub fn blocks(&self) -> bool {
-        self.blocks
-    }
-
-    /// Whether to list every block with its tree of encodings, which needs
-    /// [`with_encodings`](Self::with_encodings). Off by default.
-    #[must_use]
-    pub fn with_blocks(mut self, blocks: bool) -> Self {
-        self.blocks = blocks;
-        self
+settings! {
+    InspectOptions {
+        /// Whether to look into blocks for their encodings, which reads all data. On by default.
+        encodings, with_encodings: bool;
+        /// Whether to list every block with its tree of encodings, which needs
+        /// [`with_encodings`](Self::with_encodings). Off by default.
+        blocks, with_blocks: bool;
+        /// Columns that asynchronous inspection fetches at the same time, at least 1; 8 by default.
+        /// Memory and requests grow with it, and the answer does not depend on it.
+        #[cfg(feature = "async")]
+        prefetch, with_prefetch: usize;
     }
 }
 
@@ -275,7 +267,23 @@ impl Shard {
     /// # Errors
     /// If the schema or the list of stripes is damaged or not supported.
     pub fn inspect(&self, options: &InspectOptions) -> Result<ShardInfo> {
-        let schema = self.stored_schema()?;
+        now(self.inspected(options))
+    }
+
+    /// As [`inspect`](Self::inspect), of a shard behind an asynchronous reader. The answer is the same.
+    ///
+    /// Fetches [`prefetch`](InspectOptions::prefetch) columns at the same time, and holds a few megabytes
+    /// of each. Whatever polls the future looks into their blocks: in a poll into about 4 MiB of each.
+    ///
+    /// # Errors
+    /// Those of [`inspect`](Self::inspect).
+    #[cfg(feature = "async")]
+    pub async fn inspect_async(&self, options: &InspectOptions) -> Result<ShardInfo> {
+        self.inspected(options).await
+    }
+
+    async fn inspected(&self, options: &InspectOptions) -> Result<ShardInfo> {
+        let schema = self.stored_schema().await?;
         let directory = &self.inner.directory;
         let mut info = ShardInfo {
             files: Vec::new(),
@@ -290,7 +298,7 @@ impl Shard {
             stripes: Vec::new(),
             problem: None,
         };
-        match self.properties() {
+        match self.properties_async().await {
             Ok(properties) => {
                 info.creation_min = properties.creation_min;
                 info.creation_max = properties.creation_max;
@@ -301,52 +309,65 @@ impl Shard {
             }
             Err(error) => info.problem = Some(format!("{error:#}")),
         }
-        for stripe in self.stripes()? {
-            let mut properties = Vec::new();
-            let mut problem = None;
-            match stripe.properties() {
-                Ok(found) => {
-                    properties = names(&found.standard_properties, &found.custom_properties);
-                }
-                Err(error) => problem = Some(format!("{error:#}")),
+        let stripes = self.stripes_async().await?;
+        read_field_lists(self, schema.fields.len()).await;
+        let described = stripes.iter().map(StripeInfo::of);
+        let prefetch = options.prefetch;
+        in_order(described, prefetch, |stripe| info.stripes.push(stripe)).await;
+        let columns: Vec<_> = (0..stripes.len())
+            .flat_map(|i| schema.fields.iter().map(move |field| (i, field)))
+            .collect();
+        let columns = columns.into_iter().map(async |(i, field)| {
+            let (stripe, node) = (i as u64, &field.data_type);
+            let mut info = field::inspect(self, stripe, node, options).await;
+            info.internal_kind.clone_from(&field.internal_kind);
+            (i, info)
+        });
+        in_order(columns, prefetch, |(i, field)| {
+            let bytes = field.total_encoded_bytes();
+            info.encoded_bytes = info.encoded_bytes.saturating_add(bytes);
+            if let Some(stripe) = info.stripes.get_mut(i) {
+                stripe.encoded_bytes = stripe.encoded_bytes.saturating_add(bytes);
+                stripe.fields.push(field);
             }
-            let fields = schema.fields.iter().map(|field| {
-                let mut info = field::inspect(self, stripe.ordinal(), &field.data_type, options);
-                info.internal_kind.clone_from(&field.internal_kind);
-                info
-            });
-            let fields: Vec<FieldInfo> = fields.collect();
-            let sizes = fields.iter().map(FieldInfo::total_encoded_bytes);
-            let encoded_bytes = sizes.fold(0, u64::saturating_add);
-            info.encoded_bytes = info.encoded_bytes.saturating_add(encoded_bytes);
-            info.stripes.push(StripeInfo {
-                ordinal: stripe.ordinal(),
-                rows: stripe.row_range(),
-                raw_data_size: stripe.raw_data_size(),
-                encoded_bytes,
-                properties,
-                fields,
-                problem,
-            });
-        }
-        info.files = self.files();
+        })
+        .await;
+        let artifacts = &self.inner.artifacts;
+        let files = (0..artifacts.count()).map(async |artifact| FileInfo {
+            name: artifacts.name_of(artifact),
+            bytes: artifacts.size_of(artifact).await.ok(),
+        });
+        in_order(files, prefetch, |file| info.files.push(file)).await;
         Ok(info)
     }
 
-    /// The files that references have led to so far, the directory file first.
-    fn files(&self) -> Vec<FileInfo> {
-        let artifacts = &self.inner.artifacts;
-        (0..artifacts.count())
-            .map(|artifact| FileInfo {
-                name: artifacts.name_of(artifact),
-                bytes: artifacts.size_of(artifact).ok(),
-            })
-            .collect()
-    }
-
     /// The bytes of a place, read at once.
-    pub(in crate::read) fn bytes_at(&self, place: Place) -> Result<bytes::Bytes> {
-        self.drive(|bench| Ok(Some(ready!(bench.get(place)))))
+    pub(in crate::read) async fn bytes_at(&self, place: Place) -> Result<bytes::Bytes> {
+        let bytes = self.inner.run(|bench| bench.get(place));
+        bytes.await
+    }
+}
+
+impl StripeInfo {
+    /// What a stripe says of itself, without its fields.
+    async fn of(stripe: &Stripe) -> Self {
+        let mut properties = Vec::new();
+        let mut problem = None;
+        match stripe.properties_async().await {
+            Ok(found) => {
+                properties = names(&found.standard_properties, &found.custom_properties);
+            }
+            Err(error) => problem = Some(format!("{error:#}")),
+        }
+        Self {
+            ordinal: stripe.ordinal(),
+            rows: stripe.row_range(),
+            raw_data_size: stripe.raw_data_size(),
+            encoded_bytes: 0,
+            properties,
+            fields: Vec::new(),
+            problem,
+        }
     }
 }
 

@@ -1,8 +1,12 @@
 //! The columns of all stripes, checked by one thread or by several.
 
+use super::super::ahead::{in_order, in_order_until, read_field_lists};
 use super::report::VerifyProgress;
 use super::{Column, Verifier, VerifyOptions};
+use crate::error::Result;
 use crate::format::Schema;
+use crate::read::open_shard::Shard;
+use crate::read::shard::waiting::give_way;
 use crate::read::stripe::Stripe;
 use std::ops::ControlFlow;
 
@@ -19,11 +23,13 @@ impl Work<'_> {
     }
 
     /// Checks a column of a stripe.
-    fn check<'s>(&self, i: usize, mut verifier: Verifier<'s>) -> Verifier<'s> {
+    async fn check<'s>(&self, i: usize, shard: &'s Shard) -> Verifier<'s> {
+        let mut verifier = Verifier::new(shard);
         let fields = &self.schema.fields;
         let stripe = self.stripes.get(i / fields.len().max(1));
         if let Some((stripe, field)) = stripe.zip(fields.get(i % fields.len().max(1))) {
-            verifier.column(stripe, field, &self.columns);
+            verifier.column(stripe, field, &self.columns).await;
+            give_way().await;
         }
         verifier
     }
@@ -31,24 +37,34 @@ impl Work<'_> {
 
 impl<'s> Verifier<'s> {
     /// Checks the columns of stripes, and tells of each that is done.
-    pub(super) fn stripes(
+    pub(super) async fn stripes(
         &mut self,
         schema: &Schema,
         stripes: &[Stripe],
         options: &VerifyOptions,
         mut progress: impl FnMut(VerifyProgress<'_>) -> ControlFlow<()>,
-    ) -> ControlFlow<()> {
-        let columns = self.columns();
+    ) -> Result<ControlFlow<()>> {
+        let columns = self.columns(schema).await;
         let fields = schema.fields.len() as u64;
         let total = fields.saturating_mul(stripes.len() as u64);
         let mut readable = Vec::with_capacity(stripes.len());
-        for stripe in stripes {
+        let shard = self.shard;
+        read_field_lists(shard, schema.fields.len()).await;
+        let checked = stripes.iter().map(|stripe| async move {
+            let mut verifier = Verifier::new(shard);
+            let is_readable = verifier.stripe_messages(stripe).await;
+            (verifier, stripe, is_readable)
+        });
+        let prefetch = options.prefetch;
+        in_order(checked, prefetch, |(verifier, stripe, is_readable)| {
+            self.absorb(verifier);
             self.report.stripes += 1;
-            match self.stripe_messages(stripe) {
+            match is_readable {
                 true => readable.push(stripe),
                 false => self.counts.miss(),
             }
-        }
+        })
+        .await;
         // Those of stripes that cannot be read are done.
         let mut done = total - fields.saturating_mul(readable.len() as u64);
         let work = Work {
@@ -58,7 +74,6 @@ impl<'s> Verifier<'s> {
         };
         let names = schema.fields.iter().map(|field| &field.data_type.name);
         let mut names = names.cycle();
-        let shard = self.shard;
         let take = |verifier: Verifier<'s>| {
             self.absorb(verifier);
             done += 1;
@@ -72,18 +87,17 @@ impl<'s> Verifier<'s> {
         if options.threads() > 1 {
             return threads::check(&work, shard, options.threads(), take);
         }
-        #[cfg(not(feature = "threads"))]
-        let _ = options;
-        let checked = (0..work.len()).map(|i| work.check(i, Verifier::new(shard)));
-        let mut take = take;
-        checked.into_iter().try_for_each(&mut take)
+        let checked = (0..work.len()).map(|i| work.check(i, shard));
+        Ok(in_order_until(checked, prefetch, take).await)
     }
 }
 
 #[cfg(feature = "threads")]
 mod threads {
     use super::{Verifier, Work};
+    use crate::error::Result;
     use crate::read::open_shard::Shard;
+    use crate::read::shard::waiting::now;
     use std::collections::BTreeMap;
     use std::ops::ControlFlow;
     use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -96,7 +110,7 @@ mod threads {
         shard: &'s Shard,
         threads: usize,
         mut take: impl FnMut(Verifier<'s>) -> ControlFlow<()>,
-    ) -> ControlFlow<()> {
+    ) -> Result<ControlFlow<()>> {
         let (next, is_over) = (AtomicUsize::new(0), AtomicBool::new(false));
         let (sender, receiver) = mpsc::channel();
         std::thread::scope(|scope| {
@@ -110,7 +124,7 @@ mod threads {
                         if i >= work.len() {
                             break;
                         }
-                        let checked = work.check(i, Verifier::new(shard));
+                        let checked = now(async { Ok(work.check(i, shard).await) });
                         if sender.send((i, checked)).is_err() {
                             break;
                         }
@@ -123,13 +137,14 @@ mod threads {
                 early.insert(i, checked);
                 while let Some(checked) = early.remove(&taken) {
                     taken += 1;
-                    if take(checked).is_break() {
+                    let flow = checked.map(&mut take);
+                    if !matches!(flow, Ok(ControlFlow::Continue(()))) {
                         is_over.store(true, Ordering::Relaxed);
-                        return ControlFlow::Break(());
+                        return flow;
                     }
                 }
             }
-            ControlFlow::Continue(())
+            Ok(ControlFlow::Continue(()))
         })
     }
 }

@@ -15,22 +15,25 @@ use crate::format::{
     BufferKind, DataEncoding, DataType, EncodedBuffer, RangeStats, SplitBlockBloomFilter,
     StripeFieldDescriptor,
 };
+use crate::read::open_shard::Shard;
 use crate::read::shard::dictionary;
 use crate::read::shard::metadata::check_dictionary;
+use crate::read::shard::waiting::give_way;
 use crate::stats::BloomFilter;
 use bytes::Bytes;
 use std::cmp::Ordering;
+use std::ops::Range;
 
 impl Verifier<'_> {
     /// Checks what is known of a field of a stripe, and its buffers, not those below it.
-    pub(super) fn field_data(&mut self, stripe: u64, node: &DataType, at: &At) -> Checked {
+    pub(super) async fn field_data(&mut self, stripe: u64, node: &DataType, at: &At) -> Checked {
         let unreadable = Checked {
             readable: false,
             stored: false,
         };
         let key = (stripe, node.schema_id);
         let inner = &self.shard.inner;
-        let found = self.shard.drive(|bench| inner.field(bench, key));
+        let found = inner.run(|bench| inner.field(bench, key)).await;
         let Some(found) = self.note(at.clone(), found) else {
             self.counts.miss();
             return unreadable;
@@ -62,31 +65,33 @@ impl Verifier<'_> {
             self.report.data_bytes += buffer.place.range.len();
             match &buffer.body {
                 Body::Raw(None) => {}
-                Body::Raw(Some(chunks)) => self.raw(buffer, chunks, &at),
+                Body::Raw(Some(chunks)) => self.raw(buffer, chunks, &at).await,
                 Body::Blocks(blocks) => {
                     let part = Part {
                         kind: buffer.kind,
                         dictionary: buffers.dictionary.is_some(),
                         embedded_offsets: buffers.embedded_offsets,
                     };
-                    let loaded = self.load_map(buffer, blocks, descriptor);
+                    let loaded = load_map(self.shard, buffer, blocks, descriptor).await;
                     readable &= self.note(at.clone(), loaded).is_some();
                     let elements = Elements::of(node, layout.physical, part);
-                    self.blocks(&layout, buffers, buffer, blocks, elements, &at);
+                    self.blocks(&layout, buffers, buffer, blocks, elements, &at)
+                        .await;
                 }
             }
         }
         if let Some(place) = buffers.dictionary {
             let file = inner.artifacts.name_of(place.artifact);
             let filter = descriptor.field.membership_filter.as_ref();
-            let checked = self.dictionary(place, node, &layout, filter);
+            let checked = self.dictionary(place, node, &layout, filter).await;
             let at = at.buffer(BufferKind::ValueDictionary, file);
             readable &= self.note(at, checked).is_some();
         }
         if let Some(index) = &buffers.range_index {
             let file = inner.artifacts.name_of(index.place.artifact);
             let range = descriptor.field.range_stats.as_ref();
-            let checked = match self.range_index(index, node, layout.positions, range) {
+            let checked = self.range_index(index, node, layout.positions, range);
+            let checked = match checked.await {
                 // What readers do without is no fault.
                 Err(e) if e.kind() == ErrorKind::Unsupported => Ok(()),
                 checked => checked,
@@ -100,57 +105,20 @@ impl Verifier<'_> {
     }
 
     /// Compares the checksums of a raw buffer.
-    fn raw(&mut self, buffer: &StoredBuffer, chunks: &Chunks, at: &At) {
+    async fn raw(&mut self, buffer: &StoredBuffer, chunks: &Chunks, at: &At) {
         let len = buffer.place.range.len();
         let mut next = 0;
         while next < len {
             let range = chunks.cover(next..(next + u64::from(CHUNK_BYTES)).min(len));
             next = range.end.max(next + 1);
-            let compared = buffer
-                .place
-                .range
-                .slice(range.start, range.end)
-                .and_then(|bytes| {
-                    let bytes = self.shard.bytes_at(Place {
-                        artifact: buffer.place.artifact,
-                        range: bytes,
-                    })?;
-                    chunks.verify(&range, &bytes)
-                });
+            let read = read_part(self.shard, buffer, range.clone()).await;
+            let compared = read.and_then(|piece| chunks.verify(&range, &piece.bytes));
             self.note(at.clone(), compared);
         }
     }
 
-    fn load_map(
-        &self,
-        buffer: &StoredBuffer,
-        blocks: &Blocks,
-        descriptor: &StripeFieldDescriptor,
-    ) -> Result<()> {
-        let map = self.shard.bytes_at(Place {
-            artifact: buffer.place.artifact,
-            range: blocks.map_range,
-        })?;
-        blocks.load_map(buffer.place.range, &map, true)?;
-        let promised = native_buffers(descriptor)
-            .find(|native| {
-                native
-                    .buffer
-                    .as_ref()
-                    .is_some_and(|r| r.range == buffer.place.range)
-            })
-            .and_then(|native| native.block_count);
-        let found = blocks.map().map_or(0, |map| map.len() as u64);
-        match promised {
-            Some(promised) if promised != found => Err(Error::corrupt(format!(
-                "the block map lists {found} blocks, the descriptor promises {promised}"
-            ))),
-            _ => Ok(()),
-        }
-    }
-
     /// Checks and decodes every block of a buffer.
-    fn blocks(
+    async fn blocks(
         &mut self,
         layout: &FieldLayout,
         buffers: &FieldBuffers,
@@ -161,18 +129,7 @@ impl Verifier<'_> {
     ) {
         let Some(map) = blocks.map() else { return };
         for (group, members) in block_groups(map) {
-            let read = buffer
-                .place
-                .range
-                .slice(group.start, group.end)
-                .and_then(|range| {
-                    let place = Place {
-                        artifact: buffer.place.artifact,
-                        range,
-                    };
-                    let bytes = self.shard.bytes_at(place)?;
-                    Ok(Piece { place, bytes })
-                });
+            let read = read_part(self.shard, buffer, group).await;
             let Some(piece) = self.note(at.clone(), read) else {
                 continue;
             };
@@ -193,10 +150,11 @@ impl Verifier<'_> {
                 let decoded = decoder.decode(&block, elements);
                 self.note(at.block(block.ordinal), decoded);
             }
+            give_way().await;
         }
     }
 
-    fn dictionary(
+    async fn dictionary(
         &mut self,
         place: Place,
         node: &DataType,
@@ -205,7 +163,7 @@ impl Verifier<'_> {
     ) -> Result<()> {
         check_dictionary(place.range, self.shard.inner.artifacts.limits())?;
         self.report.data_bytes += place.range.len();
-        let bytes = self.shard.bytes_at(place)?;
+        let bytes = self.shard.bytes_at(place).await?;
         ValueDictionary::verify_sorted_ids(&bytes)?;
         let dictionary = ValueDictionary::parse(&bytes)?;
         if let Some(filter) = filter {
@@ -215,7 +173,7 @@ impl Verifier<'_> {
         Ok(())
     }
 
-    fn range_index(
+    async fn range_index(
         &mut self,
         index: &StoredIndex,
         node: &DataType,
@@ -223,7 +181,7 @@ impl Verifier<'_> {
         range: Option<&RangeStats>,
     ) -> Result<()> {
         let limits = self.shard.inner.artifacts.limits();
-        let bytes = self.shard.bytes_at(index.place)?;
+        let bytes = self.shard.bytes_at(index.place).await?;
         self.report.data_bytes += index.place.range.len();
         let mut cx = Context::new(limits, &mut self.scratch);
         let header = index.header_checksums.as_ref();
@@ -245,6 +203,46 @@ impl Verifier<'_> {
             }
         }
         Ok(())
+    }
+}
+
+/// Reads some bytes of a buffer.
+async fn read_part(shard: &Shard, buffer: &StoredBuffer, part: Range<u64>) -> Result<Piece> {
+    let place = Place {
+        artifact: buffer.place.artifact,
+        range: buffer.place.range.slice(part.start, part.end)?,
+    };
+    let bytes = shard.bytes_at(place).await?;
+    Ok(Piece { place, bytes })
+}
+
+/// Reads the block map of a buffer, and holds it against the descriptor.
+async fn load_map(
+    shard: &Shard,
+    buffer: &StoredBuffer,
+    blocks: &Blocks,
+    descriptor: &StripeFieldDescriptor,
+) -> Result<()> {
+    let place = Place {
+        artifact: buffer.place.artifact,
+        range: blocks.map_range,
+    };
+    let map = shard.bytes_at(place).await?;
+    blocks.load_map(buffer.place.range, &map, true)?;
+    let promised = native_buffers(descriptor)
+        .find(|native| {
+            native
+                .buffer
+                .as_ref()
+                .is_some_and(|r| r.range == buffer.place.range)
+        })
+        .and_then(|native| native.block_count);
+    let found = blocks.map().map_or(0, |map| map.len() as u64);
+    match promised {
+        Some(promised) if promised != found => Err(Error::corrupt(format!(
+            "the block map lists {found} blocks, the descriptor promises {promised}"
+        ))),
+        _ => Ok(()),
     }
 }
 

@@ -1,12 +1,14 @@
 //! Spec: Chapter 6, "(Shard) Field Descriptor": what descriptors say of fields, as far as it is cheap
 //! to see that it is false.
 
-use super::super::inspect::{child_name, contradictions};
+use super::super::ahead::in_order;
+use super::super::inspect::contradictions;
 use super::report::At;
-use super::{Stripe, Verifier};
-use crate::error::{Error, Within};
+use super::{Stripe, Verifier, VerifyOptions, nodes_of};
+use crate::error::{Error, Result, Within};
 use crate::format::{AnyValue, BasicType, DataType, FieldDescriptor, Schema};
 use crate::read::scan::constant::{bound_value, check_value};
+use crate::read::shard::metadata::Metadata;
 use std::collections::{HashMap, HashSet};
 
 /// The counts of the stripes, added up for every field, to hold those of the shard against.
@@ -115,11 +117,12 @@ impl Verifier<'_> {
 
     /// Compares the nulls that were read of a column of a stripe, if all of it was, with the number
     /// in its descriptor.
-    pub(super) fn nulls(&mut self, stripe: &Stripe, node: &DataType, read: Option<u64>) {
+    pub(super) async fn nulls(&mut self, stripe: &Stripe, node: &DataType, read: Option<u64>) {
         let key = (stripe.ordinal(), node.schema_id);
         let inner = &self.shard.inner;
-        // What cannot be read was reported before.
-        let field = self.shard.drive(|bench| inner.field(bench, key)).ok();
+        let field = inner.run(|bench| inner.field(bench, key)).await;
+        let at = self.at(stripe, &node.name);
+        let field = self.again(&at, field);
         let known = field.as_ref().and_then(|field| field.facts());
         // A union is null where the member is that it holds, and a unit has no values.
         let is_counted = !matches!(node.basic_type, BasicType::Union | BasicType::Unit);
@@ -131,48 +134,52 @@ impl Verifier<'_> {
         let missing = stripe.num_rows().saturating_sub(known.position_count);
         let nulls = known.null_count.map(|nulls| nulls.saturating_add(missing));
         if let Some(nulls) = nulls.filter(|nulls| *nulls != read) {
-            let at = self.at(stripe, &node.name);
             let text = format!("{nulls} rows are said to be null, and {read} are");
             self.report.add(at, &Error::corrupt(text));
         }
     }
 
     /// Checks the shard-level descriptors.
-    pub(super) fn shard_fields(&mut self, schema: &Schema) {
-        for field in &schema.fields {
-            let node = &field.data_type;
-            if !self.shard_field(node, node.name.clone()) {
-                break;
-            }
+    pub(super) async fn shard_fields(&mut self, schema: &Schema, options: &VerifyOptions) {
+        let inner = &self.shard.inner;
+        let nodes = schema.fields.iter();
+        let mut nodes = nodes.flat_map(|field| nodes_of(&field.data_type));
+        let Some((node, path)) = nodes.next() else {
+            return;
+        };
+        // The first one reads the list that all of them are found by.
+        let described = shard_descriptor(inner, node).await;
+        if !inner.has_shard_field_list() {
+            // One error says it for all.
+            self.note(self.root(), described);
+            return;
         }
+        self.shard_field(node, path, described);
+        let others = nodes.map(|(node, path)| async move {
+            let described = shard_descriptor(inner, node).await;
+            (node, path, described)
+        });
+        in_order(others, options.prefetch, |(node, path, described)| {
+            self.shard_field(node, path, described);
+        })
+        .await;
     }
 
-    /// Checks the shard-level descriptors of a field and of everything below it; false if the list
-    /// that all of them are found by cannot be read, for which one error says it for all.
-    fn shard_field(&mut self, node: &DataType, path: String) -> bool {
-        let inner = &self.shard.inner;
-        let id = node.schema_id;
-        let described = self.shard.drive(|bench| {
-            inner
-                .shard_descriptor(bench, id)
-                .within(|| format!("shard-level descriptor of schema node {id}"))
-        });
-        if !inner.has_shard_field_list() {
-            self.note(self.root(), described);
-            return false;
-        }
+    /// Checks the shard-level descriptor of a field.
+    fn shard_field(
+        &mut self,
+        node: &DataType,
+        path: String,
+        described: Result<Option<FieldDescriptor>>,
+    ) {
         let at = At {
-            field: Some(path.clone()),
+            field: Some(path),
             ..self.root()
         };
         if let Some(Some(known)) = self.note(at.clone(), described) {
             self.statistics(&known, node, &at);
-            self.shard_counts(&known, id, &at);
+            self.shard_counts(&known, node.schema_id, &at);
         }
-        node.children.iter().enumerate().all(|(ordinal, child)| {
-            let below = format!("{path}.{}", child_name(node, ordinal, child));
-            self.shard_field(child, below)
-        })
     }
 
     /// Compares the counts of a shard-level descriptor with those of the stripes.
@@ -190,6 +197,16 @@ impl Verifier<'_> {
             }
         }
     }
+}
+
+async fn shard_descriptor(inner: &Metadata, node: &DataType) -> Result<Option<FieldDescriptor>> {
+    let id = node.schema_id;
+    let described = inner.run(|bench| {
+        inner
+            .shard_descriptor(bench, id)
+            .within(|| format!("shard-level descriptor of schema node {id}"))
+    });
+    described.await
 }
 
 #[cfg(test)]

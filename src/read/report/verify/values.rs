@@ -148,16 +148,22 @@ impl Claims {
 }
 
 impl Verifier<'_> {
-    /// What is said of a column of a stripe. What cannot be read was reported before.
-    pub(super) fn claims(&self, stripe: &Stripe, column: &Column) -> Vec<Claims> {
+    /// What is said of a column of a stripe, as far as it can be read.
+    pub(super) async fn claims(&mut self, stripe: &Stripe, column: &Column) -> Vec<Claims> {
         let inner = &self.shard.inner;
         let mut all = Vec::new();
         for (column, ordinals) in FilterColumn::all_of(column) {
-            let fields = column.nodes().map(|node| {
-                let key = (stripe.ordinal(), node.schema_id);
-                self.shard.drive(|bench| inner.field(bench, key)).ok()
+            let at = self.at(stripe, column.path());
+            let keys = column
+                .nodes()
+                .map(|node| (stripe.ordinal(), node.schema_id));
+            let keys: Vec<_> = keys.collect();
+            let read = inner.run(|bench| {
+                let fields = keys.iter().map(|key| inner.field(bench, *key));
+                fields.collect::<Result<Option<Vec<_>>>>()
             });
-            let Some(fields) = fields.collect::<Option<Vec<_>>>() else {
+            let read = read.await;
+            let Some(fields) = self.again(&at, read) else {
                 continue;
             };
             let known: Vec<_> = fields.iter().map(|field| field.facts()).collect();
@@ -175,10 +181,9 @@ impl Verifier<'_> {
             };
             let leaf = column.leaf();
             let key = (stripe.ordinal(), leaf.schema_id);
-            let index = self
-                .shard
-                .drive(|bench| inner.range_index(bench, key, leaf));
-            let index = index.ok().flatten();
+            let index = inner.run(|bench| inner.range_index(bench, key, leaf));
+            let index = index.await;
+            let index = self.again(&at, index).flatten();
             let index = index.filter(|index| index.positions() == stripe.num_rows());
             all.push(Claims {
                 index: index.and_then(|index| Bounds::new(&index, &column, &facts)),
@@ -195,7 +200,7 @@ impl Verifier<'_> {
 
     /// Holds the values of some rows of a column, from row `first` of the stripe on, against what is
     /// said of them, and reports the first row of each kind that refutes it.
-    pub(super) fn values(
+    pub(super) async fn values(
         &mut self,
         stripe: &Stripe,
         claims: &mut [Claims],
@@ -221,7 +226,7 @@ impl Verifier<'_> {
                 };
                 if claims.refuted.insert(what) {
                     let row = first + row as u64;
-                    let at = self.place_of(stripe, &claims.column, row);
+                    let at = self.place_of(stripe, &claims.column, row).await;
                     let text = format!("row {row} of the stripe {what}");
                     self.report.add(at, &Error::corrupt(text));
                 }
@@ -253,14 +258,12 @@ impl Verifier<'_> {
     }
 
     /// The block that holds a row of a member, as far as values lie in blocks.
-    fn place_of(&self, stripe: &Stripe, column: &FilterColumn, row: u64) -> At {
+    async fn place_of(&mut self, stripe: &Stripe, column: &FilterColumn, row: u64) -> At {
         let at = self.at(stripe, column.path());
         let inner = &self.shard.inner;
         let key = (stripe.ordinal(), column.leaf().schema_id);
-        let open = self
-            .shard
-            .drive(|bench| inner.open_field(bench, key, column.leaf()));
-        let Ok(open) = open else { return at };
+        let open = inner.run(|bench| inner.open_field(bench, key, column.leaf()));
+        let Ok(open) = open.await else { return at };
         let Storage::Buffers(buffers) = &open.layout.storage else {
             return at;
         };

@@ -1,0 +1,185 @@
+//! Parts of a report that are made at the same time, where readers answer later.
+
+use crate::read::open_shard::Shard;
+use crate::read::shard::metadata::ready;
+use std::collections::VecDeque;
+use std::future::poll_fn;
+use std::ops::ControlFlow;
+use std::pin::Pin;
+use std::task::{Context, Poll};
+
+/// Columns of a stripe that are looked at at the same time, unless the caller says otherwise.
+pub(super) const PREFETCH: usize = 8;
+
+/// Entries of lists of fields that are fetched at once, about.
+const AT_ONCE: usize = 1 << 15;
+
+/// A future that has been polled, or what it gave.
+enum Begun<F: Future> {
+    Running(Pin<Box<F>>),
+    Done(F::Output),
+}
+
+impl<F: Future> Begun<F> {
+    fn poll(&mut self, context: &mut Context<'_>) {
+        if let Self::Running(future) = self
+            && let Poll::Ready(output) = future.as_mut().poll(context)
+        {
+            *self = Self::Done(output);
+        }
+    }
+}
+
+/// As [`in_order_until`], of all futures.
+pub(super) async fn in_order<F: Future>(
+    futures: impl Iterator<Item = F>,
+    most: usize,
+    mut take: impl FnMut(F::Output),
+) {
+    let all = in_order_until(futures, most, |output| {
+        take(output);
+        ControlFlow::Continue(())
+    });
+    let _ = all.await;
+}
+
+/// Gives `take` what the futures give, in their order, until it breaks. At most `most` of them, and
+/// at least one, are begun and not taken at a time. The next one begins when those before it wait, so
+/// that futures that wait for nothing run one after the other.
+pub(super) async fn in_order_until<F: Future>(
+    futures: impl Iterator<Item = F>,
+    most: usize,
+    mut take: impl FnMut(F::Output) -> ControlFlow<()>,
+) -> ControlFlow<()> {
+    let mut futures = futures.fuse();
+    let mut begun: VecDeque<Begun<F>> = VecDeque::new();
+    poll_fn(|context| {
+        begun.iter_mut().for_each(|one| one.poll(context));
+        loop {
+            while let Some(first) = begun.pop_front() {
+                match first {
+                    Begun::Done(output) => {
+                        if take(output).is_break() {
+                            return Poll::Ready(ControlFlow::Break(()));
+                        }
+                    }
+                    Begun::Running(_) => {
+                        begun.push_front(first);
+                        break;
+                    }
+                }
+            }
+            if begun.len() >= most.max(1) {
+                return Poll::Pending;
+            }
+            match futures.next() {
+                Some(future) => {
+                    let mut next = Begun::Running(Box::pin(future));
+                    next.poll(context);
+                    begun.push_back(next);
+                }
+                None if begun.is_empty() => return Poll::Ready(ControlFlow::Continue(())),
+                None => return Poll::Pending,
+            }
+        }
+    })
+    .await
+}
+
+/// Reads the lists of fields of the stripes in few rounds, and numbers their files in order, where a
+/// round takes long. Whoever asks for a list is told what is wrong with it.
+pub(super) async fn read_field_lists(shard: &Shard, fields: usize) {
+    let inner = &shard.inner;
+    if inner.artifacts.are_near() {
+        return;
+    }
+    let at_once = (AT_ONCE / fields.max(1)).max(1);
+    let stripes = shard.num_stripes();
+    for first in (0..stripes).step_by(at_once) {
+        let last = first.saturating_add(at_once as u64).min(stripes);
+        let read = inner.run(|bench| {
+            ready!(inner.stripes(bench));
+            let lists = (first..last).map(|stripe| inner.field_list(bench, stripe));
+            let lacking = lists.filter(|list| matches!(list, Ok(None))).count();
+            Ok((lacking == 0).then_some(()))
+        });
+        drop(read.await);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::cell::{Cell, RefCell};
+    use std::pin::pin;
+    use std::task::Waker;
+
+    /// Polls a future until it is done; gives how often it had to.
+    fn run<T>(future: impl Future<Output = T>) -> (T, u32) {
+        let mut future = pin!(future);
+        for polls in 1.. {
+            let polled = future
+                .as_mut()
+                .poll(&mut Context::from_waker(Waker::noop()));
+            if let Poll::Ready(output) = polled {
+                return (output, polls);
+            }
+        }
+        unreachable!()
+    }
+
+    /// A future that is ready after some polls.
+    async fn after(mut polls: usize) {
+        poll_fn(|_| match polls {
+            0 => Poll::Ready(()),
+            _ => {
+                polls -= 1;
+                Poll::Pending
+            }
+        })
+        .await;
+    }
+
+    #[test]
+    fn what_futures_give_is_taken_in_order_and_few_run_at_a_time() {
+        for most in [0, 1, 3, 100] {
+            let (running, most_running) = (Cell::new(0), Cell::new(0));
+            let taken = RefCell::new(Vec::new());
+            let futures = (0..20usize).map(|i| {
+                let (running, most_running) = (&running, &most_running);
+                async move {
+                    running.set(running.get() + 1);
+                    most_running.set(most_running.get().max(running.get()));
+                    after(i * 7 % 5).await;
+                    running.set(running.get() - 1);
+                    i
+                }
+            });
+            let (flow, _) = run(in_order_until(futures, most, |i| {
+                taken.borrow_mut().push(i);
+                match i {
+                    15 => ControlFlow::Break(()),
+                    _ => ControlFlow::Continue(()),
+                }
+            }));
+            assert_eq!(flow, ControlFlow::Break(()));
+            assert_eq!(taken.into_inner(), (0..=15).collect::<Vec<_>>());
+            assert!(most_running.get() <= most.max(1));
+            assert_eq!(most_running.get() > 1, most > 1);
+        }
+    }
+
+    #[test]
+    fn futures_that_wait_for_nothing_run_one_after_the_other() {
+        let (begun, taken) = (Cell::new(0), Cell::new(0));
+        let futures = (0..20).map(|_| {
+            let begun = &begun;
+            async move { begun.set(begun.get() + 1) }
+        });
+        let ((), polls) = run(in_order(futures, 8, |()| {
+            taken.set(taken.get() + 1);
+            assert_eq!(begun.get(), taken.get());
+        }));
+        assert_eq!((taken.get(), polls), (20, 1));
+    }
+}
