@@ -5,7 +5,7 @@ mod support;
 
 use arrow_array::{Int32Array, RecordBatch, RecordBatchOptions, StringArray};
 use arrow_schema::{DataType, Field, Schema};
-use arrow_shard::io::{MemoryFolder, Sink, SinkFactory, WriteSink};
+use arrow_shard::io::{LocalFolder, MemoryFolder, Sink, SinkFactory, WriteSink};
 use arrow_shard::write::{Layout, ShardWriter, WriterOptions};
 use arrow_shard::{Error, ErrorKind, Result, Shard};
 use std::path::Path;
@@ -406,4 +406,50 @@ fn shards_without_rows_or_columns_are_shards() {
             assert_eq!(collect(shard.scan().build().unwrap()).unwrap(), batch);
         }
     }
+}
+
+/// Whether another handle cannot lock the file.
+fn is_locked(path: &Path) -> bool {
+    let file = std::fs::File::options().read(true).write(true).open(path);
+    file.unwrap().try_lock().is_err()
+}
+
+#[test]
+fn every_open_temporary_file_is_locked_and_belongs_to_one_that_is_open() {
+    let folder = tempfile::tempdir().unwrap();
+    let temporaries = || {
+        let names = names(folder.path()).into_iter();
+        let mut names: Vec<_> = names.filter(|name| name.ends_with(".tmp")).collect();
+        // The first one of a writer has the shortest name.
+        names.sort_by_key(String::len);
+        names
+    };
+    let all_locked = || {
+        let all = temporaries();
+        all.iter().all(|name| is_locked(&folder.path().join(name)))
+    };
+    let mut sinks = LocalFolder::open(folder.path()).unwrap();
+    let mut first = sinks.create("first").unwrap();
+    let mut second = sinks.create("second").unwrap();
+    let names = temporaries();
+    let writer = names[0].strip_suffix(".tmp").unwrap();
+    assert!(names[1].starts_with(&format!("{writer}-")), "{names:?}");
+    assert!(all_locked());
+    // One that is closed leaves a sign of life.
+    let of_first = folder.path().join(&names[0]);
+    let then = std::time::SystemTime::now() - std::time::Duration::from_secs(7_200);
+    let file = std::fs::File::options().append(true).open(&of_first);
+    file.unwrap().set_modified(then).unwrap();
+    second.write_all(b"x").unwrap();
+    second.seal().unwrap();
+    let changed = of_first.metadata().unwrap().modified().unwrap();
+    assert!(changed > then + std::time::Duration::from_secs(3_600));
+    first.commit().unwrap();
+    second.commit().unwrap();
+    // Whoever comes later is a writer of its own.
+    let _third = sinks.create("third").unwrap();
+    let names = temporaries();
+    assert_eq!(names.len(), 1);
+    assert!(!names[0].starts_with(writer), "{names:?}");
+    assert!(all_locked());
 }

@@ -37,6 +37,12 @@ fn batch(rows: i64) -> RecordBatch {
     RecordBatch::try_from_iter_with_nullable(columns).unwrap()
 }
 
+/// So many columns that the directory file has several parts.
+fn wide() -> RecordBatch {
+    let values: ArrayRef = Arc::new(Int64Array::from_iter_values(0..10));
+    RecordBatch::try_from_iter((0..1_000).map(|i| (format!("c{i}"), values.clone()))).unwrap()
+}
+
 fn options(layout: Layout) -> WriterOptions {
     WriterOptions::default()
         .with_layout(layout)
@@ -81,8 +87,9 @@ async fn names(store: &dyn ObjectStore) -> Vec<String> {
 async fn read(store: Arc<dyn ObjectStore>) -> Result<RecordBatch> {
     let shard = Shard::open_object(store, &path(), ShardOptions::default()).await?;
     let stream = shard.scan().build_stream().await?;
+    let schema = stream.schema().clone();
     let read: Vec<RecordBatch> = stream.try_collect().await?;
-    Ok(concat_batches(&batch(0).schema(), &read).unwrap())
+    Ok(concat_batches(&schema, &read).unwrap())
 }
 
 #[test]
@@ -174,13 +181,12 @@ fn an_object_that_exists_is_replaced_on_request_only() {
 
 #[test]
 fn a_store_that_fails_at_any_call_keeps_nothing_or_all() {
-    let batch = batch(40_000);
-    for (layout, fails_after) in [
-        (Layout::SingleFile, false),
-        (Layout::SingleFile, true),
-        (Layout::TwoLevel, false),
-        (Layout::TwoLevel, true),
-    ] {
+    let batches = [batch(40_000), wide()];
+    let cases = batches.iter().flat_map(|batch| {
+        let layouts = [Layout::SingleFile, Layout::TwoLevel].into_iter();
+        layouts.flat_map(move |layout| [false, true].map(|after| (batch, layout, after)))
+    });
+    for (batch, layout, fails_after) in cases {
         let mut kept = 0;
         let succeeded = (0..1_000).any(|fails_at| {
             let watched = Arc::new(Watched::default());
@@ -190,7 +196,7 @@ fn a_store_that_fails_at_any_call_keeps_nothing_or_all() {
                 calls.fails_after = fails_after;
             }
             let store: Arc<dyn ObjectStore> = watched.clone();
-            let done = block_on(write(folder(&store), &batch, layout));
+            let done = block_on(write(folder(&store), batch, layout));
             let place = format!("{layout:?}, call {fails_at}, after: {fails_after}");
             let Err(error) = done else {
                 let count = watched.calls().count;
@@ -206,11 +212,11 @@ fn a_store_that_fails_at_any_call_keeps_nothing_or_all() {
                 // It was completed, and nobody heard of it.
                 kept += 1;
                 let read = block_on(read(watched.store.clone())).unwrap();
-                assert_eq!(read, batch, "{place}");
+                assert_eq!(&read, batch, "{place}");
                 return false;
             }
             assert_eq!(watched.calls().uploads, 0, "{place}");
-            // Stripe files stay once the directory file may be there.
+            // Stripe files stay once the store was asked to make the directory file visible.
             let is_last = layout == Layout::TwoLevel && !names.is_empty();
             assert!(names.is_empty() || is_last, "{place}: {names:?}");
             kept += usize::from(is_last);
@@ -251,9 +257,129 @@ fn a_writer_that_is_given_up_leaves_nothing() {
         writer.write(&batch).await.unwrap();
         assert_eq!(watched.calls().uploads, 1);
         drop(writer);
-        tokio::task::yield_now().await;
+        // Its parts end first.
+        for _ in 0..20 {
+            tokio::task::yield_now().await;
+        }
     });
     assert_eq!(watched.calls().uploads, 0);
+}
+
+#[test]
+fn what_could_not_be_taken_back_is_tried_again() {
+    let batch = batch(100_000);
+    for layout in [Layout::SingleFile, Layout::TwoLevel] {
+        for comes_back in [false, true] {
+            let watched = Arc::new(Watched::default());
+            let store: Arc<dyn ObjectStore> = watched.clone();
+            block_on(async {
+                let mut writer = begin(folder(&store), &batch, layout).await.unwrap();
+                {
+                    let mut calls = watched.calls();
+                    calls.fails_at = Some(calls.count + 25);
+                    calls.fails_more = 1_000;
+                }
+                let error = writer.write(&batch).await.unwrap_err();
+                assert_eq!(error.kind(), ErrorKind::Io);
+                let left = names(&*watched.store).await.len() + watched.calls().uploads;
+                assert!(left > usize::from(layout == Layout::TwoLevel));
+                if comes_back {
+                    watched.calls().fails_at = None;
+                    writer.abort().await.unwrap();
+                    assert_eq!(names(&*store).await, [""; 0]);
+                    assert_eq!(watched.calls().uploads, 0);
+                } else {
+                    let error = writer.abort().await.unwrap_err();
+                    assert_eq!(error.kind(), ErrorKind::Io, "{error:#}");
+                }
+            });
+        }
+    }
+}
+
+#[test]
+fn an_upload_that_begins_while_its_writer_is_given_up_is_aborted() {
+    async fn give_up(is_dropped: bool) {
+        let watched = Arc::new(Watched::default().with_polls(5));
+        let store: Arc<dyn ObjectStore> = watched.clone();
+        let mut sink = folder(&store).create_object(&path()).await.unwrap();
+        let mut write = sink.write_all(vec![7; 60_000].into());
+        while watched.calls().uploads == 0 {
+            assert!(futures::poll!(&mut write).is_pending());
+            if tokio::runtime::Handle::try_current().is_ok() {
+                tokio::task::yield_now().await;
+            }
+        }
+        drop(write);
+        match is_dropped {
+            true => {
+                drop(sink);
+                for _ in 0..40 {
+                    tokio::task::yield_now().await;
+                }
+            }
+            false => sink.abort().await.unwrap(),
+        }
+        assert_eq!(watched.calls().uploads, 0, "dropped: {is_dropped}");
+    }
+    // Without a runtime nobody is left who could wait after a drop.
+    block_on(give_up(false));
+    for is_dropped in [false, true] {
+        let runtime = tokio::runtime::Builder::new_current_thread();
+        { runtime }.build().unwrap().block_on(give_up(is_dropped));
+    }
+}
+
+#[test]
+fn parts_on_their_way_end_before_an_upload_is_aborted() {
+    let batch = batch(100_000);
+    for is_dropped in [false, true] {
+        let watched = Arc::new(Watched::default().with_polls(1_000));
+        let store: Arc<dyn ObjectStore> = watched.clone();
+        let runtime = tokio::runtime::Builder::new_current_thread();
+        { runtime }.build().unwrap().block_on(async {
+            let mut writer = begin(folder(&store), &batch, Layout::SingleFile)
+                .await
+                .unwrap();
+            writer.write(&batch).await.unwrap();
+            tokio::task::yield_now().await;
+            assert!(watched.calls().parts > 0);
+            match is_dropped {
+                true => drop(writer),
+                false => writer.abort().await.unwrap(),
+            }
+            for _ in 0..40 {
+                tokio::task::yield_now().await;
+            }
+            // An abort while there are parts is a panic, of whoever aborts.
+            let calls = watched.calls();
+            assert_eq!((calls.uploads, calls.parts), (0, 0));
+        });
+    }
+}
+
+#[test]
+fn an_object_of_one_part_is_put_and_small_pieces_of_large_buffers_are_copied() {
+    let watched = Arc::new(Watched::default());
+    let store: Arc<dyn ObjectStore> = watched.clone();
+    let large = Bytes::from(vec![7; 1 << 20]);
+    let whole = large.clone();
+    block_on(async {
+        let mut sink = folder(&store).create_object(&path()).await.unwrap();
+        for _ in 0..50 {
+            sink.write_all(large.slice(..1_000)).await.unwrap();
+        }
+        // Nobody but this test holds the large buffer.
+        drop(large);
+        assert!(whole.is_unique());
+        assert_eq!((sink.memory_size(), watched.calls().uploads), (50_000, 0));
+        sink.commit().await.unwrap();
+        let calls = watched.calls().count;
+        // Looking whether it is there, and the put.
+        assert_eq!(calls, 2);
+        let found = store.get(&path()).await.unwrap().bytes().await.unwrap();
+        assert_eq!(found, whole.slice(..50_000));
+    });
 }
 
 #[test]

@@ -21,8 +21,17 @@ pub trait AsyncSink: Send {
     /// Those of the store. A store whose answer got lost may have done it all the same.
     fn commit(&mut self) -> BoxFuture<'_, Result<()>>;
 
+    /// Whether the artifact may be visible after a [`commit`](Self::commit) that failed or was not waited
+    /// for: the store was asked for it, and nobody knows whether it did it. Other artifacts that this one
+    /// refers to then stay where they are.
+    ///
+    /// `true` by default, which leaves more than is needed.
+    fn may_be_visible(&self) -> bool {
+        true
+    }
+
     /// Takes back what was written; nothing may be written after. Does nothing after a
-    /// [`commit`](Self::commit).
+    /// [`commit`](Self::commit). After an error it may be tried again.
     ///
     /// A sink that is dropped instead does the same as well as it can.
     ///

@@ -262,7 +262,9 @@ pub fn check_sinks(folder: &mut dyn SinkFactory, files: &dyn Container) -> Resul
     folder.remove("empty")
 }
 
-/// As [`check_sinks`], of a folder whose store answers later.
+/// Checks a folder whose store answers later, as [`check_sinks`] does others, and that an abort takes
+/// back what was written before a commit, and nothing after it. Stores need not say that what is removed
+/// was not there.
 ///
 /// # Errors
 /// What is wrong with it.
@@ -314,7 +316,21 @@ pub async fn check_async_sinks(
     check(sink.commit().await.is_err(), || {
         "a sink is committed after its abort".to_owned()
     })?;
-    is_absent(files, "aborted", "after its abort").await
+    is_absent(files, "aborted", "after its abort").await?;
+    let mut sink = folder.create_async("dropped").await?;
+    sink.write_all(content.into()).await?;
+    drop(sink);
+    is_absent(files, "dropped", "after its sink was dropped").await?;
+    let mut empty = folder.create_async("empty").await?;
+    empty.commit().await?;
+    // Many stores have no ranges of an object that is empty.
+    let again = folder.create_async("empty").await;
+    check_kind(
+        again,
+        &[ErrorKind::AlreadyExists],
+        "an artifact of no bytes",
+    )?;
+    folder.remove_async("empty").await
 }
 
 async fn found(files: &dyn AsyncContainer, name: &str) -> Result<Option<Bytes>> {

@@ -5,6 +5,7 @@ use super::local_file::{LocalFile, describe, existing_folder};
 use super::local_sink::{LocalSink, folder_of, permissions};
 use super::read_at::ReadAt;
 use super::sink::Sink;
+use super::temporary::Writer;
 use super::url::RelativeUrl;
 use crate::error::{Error, ErrorKind, Result, Within};
 use std::fs::Permissions;
@@ -19,7 +20,7 @@ pub struct LocalFolder {
     /// Of files that are created here, if not those of any new file.
     permissions: Option<Permissions>,
     /// Whose files are created here: the writer of the first one, or of a sink elsewhere.
-    writer: Option<String>,
+    writer: Option<Writer>,
 }
 
 impl LocalFolder {
@@ -57,7 +58,7 @@ impl LocalFolder {
 
     /// The same folder. Files that are created in it are of the writer that has this sink.
     pub(crate) fn with_writer_of(mut self, sink: &LocalSink) -> Self {
-        self.writer = Some(sink.writer().to_owned());
+        self.writer = Some(sink.writer().clone());
         self
     }
 
@@ -112,8 +113,10 @@ impl Container for LocalFolder {
 impl SinkFactory for LocalFolder {
     fn create(&mut self, name: &str) -> Result<Box<dyn Sink>> {
         let path = self.locate(&RelativeUrl::from_file_name(name)?)?;
-        let sink = LocalSink::create_for(path, self.permissions.as_ref(), self.writer.as_deref())?;
-        self.writer.get_or_insert_with(|| sink.writer().to_owned());
+        // One whose first file is closed vouches for no other.
+        let writer = self.writer.clone().filter(Writer::is_open);
+        let sink = LocalSink::create_for(path, self.permissions.as_ref(), writer.as_ref())?;
+        self.writer = Some(sink.writer().clone());
         Ok(Box::new(sink))
     }
 

@@ -2,13 +2,13 @@
 
 use super::local_file::{describe, existing_folder};
 use super::sink::{Sink, State};
-use super::temporary;
+use super::temporary::{self, Writer};
 use super::uncommitted::Listed;
 use crate::error::{Error, ErrorKind, Result, Within};
-use std::ffi::OsStr;
 use std::fs::{File, Permissions};
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use tempfile::TempPath;
 
 /// Bytes collected before a write to the file; larger pieces are written directly.
@@ -20,15 +20,18 @@ const BUFFER_BYTES: usize = 1 << 18;
 /// file, renames it, and syncs the folder where the system can: once it is renamed, the file is there.
 /// A file that replaces another has its permissions from the first byte on.
 ///
-/// A process that is killed leaves its temporary file, `.arrow-shard.….tmp`. The next sink that is created
-/// in the folder removes it, once it is an hour old and no process holds it.
+/// A process that is killed leaves its temporary file, `.arrow-shard.….tmp`. A process that creates sinks in
+/// the folder removes it, once it is an hour old and no process holds it; it looks once an hour. A sink
+/// that is [sealed](Sink::seal) holds its file no more. Those that a [`LocalFolder`](super::LocalFolder)
+/// creates are kept by its first one, until that one is sealed, committed or dropped; others are to be
+/// committed within the hour, if other processes write to the folder.
 #[derive(Debug)]
 pub struct LocalSink {
     state: State<Temporary>,
     path: PathBuf,
     overwrite: bool,
     /// Whose the temporary file is.
-    writer: String,
+    writer: Writer,
     /// The last field, so that the file is gone when the list forgets it.
     _listed: Listed,
 }
@@ -37,7 +40,7 @@ pub struct LocalSink {
 #[derive(Debug)]
 enum Temporary {
     /// Not a [`NamedTempFile`](tempfile::NamedTempFile), whose errors name it.
-    Open(BufWriter<File>, TempPath),
+    Open(BufWriter<Arc<File>>, TempPath),
     /// Synced and closed.
     Sealed(TempPath),
 }
@@ -70,7 +73,7 @@ impl LocalSink {
     pub(super) fn create_for(
         path: impl AsRef<Path>,
         permissions: Option<&Permissions>,
-        writer: Option<&str>,
+        writer: Option<&Writer>,
     ) -> Result<Self> {
         let path = path.as_ref();
         Self::open(path, false, permissions, writer).within(|| describe(path))
@@ -91,7 +94,7 @@ impl LocalSink {
         path: &Path,
         overwrite: bool,
         permissions: Option<&Permissions>,
-        writer: Option<&str>,
+        writer: Option<&Writer>,
     ) -> Result<Self> {
         if path.file_name().is_none() {
             return Err(Error::invalid("expected a path that ends in a file name"));
@@ -117,11 +120,14 @@ impl LocalSink {
         let create = || temporary::create(folder, permissions, writer);
         let (file, listed) = Listed::create(create)?;
         let (file, temporary) = file.into_parts();
-        let name = temporary.file_name().and_then(OsStr::to_str);
-        let writer = name.and_then(temporary::writer_of).unwrap_or_default();
+        let file = Arc::new(file);
+        let writer = match writer {
+            Some(writer) => writer.clone(),
+            None => Writer::of_first(&temporary, &file),
+        };
         let file = BufWriter::with_capacity(BUFFER_BYTES, file);
         Ok(Self {
-            writer: writer.to_owned(),
+            writer,
             state: State::Open(Temporary::Open(file, temporary)),
             path: path.to_path_buf(),
             overwrite,
@@ -130,7 +136,7 @@ impl LocalSink {
     }
 
     /// Whose temporary files are the sink's and those of other sinks that go with it.
-    pub(super) fn writer(&self) -> &str {
+    pub(super) fn writer(&self) -> &Writer {
         &self.writer
     }
 
@@ -152,7 +158,9 @@ impl Sink for LocalSink {
     fn seal(&mut self) -> Result<()> {
         self.state
             .replace(|file| Ok(Temporary::Sealed(file.seal()?)))
-            .within(|| describe(&self.path))
+            .within(|| describe(&self.path))?;
+        self.writer.touch();
+        Ok(())
     }
 
     fn commit(&mut self) -> Result<()> {

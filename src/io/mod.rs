@@ -19,6 +19,8 @@ mod local_sink;
 #[cfg(all(feature = "mmap", not(target_family = "wasm")))]
 mod mapped_file;
 #[cfg(feature = "object_store")]
+mod multipart;
+#[cfg(feature = "object_store")]
 mod object_folder;
 #[cfg(feature = "object_store")]
 mod object_reader;

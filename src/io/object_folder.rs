@@ -30,15 +30,20 @@ impl fmt::Debug for ObjectFolder {
 }
 
 impl ObjectFolder {
+    /// The objects whose names begin with `prefix` and a `/`; all of the store if it is empty.
+    pub fn new(store: Arc<dyn ObjectStore>, prefix: Path) -> Self {
+        Self {
+            store,
+            prefix,
+            uploads: UploadOptions::default(),
+        }
+    }
+
     /// The folder that the object at `path` is in.
     pub fn of_object(store: Arc<dyn ObjectStore>, path: &Path) -> Self {
         let mut parts: Vec<_> = path.parts().collect();
         parts.pop();
-        Self {
-            store,
-            prefix: Path::from_iter(parts),
-            uploads: UploadOptions::default(),
-        }
+        Self::new(store, Path::from_iter(parts))
     }
 }
 
@@ -66,7 +71,7 @@ impl ObjectFolder {
         self
     }
 
-    /// Parts of one object that are sent at once; 4 by default.
+    /// Concurrency: parts of one object that are sent at once; 4 by default.
     #[must_use]
     pub fn with_parts_at_once(mut self, parts: usize) -> Self {
         self.uploads.parts_at_once = parts.max(1);

@@ -1,68 +1,15 @@
 //! Objects that are written in parts, and appear whole.
 
+use super::multipart::Multipart;
 use super::{AsyncSink, BoxFuture};
 use crate::error::{Error, ErrorKind, Result};
 use bytes::Bytes;
-use futures_util::stream::FuturesUnordered;
-use futures_util::{FutureExt, StreamExt};
 use object_store::path::Path;
-use object_store::{
-    Error as StoreError, MultipartUpload, ObjectStore, ObjectStoreExt, PutMode, PutPayload,
-    UploadPart,
-};
+use object_store::{Error as StoreError, ObjectStore, ObjectStoreExt, PutMode};
 use std::fmt;
-use std::future::poll_fn;
 use std::mem::take;
-use std::pin::Pin;
 use std::sync::Arc;
-use std::task::{Context, Poll};
 use tokio::runtime::Handle;
-use tokio::task::{JoinError, JoinHandle};
-
-/// A part on its way: by a task of the runtime, or by whoever polls it.
-enum Part {
-    Spawned(JoinHandle<object_store::Result<()>>),
-    Polled(UploadPart),
-}
-
-impl Part {
-    /// Begins to send.
-    fn start(part: UploadPart) -> Self {
-        match Handle::try_current() {
-            Ok(runtime) => Self::Spawned(runtime.spawn(part)),
-            Err(_) => Self::Polled(part),
-        }
-    }
-}
-
-impl Future for Part {
-    type Output = object_store::Result<()>;
-
-    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
-        match &mut *self {
-            Self::Polled(part) => part.poll_unpin(cx),
-            Self::Spawned(task) => task
-                .poll_unpin(cx)
-                .map(|done| done.unwrap_or_else(|e| Err(stopped(e)))),
-        }
-    }
-}
-
-/// The task of a part panicked, or its runtime ended.
-fn stopped(error: JoinError) -> StoreError {
-    StoreError::Generic {
-        store: "runtime",
-        source: error.into(),
-    }
-}
-
-impl Drop for Part {
-    fn drop(&mut self) {
-        if let Self::Spawned(task) = self {
-            task.abort();
-        }
-    }
-}
 
 /// How objects are written.
 #[derive(Debug, Clone, Copy)]
@@ -86,26 +33,26 @@ impl Default for UploadOptions {
 ///
 /// One that is no larger than a part is put in one request when it is committed. A larger one is a
 /// multipart upload, which the store completes at the commit. In a tokio runtime its parts are sent while
-/// the caller does something else; elsewhere, while the sink is written to. Memory is bounded by the parts
-/// that are sent at once and the one that is being filled.
+/// the caller does something else; elsewhere, while the sink is written to. What is written is copied into
+/// parts, so that memory is bounded by those that are sent at once and the one that is being filled.
 ///
 /// Writing to an object that exists fails with [`AlreadyExists`](ErrorKind::AlreadyExists), unless the
 /// folder was told [`with_overwrite`](super::ObjectFolder::with_overwrite). The sink looks before the first part
 /// and after the last one. A store with conditional writes also refuses a single put; a multipart upload
 /// has no condition, so that somebody else may create the object between the last look and the commit.
 ///
-/// A sink that is dropped before its commit aborts the upload, if that happens in a tokio runtime.
+/// [`abort`](AsyncSink::abort) takes back the upload, also after a call that was not waited for. A sink that
+/// is dropped before its commit does so too, if that happens in a tokio runtime.
 pub struct ObjectSink {
     store: Arc<dyn ObjectStore>,
     path: Path,
     options: UploadOptions,
     /// Bytes of the next part.
-    pending: Vec<Bytes>,
-    pending_bytes: usize,
-    upload: Option<Box<dyn MultipartUpload>>,
-    /// Parts on their way.
-    parts: FuturesUnordered<Part>,
+    pending: Vec<u8>,
+    multipart: Multipart,
     state: State,
+    /// Whether the store was asked for what makes the object visible.
+    is_asked: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -120,8 +67,8 @@ impl fmt::Debug for ObjectSink {
         f.debug_struct("ObjectSink")
             .field("path", &self.path)
             .field("options", &self.options)
-            .field("pending_bytes", &self.pending_bytes)
-            .field("parts", &self.parts.len())
+            .field("pending", &self.pending.len())
+            .field("parts", &self.multipart.parts())
             .field("state", &self.state)
             .finish_non_exhaustive()
     }
@@ -141,101 +88,71 @@ impl ObjectSink {
             path,
             options,
             pending: Vec::new(),
-            pending_bytes: 0,
-            upload: None,
-            parts: FuturesUnordered::new(),
+            multipart: Multipart::default(),
             state: State::Open,
+            is_asked: false,
         })
-    }
-
-    fn take_pending(&mut self) -> PutPayload {
-        self.pending_bytes = 0;
-        take(&mut self.pending).into_iter().collect()
     }
 
     /// Sends the pending bytes as a part, once there is room for one more.
     async fn send_part(&mut self) -> object_store::Result<()> {
-        while self.parts.len() >= self.options.parts_at_once {
-            self.parts.next().await.transpose()?;
-        }
-        let payload = self.take_pending();
-        let upload = match &mut self.upload {
-            Some(upload) => upload,
-            None => {
-                let upload = self.store.put_multipart(&self.path).await?;
-                self.upload.insert(upload)
-            }
-        };
-        self.parts.push(Part::start(upload.put_part(payload)));
-        Ok(())
-    }
-
-    /// Lets the parts that are on their way go on, without waiting for them.
-    async fn go_on(&mut self) -> object_store::Result<()> {
-        let parts = &mut self.parts;
-        poll_fn(|cx| {
-            loop {
-                match parts.poll_next_unpin(cx) {
-                    Poll::Ready(Some(Ok(()))) => {}
-                    Poll::Ready(Some(failed)) => return Poll::Ready(failed),
-                    Poll::Ready(None) | Poll::Pending => return Poll::Ready(Ok(())),
-                }
-            }
-        })
-        .await
+        let part = take(&mut self.pending).into();
+        let others = self.options.parts_at_once - 1;
+        let (store, path) = (&self.store, &self.path);
+        self.multipart.send(store, path, part, others).await
     }
 
     async fn append(&mut self, mut bytes: Bytes) -> object_store::Result<()> {
+        let most = self.options.part_bytes;
         while !bytes.is_empty() {
-            // All parts but the last have one size, which some stores ask for.
-            let room = self.options.part_bytes - self.pending_bytes;
-            let now = bytes.split_to(bytes.len().min(room));
-            self.pending_bytes += now.len();
-            self.pending.push(now);
-            if self.pending_bytes == self.options.part_bytes {
+            // Not before there is more: an object of one part is put in one request.
+            if self.pending.len() == most {
                 self.send_part().await?;
             }
+            // All parts but the last have one size, which some stores ask for.
+            let room = most - self.pending.len();
+            let now = bytes.split_to(bytes.len().min(room));
+            let needed = self.pending.len() + now.len();
+            if needed > self.pending.capacity() {
+                let wanted = needed.max(2 * self.pending.capacity()).min(most);
+                self.pending.reserve_exact(wanted - self.pending.len());
+            }
+            self.pending.extend_from_slice(&now);
         }
-        self.go_on().await
+        self.multipart.go_on().await
     }
 
     async fn put_all(&mut self) -> object_store::Result<()> {
-        let payload = self.take_pending();
-        if self.options.overwrite {
-            self.store.put(&self.path, payload).await?;
-            return Ok(());
-        }
-        let create = PutMode::Create.into();
-        match self
-            .store
-            .put_opts(&self.path, payload.clone(), create)
-            .await
-        {
-            Err(StoreError::NotImplemented { .. } | StoreError::NotSupported { .. }) => {
-                check_free(&*self.store, &self.path, self.options).await?;
-                self.store.put(&self.path, payload).await?;
-                Ok(())
+        let payload = Bytes::from(take(&mut self.pending));
+        if !self.options.overwrite {
+            let create = PutMode::Create.into();
+            self.is_asked = true;
+            let put = self
+                .store
+                .put_opts(&self.path, payload.clone().into(), create);
+            match put.await {
+                Err(StoreError::NotImplemented { .. } | StoreError::NotSupported { .. }) => {}
+                done => return done.map(drop),
             }
-            done => done.map(drop),
+            self.is_asked = false;
+            check_free(&*self.store, &self.path, self.options).await?;
         }
+        self.is_asked = true;
+        self.store.put(&self.path, payload.into()).await?;
+        Ok(())
     }
 
     async fn complete(&mut self) -> object_store::Result<()> {
-        if self.upload.is_none() {
+        if self.multipart.is_empty() {
             return self.put_all().await;
         }
-        if self.pending_bytes > 0 {
+        if !self.pending.is_empty() {
             self.send_part().await?;
         }
-        while let Some(part) = self.parts.next().await {
-            part?;
-        }
+        self.multipart.arrived().await?;
         check_free(&*self.store, &self.path, self.options).await?;
-        if let Some(upload) = &mut self.upload {
-            upload.complete().await?;
-        }
-        self.upload = None;
-        Ok(())
+        self.is_asked = true;
+        self.multipart.complete().await
     }
 
     fn check_open(&self) -> Result<()> {
@@ -252,13 +169,6 @@ impl ObjectSink {
     /// What a store said of the object that is written.
     fn failure(&self, error: StoreError) -> Error {
         failure(&self.path, error)
-    }
-
-    /// Forgets the parts and what is pending.
-    fn stop(&mut self) {
-        self.parts = FuturesUnordered::new();
-        self.pending = Vec::new();
-        self.pending_bytes = 0;
     }
 }
 
@@ -331,28 +241,27 @@ impl AsyncSink for ObjectSink {
             if self.state != State::Committed {
                 self.state = State::Lost;
             }
-            self.stop();
-            if let Some(upload) = &mut self.upload {
-                let aborted = upload.abort().await;
-                aborted.map_err(|e| self.failure(e))?;
-                self.upload = None;
-            }
-            Ok(())
+            self.pending = Vec::new();
+            self.multipart.abort().await.map_err(|e| self.failure(e))
         })
     }
 
+    fn may_be_visible(&self) -> bool {
+        self.is_asked
+    }
+
     fn memory_size(&self) -> usize {
-        self.pending_bytes + self.parts.len() * self.options.part_bytes
+        self.pending.capacity() + self.multipart.parts() * self.options.part_bytes
     }
 }
 
 impl Drop for ObjectSink {
     fn drop(&mut self) {
-        self.stop();
-        if let Some(mut upload) = self.upload.take()
+        if !self.multipart.is_empty()
             && let Ok(runtime) = Handle::try_current()
         {
-            runtime.spawn(async move { upload.abort().await });
+            let mut multipart = take(&mut self.multipart);
+            runtime.spawn(async move { multipart.abort().await });
         }
     }
 }

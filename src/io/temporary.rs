@@ -1,29 +1,66 @@
 //! Temporary files beside those that are written, and what is left of writers that were killed.
 //!
-//! A name tells whose a file is: `.arrow-shard.WRITER.tmp` is that of a writer, which holds a lock on it
-//! for as long as it writes, and `.arrow-shard.WRITER-ANY.tmp` is another file of that writer, which may
-//! be closed already.
+//! A name tells whose a file is: `.arrow-shard.WRITER.tmp` is the first one of a writer, and
+//! `.arrow-shard.WRITER-ANY.tmp` is another one, which may be closed already. Files are locked for as long
+//! as they are open. Locks may be known on one machine only, so the first file is also as young as any that
+//! its writer has closed.
 
 use super::local_file::describe_folder;
+use super::uncommitted::{absolute, is_listed};
 use crate::error::{Result, Within};
-use std::fs::{File, Permissions};
-use std::path::Path;
-use std::time::{Duration, SystemTime};
+use std::collections::BTreeMap;
+use std::fs::{File, Metadata, Permissions, symlink_metadata};
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::time::{Duration, Instant, SystemTime};
 use tempfile::NamedTempFile;
 
 /// How the name of a temporary file begins and ends.
 const PREFIX: &str = ".arrow-shard.";
 const SUFFIX: &str = ".tmp";
 
-/// Age from which on a file that nobody holds is removed: some file systems have no locks.
+/// Age from which on a file that nobody holds is removed, and how often a process looks for them.
 const STALE: Duration = Duration::from_secs(60 * 60);
 
+/// Whose temporary files are.
+#[derive(Debug, Clone)]
+pub(super) struct Writer {
+    name: String,
+    /// The first one, while it is open.
+    first: Weak<File>,
+}
+
+impl Writer {
+    /// The writer of the file at `path`, which is its first one.
+    pub(super) fn of_first(path: &Path, file: &Arc<File>) -> Self {
+        let name = path.file_name().and_then(|name| name.to_str());
+        Self {
+            name: name.and_then(writer_of).unwrap_or_default().to_owned(),
+            first: Arc::downgrade(file),
+        }
+    }
+
+    /// Whether its first file is open, which vouches for others that are closed.
+    pub(super) fn is_open(&self) -> bool {
+        self.first.strong_count() > 0
+    }
+
+    /// Says that it is at work.
+    pub(super) fn touch(&self) {
+        if let Some(first) = self.first.upgrade() {
+            // Without it, the lock still tells those on the same machine.
+            let _ = first.set_modified(SystemTime::now());
+        }
+    }
+}
+
 /// A new file in a folder, with these permissions or with those of any new file: that of `writer`, or of
-/// a new one. Errors name the folder: nobody has heard of the file.
+/// a new one. It is locked, where there are locks. Errors name the folder: nobody has heard of the file.
 pub(super) fn create(
     folder: &Path,
     permissions: Option<&Permissions>,
-    writer: Option<&str>,
+    writer: Option<&Writer>,
 ) -> Result<NamedTempFile> {
     let mut options = File::options();
     options.write(true).create_new(true);
@@ -33,7 +70,7 @@ pub(super) fn create(
         options.mode(permissions.mode());
     }
     let prefix = match writer {
-        Some(writer) => format!("{PREFIX}{writer}-"),
+        Some(writer) => format!("{PREFIX}{}-", writer.name),
         None => PREFIX.to_owned(),
     };
     let create = || {
@@ -47,10 +84,8 @@ pub(super) fn create(
             // The umask has no say in what somebody has chosen.
             file.as_file().set_permissions(permissions.clone())?;
         }
-        if writer.is_none() {
-            // Without locks, the age alone tells.
-            drop(file.as_file().lock());
-        }
+        // Nobody else has it; where there are no locks, nothing of a writer is ever removed.
+        let _ = file.as_file().try_lock();
         Ok(file)
     };
     create().within(|| format!("creating a file in {}", describe_folder(folder)))
@@ -61,35 +96,75 @@ pub(crate) fn is_temporary(name: &str) -> bool {
     writer_of(name).is_some()
 }
 
-/// The writer of a temporary file.
-pub(super) fn writer_of(name: &str) -> Option<&str> {
+/// The name of the writer of a temporary file.
+fn writer_of(name: &str) -> Option<&str> {
     let writer = name.strip_prefix(PREFIX)?.strip_suffix(SUFFIX)?;
     Some(writer.split_once('-').map_or(writer, |(writer, _)| writer))
 }
 
-/// Removes the files in a folder of writers that were killed, as far as that goes.
+/// Removes the files in a folder of writers that were killed, as far as that goes, if this process has not
+/// looked for a while.
 pub(super) fn remove_stale(folder: &Path) {
-    let now = SystemTime::now();
+    if is_due(folder) {
+        sweep(folder);
+    }
+}
+
+/// Whether the folder was not looked at for a while; it is now.
+fn is_due(folder: &Path) -> bool {
+    static LOOKED: Mutex<BTreeMap<PathBuf, Instant>> = Mutex::new(BTreeMap::new());
+    let now = Instant::now();
+    let mut looked = LOOKED.lock().unwrap_or_else(PoisonError::into_inner);
+    looked.retain(|_, then| now.duration_since(*then) < STALE);
+    looked.insert(absolute(folder), now).is_none()
+}
+
+fn sweep(folder: &Path) {
     for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
         let name = entry.file_name();
         let Some(writer) = name.to_str().and_then(writer_of) else {
             continue;
         };
-        let changed = entry.metadata().and_then(|metadata| metadata.modified());
-        let age = changed.map(|changed| now.duration_since(changed).unwrap_or_default());
-        if age.is_ok_and(|age| age >= STALE) && !is_alive(folder, writer) {
+        let first = folder.join(format!("{PREFIX}{writer}{SUFFIX}"));
+        let path = entry.path();
+        if !is_listed(&path)
+            && is_abandoned(&path) == Some(true)
+            && is_abandoned(&first) != Some(false)
+        {
             // Somebody else may have removed it.
-            let _ = std::fs::remove_file(entry.path());
+            let _ = std::fs::remove_file(path);
         }
     }
 }
 
-/// Whether a writer still has its file, or nobody knows.
-fn is_alive(folder: &Path, writer: &str) -> bool {
-    match File::open(folder.join(format!("{PREFIX}{writer}{SUFFIX}"))) {
-        Ok(file) => file.try_lock().is_err(),
-        Err(e) => e.kind() != std::io::ErrorKind::NotFound,
+/// Whether a file is old and nobody holds it; `None` if there is none.
+fn is_abandoned(path: &Path) -> Option<bool> {
+    let metadata = match symlink_metadata(path) {
+        Ok(metadata) => metadata,
+        Err(e) => return (e.kind() != ErrorKind::NotFound).then_some(false),
+    };
+    // What is no file is not of a writer, and to open it might take forever.
+    if !metadata.is_file() {
+        return None;
     }
+    if !is_old(&metadata) {
+        return Some(false);
+    }
+    // Some file systems lock only what may be written to.
+    let writable = File::options().read(true).write(true).open(path);
+    match writable.or_else(|_| File::open(path)) {
+        // That there are no locks is an error too: nobody knows.
+        Ok(file) => Some(file.try_lock().is_ok()),
+        Err(e) => (e.kind() != ErrorKind::NotFound).then_some(false),
+    }
+}
+
+fn is_old(metadata: &Metadata) -> bool {
+    let now = SystemTime::now();
+    let age = |changed| now.duration_since(changed).unwrap_or_default();
+    metadata
+        .modified()
+        .is_ok_and(|changed| age(changed) >= STALE)
 }
 
 #[cfg(test)]
@@ -102,19 +177,24 @@ mod tests {
         file.set_modified(SystemTime::now() - age).unwrap();
     }
 
+    /// A first file, and its writer.
+    fn begin(folder: &Path) -> (Arc<File>, tempfile::TempPath, Writer) {
+        let (file, path) = create(folder, None, None).unwrap().into_parts();
+        let file = Arc::new(file);
+        let writer = Writer::of_first(&path, &file);
+        (file, path, writer)
+    }
+
     #[test]
     fn old_files_that_nobody_holds_are_removed() {
         let folder = tempfile::tempdir().unwrap();
         let folder = folder.path();
-        let live = create(folder, None, None).unwrap();
-        let name = live.path().file_name().unwrap().to_str().unwrap();
-        let writer = writer_of(name).unwrap().to_owned();
+        let (file, live, writer) = begin(folder);
         let closed = create(folder, None, Some(&writer)).unwrap();
         let closed = closed.into_temp_path();
-        assert_eq!(
-            writer_of(closed.file_name().unwrap().to_str().unwrap()),
-            Some(&*writer)
-        );
+        let open = create(folder, None, Some(&writer)).unwrap();
+        let name = closed.file_name().unwrap().to_str().unwrap();
+        assert_eq!(writer_of(name), Some(&*writer.name));
         let young = folder.join(".arrow-shard.young1.tmp");
         let others = ["mine.tmp", ".arrow-shard.txt", "t.shard"].map(|name| folder.join(name));
         let stale = [
@@ -128,23 +208,81 @@ mod tests {
             age(file, 2 * STALE);
         }
         age(&young, STALE / 2);
-        for file in [live.path(), &closed] {
+        for file in [&*live, &closed, open.path()] {
             age(file, 2 * STALE);
         }
-        remove_stale(folder);
+        sweep(folder);
         for file in &stale {
             assert!(!file.exists(), "{}", file.display());
         }
-        for file in others
-            .iter()
-            .map(|file| &**file)
-            .chain([&*young, live.path(), &closed])
-        {
+        let kept = others.iter().map(|file| &**file);
+        for file in kept.chain([&*young, &*live, &closed, open.path()]) {
             assert!(file.exists(), "{}", file.display());
         }
-        // The writer ends, and leaves what it had closed.
-        drop(live);
-        remove_stale(folder);
-        assert!(!closed.exists());
+        // The first file ends, and nobody vouches for what is closed.
+        assert!(writer.is_open());
+        drop((file, live));
+        assert!(!writer.is_open());
+        sweep(folder);
+        assert!(!closed.exists() && open.path().exists());
+    }
+
+    /// As on another machine, which does not see the lock.
+    #[test]
+    fn a_writer_that_was_at_work_keeps_its_old_files() {
+        let folder = tempfile::tempdir().unwrap();
+        let folder = folder.path();
+        let (file, path, writer) = begin(folder);
+        let closed = create(folder, None, Some(&writer)).unwrap();
+        let closed = closed.into_temp_path();
+        file.unlock().unwrap();
+        for path in [&*path, &*closed] {
+            age(path, 2 * STALE);
+        }
+        writer.touch();
+        sweep(folder);
+        assert!(path.exists() && closed.exists());
+        age(&path, 2 * STALE);
+        sweep(folder);
+        assert!(!path.exists() && !closed.exists());
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn what_is_no_file_is_left_alone() {
+        let folder = tempfile::tempdir().unwrap();
+        let folder = folder.path();
+        let path = |name: &str| folder.join(name);
+        let pipe = std::process::Command::new("mkfifo")
+            .arg(path(".arrow-shard.a.tmp"))
+            .status();
+        assert!(pipe.unwrap().success());
+        std::os::unix::fs::symlink("elsewhere", path(".arrow-shard.b.tmp")).unwrap();
+        std::fs::create_dir(path(".arrow-shard.c.tmp")).unwrap();
+        let old = path(".arrow-shard.a-1.tmp");
+        std::fs::write(&old, "x").unwrap();
+        age(&old, 2 * STALE);
+        let then = SystemTime::now() - 2 * STALE;
+        let pipe = File::options()
+            .read(true)
+            .write(true)
+            .open(path(".arrow-shard.a.tmp"));
+        pipe.unwrap().set_modified(then).unwrap();
+        let (done, swept) = std::sync::mpsc::channel();
+        let (whole, sender) = (folder.to_path_buf(), done);
+        std::thread::spawn(move || {
+            sweep(&whole);
+            sender.send(()).unwrap();
+        });
+        swept.recv_timeout(Duration::from_secs(20)).unwrap();
+        assert_eq!(std::fs::read_dir(folder).unwrap().count(), 3);
+        assert!(!old.exists());
+    }
+
+    #[test]
+    fn a_folder_is_looked_at_once_in_a_while() {
+        let [first, second] = [(); 2].map(|()| tempfile::tempdir().unwrap());
+        assert!(is_due(first.path()) && is_due(second.path()));
+        assert!(!is_due(first.path()) && !is_due(second.path()));
     }
 }

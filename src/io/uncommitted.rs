@@ -39,8 +39,13 @@ impl Drop for Listed {
     }
 }
 
+/// Whether a file is a temporary one of this process.
+pub(super) fn is_listed(path: &Path) -> bool {
+    files().contains(&absolute(path))
+}
+
 /// The program may change its folder.
-fn absolute(path: &Path) -> PathBuf {
+pub(super) fn absolute(path: &Path) -> PathBuf {
     std::path::absolute(path).unwrap_or_else(|_| path.to_path_buf())
 }
 

@@ -130,7 +130,7 @@ impl AsyncShardWriter {
             outbox,
             uploads: Uploads {
                 factory,
-                open: BTreeMap::from([(directory, (None, sink))]),
+                open: BTreeMap::from([(directory, Artifact::new(None, sink))]),
                 complete: Vec::new(),
                 may_be_visible: false,
             },
@@ -235,7 +235,8 @@ impl AsyncShardWriter {
         finished
     }
 
-    /// Takes back what was sent; there is no shard.
+    /// Takes back what was sent; there is no shard. After a call that failed, what it could not take back
+    /// is tried again.
     ///
     /// # Errors
     /// Those of the sinks, which may then leave bytes that nobody sees.
@@ -253,45 +254,70 @@ impl fmt::Debug for AsyncShardWriter {
     }
 }
 
+/// An artifact that grows.
+struct Artifact {
+    /// That of a stripe file.
+    name: Option<String>,
+    sink: Box<dyn AsyncSink>,
+    /// Whether its commit began.
+    is_committed: bool,
+}
+
+impl Artifact {
+    fn new(name: Option<String>, sink: Box<dyn AsyncSink>) -> Self {
+        Self {
+            name,
+            sink,
+            is_committed: false,
+        }
+    }
+}
+
 /// The artifacts of a shard, on their way.
 struct Uploads {
     factory: Option<Box<dyn AsyncSinkFactory>>,
-    /// Those that grow, and the names of stripe files.
-    open: BTreeMap<u64, (Option<String>, Box<dyn AsyncSink>)>,
+    /// Those that are not complete, or of which that is not known.
+    open: BTreeMap<u64, Artifact>,
     /// Names of stripe files that are complete, or may be.
     complete: Vec<String>,
-    /// Whether the store was asked to complete the directory file, which refers to the others.
+    /// Whether the directory file, which refers to the others, is visible or may be.
     may_be_visible: bool,
 }
 
 impl Uploads {
     fn memory_size(&self) -> usize {
         let open = self.open.values();
-        open.map(|(_, sink)| sink.memory_size()).sum()
+        open.map(|artifact| artifact.sink.memory_size()).sum()
+    }
+
+    fn artifact(&mut self, number: u64) -> Result<&mut Artifact> {
+        let none = "the writer went on with an artifact that it had not begun";
+        self.open
+            .get_mut(&number)
+            .ok_or_else(|| Error::invalid(none))
     }
 
     /// Does to the store's artifacts what was done to those of the writer.
     async fn pass_on(&mut self, outbox: &Outbox) -> Result<()> {
         while let Some(event) = outbox.pop() {
             match event {
-                Event::Create(artifact, name) => {
-                    let factory = self.factory.as_mut().ok_or_else(no_artifact)?;
+                Event::Create(number, name) => {
+                    let none = "the writer has no place for stripe files";
+                    let factory = self.factory.as_mut().ok_or_else(|| Error::invalid(none))?;
                     let sink = factory.create_async(&name).await?;
-                    self.open.insert(artifact, (Some(name), sink));
+                    self.open.insert(number, Artifact::new(Some(name), sink));
                 }
-                Event::Append(artifact, bytes) => {
-                    let (_, sink) = self.open.get_mut(&artifact).ok_or_else(no_artifact)?;
-                    sink.write_all(bytes).await?;
+                Event::Append(number, bytes) => {
+                    self.artifact(number)?.sink.write_all(bytes).await?;
                 }
-                Event::Complete(artifact) => {
-                    let (name, sink) = self.open.get_mut(&artifact).ok_or_else(no_artifact)?;
-                    // Whether it is there is not known again before the store has answered.
-                    match name.take() {
+                Event::Complete(number) => {
+                    let artifact = self.artifact(number)?;
+                    artifact.is_committed = true;
+                    artifact.sink.commit().await?;
+                    match self.open.remove(&number).and_then(|it| it.name) {
                         Some(name) => self.complete.push(name),
                         None => self.may_be_visible = true,
                     }
-                    sink.commit().await?;
-                    self.open.remove(&artifact);
                 }
             }
         }
@@ -299,27 +325,37 @@ impl Uploads {
     }
 
     /// Takes everything back, as far as that goes. Files that the directory refers to stay if it may be
-    /// there.
+    /// there. What could not be taken back is tried again by the next call.
     async fn withdraw(&mut self) -> Result<()> {
+        for artifact in self.open.values_mut() {
+            if std::mem::take(&mut artifact.is_committed) && artifact.sink.may_be_visible() {
+                match artifact.name.take() {
+                    Some(name) => self.complete.push(name),
+                    None => self.may_be_visible = true,
+                }
+            }
+        }
         let mut done = Ok(());
-        while let Some((_, (_, mut sink))) = self.open.pop_first() {
-            done = done.and(sink.abort().await);
+        let open: Vec<_> = self.open.keys().copied().collect();
+        for number in open {
+            match self.artifact(number)?.sink.abort().await {
+                Ok(()) => drop(self.open.remove(&number)),
+                failed => done = done.and(failed),
+            }
         }
         if self.may_be_visible {
             return done;
         }
-        while let (Some(name), Some(factory)) = (self.complete.pop(), &mut self.factory) {
-            let removed = factory.remove_async(&name).await;
-            let is_gone = |e: &Error| e.kind() == ErrorKind::NotFound;
-            done = done.and(match removed {
-                Err(e) if is_gone(&e) => Ok(()),
-                removed => removed,
-            });
+        let mut at = 0;
+        while let (Some(name), Some(factory)) = (self.complete.get(at), &mut self.factory) {
+            match factory.remove_async(name).await {
+                Err(e) if e.kind() != ErrorKind::NotFound => {
+                    done = done.and(Err(e));
+                    at += 1;
+                }
+                _ => drop(self.complete.swap_remove(at)),
+            }
         }
         done
     }
-}
-
-fn no_artifact() -> Error {
-    Error::invalid("the writer went on with an artifact that it had not begun")
 }

@@ -9,6 +9,8 @@ use super::data::plain;
 use super::{Done, Folder, read_ipc};
 use moto::{Moto, SECRET};
 use server::Server;
+#[cfg(unix)]
+use std::process::{Command, Stdio};
 
 /// Commands that know how the store is reached.
 struct Cloud {
@@ -147,21 +149,116 @@ fn what_goes_wrong_with_a_url_is_said_and_leaves_nothing() {
         after.matches("<Key>").count(),
         keys.matches("<Key>").count()
     );
+}
+
+#[test]
+fn what_is_no_plain_url_is_refused_and_not_shown() {
+    let folder = Folder::with(&plain(10));
     for url in [
         "s3://shards/t.shard?signature=a-secret-that-stays-one",
+        "s3://shards/t#a-secret-that-stays-one.shard",
+        "file:///t#a-secret-that-stays-one.shard",
         "https://a-key-that-nobody-sees:x@example.org/t.shard",
         "nfs://host/t.shard",
+        "memory:///t.shard",
         "s3://shards",
     ] {
-        for arguments in [&["verify", url][..], &["inspect", url]] {
-            let done = cloud.run(arguments);
-            assert_eq!(
-                (done.code, done.err.lines().count()),
-                (1, 1),
-                "{url}: {}",
-                done.err
+        for arguments in [
+            &["verify", url][..],
+            &["inspect", url],
+            &["schema", url],
+            &["head", url],
+            &["cat", "--from", "csv", url],
+            &["convert", "--force", "t.arrow", url],
+            &["convert", "--force", "--to", "csv", "t.arrow", url],
+        ] {
+            let done = folder.run(arguments);
+            // A bucket alone has no name that tells a format.
+            let code = if url == "s3://shards" { 1..3 } else { 1..2 };
+            assert!(code.contains(&done.code), "{arguments:?}: {}", done.err);
+            assert_eq!(done.err.lines().count(), 1, "{}", done.err);
+            let said = format!("{}{}", done.err, done.text());
+            assert!(
+                !said.contains(SECRET) && !said.contains("nobody-sees"),
+                "{said}"
             );
         }
+    }
+    assert_eq!(folder.names(), ["t.arrow"]);
+}
+
+#[test]
+fn a_name_of_an_object_with_a_hash_is_no_other_object() {
+    let Some(cloud) = Cloud::start(100) else {
+        return;
+    };
+    cloud
+        .run(&["convert", "t.arrow", "s3://shards/out.shard"])
+        .ok();
+    let objects = || {
+        let answer = cloud.moto.request("GET /shards");
+        answer[answer.find("<Contents>").unwrap()..].to_owned()
+    };
+    let before = objects();
+    let url = "s3://shards/out.shard#2.shard";
+    let error = cloud.run(&["convert", "--force", "t.arrow", url]).error(1);
+    assert!(error.contains("%23"), "{error}");
+    assert_eq!(objects(), before);
+    cloud
+        .run(&["convert", "t.arrow", "s3://shards/out%232.shard"])
+        .ok();
+    let after = objects();
+    assert!(after.contains("<Key>out#2.shard</Key>"), "{after}");
+}
+
+#[test]
+fn variables_of_other_programs_configure_no_store() {
+    let others = [
+        ("TOKEN", "x"),
+        ("ENDPOINT", "http://127.0.0.1:1"),
+        ("REGION", "mars"),
+        ("TIMEOUT", "soon"),
+        ("aws_endpoint", "http://127.0.0.1:1"),
+    ];
+    let others = others.map(|(name, value)| (name, value.to_owned()));
+    let folder = Folder::with(&plain(10));
+    folder.run(&["convert", "t.arrow", "t.csv"]).ok();
+    let server = Server::start();
+    server.put(
+        "/t.csv",
+        std::fs::read(folder.path("t.csv")).unwrap().into(),
+    );
+    let url = format!("{}/t.csv", server.url());
+    folder.run_with(&others, &["head", &url], &[]).ok();
+    let Some(moto) = Moto::start() else { return };
+    let variables = [&moto.environment()[..], &others].concat();
+    let url = "s3://shards/t.csv";
+    folder
+        .run_with(&variables, &["convert", "t.arrow", url], &[])
+        .ok();
+    folder.run_with(&variables, &["head", url], &[]).ok();
+}
+
+#[cfg(unix)]
+#[test]
+fn no_copy_of_an_object_stays_when_the_reader_has_seen_enough() {
+    let folder = Folder::with(&plain(200_000));
+    let server = Server::start();
+    folder.run(&["convert", "t.arrow", "t.parquet"]).ok();
+    for name in ["t.arrow", "t.parquet"] {
+        let bytes = std::fs::read(folder.path(name)).unwrap();
+        server.put(&format!("/{name}"), bytes.into());
+        let copies = tempfile::tempdir().unwrap();
+        let mut child = Command::new(env!("CARGO_BIN_EXE_arrow-shard"))
+            .args(["cat", "--format", "json"])
+            .arg(format!("{}/{name}", server.url()))
+            .env("TMPDIR", copies.path())
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        drop(child.stdout.take());
+        assert_eq!(child.wait().unwrap().code(), Some(0));
+        assert_eq!(std::fs::read_dir(copies.path()).unwrap().count(), 0);
     }
 }
 

@@ -8,12 +8,14 @@
 
 use super::support::polls::polls;
 use async_trait::async_trait;
+use futures::StreamExt;
 use futures::stream::BoxStream;
 use object_store::memory::InMemory;
 use object_store::path::Path;
 use object_store::{
     CopyOptions, Error, GetOptions, GetResult, ListResult, MultipartUpload, ObjectMeta,
-    ObjectStore, PutMultipartOptions, PutOptions, PutPayload, PutResult, Result, UploadPart,
+    ObjectStore, ObjectStoreExt, PutMultipartOptions, PutOptions, PutPayload, PutResult, Result,
+    UploadPart,
 };
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard};
@@ -21,11 +23,13 @@ use std::sync::{Arc, Mutex, MutexGuard};
 /// What the store was asked for.
 #[derive(Debug, Default)]
 pub(crate) struct Calls {
-    /// Calls that write or read.
+    /// Calls that write, read, abort or delete.
     pub(crate) count: usize,
     /// The call that fails, if one is to; the store has done what it was asked for if it does so after.
     pub(crate) fails_at: Option<usize>,
     pub(crate) fails_after: bool,
+    /// Calls behind it that fail too.
+    pub(crate) fails_more: usize,
     /// Bytes of each answer to a read.
     pub(crate) reads: Vec<u64>,
     /// Reads that wait for their answer, and how often one was sent while none did.
@@ -88,7 +92,9 @@ async fn counted<T>(calls: &Mutex<Calls>, call: impl Future<Output = Result<T>>)
     let (fails, after) = {
         let mut calls = calls.lock().unwrap();
         calls.count += 1;
-        (calls.fails_at == Some(calls.count - 1), calls.fails_after)
+        let call = calls.count - 1;
+        let fails = |first| (first..=first + calls.fails_more).contains(&call);
+        (calls.fails_at.is_some_and(fails), calls.fails_after)
     };
     let gone = || Error::Generic {
         store: "Watched",
@@ -121,10 +127,13 @@ impl ObjectStore for Watched {
         let begin = self.store.put_multipart_opts(location, options);
         let upload = counted(&self.calls, begin).await?;
         self.calls().uploads += 1;
+        // The answer takes a while.
+        polls(self.polls).await;
         Ok(Box::new(WatchedUpload {
             upload,
             calls: self.calls.clone(),
             polls: self.polls,
+            is_open: true,
         }))
     }
 
@@ -147,7 +156,16 @@ impl ObjectStore for Watched {
         &self,
         locations: BoxStream<'static, Result<Path>>,
     ) -> BoxStream<'static, Result<Path>> {
-        self.store.delete_stream(locations)
+        let (store, calls) = (self.store.clone(), self.calls.clone());
+        let delete = move |location: Result<Path>| {
+            let (store, calls) = (store.clone(), calls.clone());
+            async move {
+                let location = location?;
+                counted(&calls, store.delete(&location)).await?;
+                Ok(location)
+            }
+        };
+        locations.then(delete).boxed()
     }
 
     fn list(&self, prefix: Option<&Path>) -> BoxStream<'static, Result<ObjectMeta>> {
@@ -168,6 +186,33 @@ struct WatchedUpload {
     upload: Box<dyn MultipartUpload>,
     calls: Arc<Mutex<Calls>>,
     polls: usize,
+    /// Whether it was neither completed nor aborted.
+    is_open: bool,
+}
+
+impl WatchedUpload {
+    fn end(&mut self) {
+        let open = usize::from(std::mem::take(&mut self.is_open));
+        self.calls.lock().unwrap().uploads -= open;
+    }
+}
+
+/// A part, until it has arrived or nobody sends it any more.
+struct OnItsWay<'a>(&'a Mutex<Calls>);
+
+impl<'a> OnItsWay<'a> {
+    fn new(calls: &'a Mutex<Calls>) -> Self {
+        let mut counted = calls.lock().unwrap();
+        counted.parts += 1;
+        counted.most_parts = counted.most_parts.max(counted.parts);
+        Self(calls)
+    }
+}
+
+impl Drop for OnItsWay<'_> {
+    fn drop(&mut self) {
+        self.0.lock().unwrap().parts -= 1;
+    }
 }
 
 #[async_trait]
@@ -179,26 +224,28 @@ impl MultipartUpload for WatchedUpload {
             polls(self.polls),
         );
         Box::pin(async move {
-            {
-                let mut calls = calls.lock().unwrap();
-                calls.parts += 1;
-                calls.most_parts = calls.most_parts.max(calls.parts);
-            }
+            let _on_its_way = OnItsWay::new(&calls);
             waits.await;
-            let sent = counted(&calls, part).await;
-            calls.lock().unwrap().parts -= 1;
-            sent
+            counted(&calls, part).await
         })
     }
 
     async fn complete(&mut self) -> Result<PutResult> {
         let done = counted(&self.calls, self.upload.complete()).await?;
-        self.calls.lock().unwrap().uploads -= 1;
+        self.end();
         Ok(done)
     }
 
     async fn abort(&mut self) -> Result<()> {
-        self.calls.lock().unwrap().uploads -= 1;
-        self.upload.abort().await
+        {
+            let calls = self.calls.lock().unwrap();
+            assert_eq!(
+                calls.parts, 0,
+                "parts are on their way to an upload that is aborted"
+            );
+        }
+        counted(&self.calls, self.upload.abort()).await?;
+        self.end();
+        Ok(())
     }
 }

@@ -23,7 +23,8 @@ Examples:
   arrow-shard convert in.amudai.shard out.csv --columns id,name --force
   producer | arrow-shard convert --from ipc-stream - out.amudai.shard
 
-A file appears when it is complete; a failed or interrupted conversion leaves none. A symbolic \
+A file appears when it is complete; a failed or interrupted conversion leaves none, but in an object \
+store an interrupted one may leave an unfinished upload, or stripe files of --layout two-level. A symbolic \
 link is followed, a named pipe is written to. In CSV an empty value is null; the types of CSV and \
 JSON columns are inferred from all rows, unless --schema-rows says otherwise.";
 

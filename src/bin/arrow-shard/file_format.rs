@@ -1,6 +1,7 @@
 //! The formats that files are read and written in.
 
 use crate::failure::Failure;
+use crate::location;
 use clap::ValueEnum;
 use std::fmt;
 use std::path::Path;
@@ -41,6 +42,7 @@ impl fmt::Display for FileFormat {
 impl FileFormat {
     /// The format that was asked for, or that of the file name. `option` is the one that names it.
     pub(crate) fn of(path: &Path, asked: Option<Self>, option: &str) -> Result<Self, Failure> {
+        location::check(path)?;
         let format = match (asked, Self::by_name(path)) {
             (Some(format), _) | (None, Some(format)) => format,
             (None, None) if is_standard(path) => {

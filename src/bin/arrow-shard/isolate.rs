@@ -40,9 +40,8 @@ pub(crate) struct Foreign {
 }
 
 impl Foreign {
-    /// The file that the user calls `name`, and that is at `path`.
-    pub(crate) fn new(name: &Path, path: &Path) -> Self {
-        let bytes = path.metadata().map_or(0, |found| found.len());
+    /// The file that the user calls `name`, of so many bytes as far as that is known.
+    pub(crate) fn new(name: &Path, bytes: u64) -> Self {
         Self {
             name: name.display().to_string(),
             most: usize::try_from(bytes.max(ENOUGH)).unwrap_or(usize::MAX),
@@ -104,7 +103,7 @@ mod tests {
 
     #[test]
     fn a_panic_becomes_an_error_with_its_message() {
-        let file = Foreign::new(Path::new("some.arrow"), Path::new("some.arrow"));
+        let file = Foreign::new(Path::new("some.arrow"), 0);
         let failed: Result<(), _> = file.isolate(|| panic!("offset {}", 7));
         let Err(Failure::Error(message)) = failed else {
             unreachable!("{failed:?}");

@@ -1,7 +1,7 @@
 //! Where the files of a command are: on this machine, or behind a URL.
 
 #[cfg(feature = "cloud")]
-use crate::cloud::Object;
+use crate::cloud::{Address, Object};
 use arrow_shard::read::ShardOptions;
 use arrow_shard::{Result, Shard};
 use std::path::{Path, PathBuf};
@@ -22,18 +22,44 @@ impl Location {
     /// # Errors
     /// For a URL that leads nowhere.
     pub(crate) fn of(path: &Path) -> Result<Self> {
-        match path.to_str().filter(|text| is_url(text)) {
+        match url(path) {
             None => Ok(Self::Local(path.to_path_buf())),
             #[cfg(feature = "cloud")]
-            Some(url) => crate::cloud::locate(url),
+            Some(url) => {
+                let address = Address::parse(url)?;
+                match address.local()? {
+                    Some(local) => Ok(Self::Local(local)),
+                    None => Object::at(address).map(Self::Object),
+                }
+            }
             #[cfg(not(feature = "cloud"))]
-            Some(_) => Err(arrow_shard::Error::new(
-                arrow_shard::ErrorKind::InvalidArgument,
-                "this arrow-shard reads and writes local files only; install it with --features cloud \
-                 for URLs",
-            )),
+            Some(_) => Err(local_only()),
         }
     }
+}
+
+/// Refuses a URL that is none, before anybody shows it or looks at its name.
+pub(crate) fn check(path: &Path) -> Result<()> {
+    match url(path) {
+        None => Ok(()),
+        #[cfg(feature = "cloud")]
+        Some(url) => Address::parse(url).map(drop),
+        #[cfg(not(feature = "cloud"))]
+        Some(_) => Err(local_only()),
+    }
+}
+
+#[cfg(not(feature = "cloud"))]
+fn local_only() -> arrow_shard::Error {
+    arrow_shard::Error::new(
+        arrow_shard::ErrorKind::InvalidArgument,
+        "this arrow-shard reads and writes local files only; install it with --features cloud for URLs",
+    )
+}
+
+/// The text of a path that is a URL.
+fn url(path: &Path) -> Option<&str> {
+    path.to_str().filter(|text| is_url(text))
 }
 
 /// Whether a text begins with a scheme of two characters or more: one is a drive.

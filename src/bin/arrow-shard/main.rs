@@ -43,7 +43,7 @@ Formats by file name: .amudai.shard .shard | .parquet | .arrow .feather .ipc (IP
 .arrows (IPC stream) | .csv .tsv | .ndjson .jsonl .json; `-` is standard input or output. \
 URLs (s3://, az://, gs://, http://, https://, file://) name files in the place of paths, if \
 arrow-shard was installed with the feature `cloud`; stores are configured by the environment \
-variables of their own tools, such as AWS_ACCESS_KEY_ID.
+variables of their own tools, AWS_..., AZURE_... and GOOGLE_....
 
 Exit codes: 0 done, 1 an error or a damaged shard, 2 wrong usage.";
 

@@ -2,6 +2,7 @@
 
 use super::BUFFER_BYTES;
 use super::infer_csv;
+use super::origin::Origin;
 use super::quotes::Quotes;
 use super::source::{Input, batches};
 use super::text_file::TextFile;
@@ -65,12 +66,12 @@ impl CsvArgs {
 
 /// Opens a file whose types are inferred from `sample` rows, or from all.
 pub(super) fn open(
-    path: &Path,
+    origin: Origin,
     style: &CsvStyle,
     sample: Option<usize>,
     batch_rows: usize,
 ) -> Result<Input, Failure> {
-    let file = TextFile::open(path)?;
+    let file = TextFile::open(origin)?;
     let &CsvStyle {
         delimiter,
         has_header,

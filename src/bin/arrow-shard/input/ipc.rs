@@ -1,19 +1,18 @@
 //! Arrow IPC files and streams.
 
 use super::BUFFER_BYTES;
+use super::origin::Origin;
 use super::source::{Batches, Input, Total, batches, counted};
 use crate::failure::Failure;
-use crate::file_format::is_standard;
 use crate::text;
 use arrow_ipc::Endianness;
 use arrow_ipc::reader::{FileReader, StreamReader};
 use std::fs::File;
 use std::io::{self, BufReader, ErrorKind, Read};
-use std::path::Path;
 
 /// Opens a file.
-pub(super) fn open_file(path: &Path) -> Result<Input, Failure> {
-    let reader = BufReader::with_capacity(BUFFER_BYTES, File::open(path)?);
+pub(super) fn open_file(file: File) -> Result<Input, Failure> {
+    let reader = BufReader::with_capacity(BUFFER_BYTES, file);
     let reader = FileReader::try_new(reader, None)?;
     Ok(Input {
         schema: reader.schema(),
@@ -23,11 +22,11 @@ pub(super) fn open_file(path: &Path) -> Result<Input, Failure> {
 }
 
 /// Opens a stream.
-pub(super) fn open_stream(path: &Path) -> Result<Input, Failure> {
-    if is_standard(path) {
+pub(super) fn open_stream(origin: Origin) -> Result<Input, Failure> {
+    if matches!(origin, Origin::Standard) {
         return stream(BufReader::new(io::stdin().lock()), Total::Unknown);
     }
-    let (file, total) = counted(File::open(path)?)?;
+    let (file, total) = counted(origin.file()?)?;
     stream(BufReader::with_capacity(BUFFER_BYTES, file), total)
 }
 

@@ -9,6 +9,7 @@ mod ipc;
 mod matching;
 mod ndjson;
 mod numbers;
+mod origin;
 mod parquet;
 mod quotes;
 mod source;
@@ -21,10 +22,11 @@ pub(crate) use source::{Input, Total};
 use crate::failure::Failure;
 use crate::file_format::FileFormat;
 use crate::isolate::Foreign;
-use crate::location::{Location, open_shard};
+use crate::location::open_shard;
 use arrow_schema::{DECIMAL256_MAX_PRECISION, TimeUnit};
 use arrow_shard::Shard;
 use arrow_shard::read::{Projection, ShardOptions};
+use origin::Origin;
 use std::path::{Path, PathBuf};
 
 /// Rows per batch.
@@ -168,24 +170,16 @@ impl ReadArgs {
         };
         let sample = self.schema_rows.or_else(|| rows.sample());
         let style = self.csv.style(path);
-        let (local, temporary) = match Location::of(path)? {
-            Location::Local(local) => (local, None),
-            #[cfg(feature = "cloud")]
-            Location::Object(object) => {
-                let temporary = object.download()?;
-                (temporary.to_path_buf(), Some(temporary))
-            }
-        };
-        let file = Foreign::new(path, &local);
-        let local = local.as_path();
+        let origin = Origin::find(path)?;
+        let file = Foreign::new(path, origin.bytes());
         let mut input = file.isolate(|| match format {
-            FileFormat::Parquet => parquet::open(local, projection),
-            FileFormat::IpcStream => ipc::open_stream(local),
-            FileFormat::Csv => csv::open(local, &style, sample, rows.batch_rows()),
-            FileFormat::Ndjson => ndjson::open(local, sample, rows.batch_rows()),
-            FileFormat::IpcFile | FileFormat::Shard => ipc::open_file(local),
+            FileFormat::Parquet => parquet::open(origin.file()?, projection),
+            FileFormat::IpcStream => ipc::open_stream(origin),
+            FileFormat::Csv => csv::open(origin, &style, sample, rows.batch_rows()),
+            FileFormat::Ndjson => ndjson::open(origin, sample, rows.batch_rows()),
+            FileFormat::IpcFile | FileFormat::Shard => ipc::open_file(origin.file()?),
         })?;
-        input = input.guarded(file.clone(), temporary);
+        input = input.guarded(file.clone());
         if let Some(filter) = rows.filter {
             input = matching::matching(input, filter, file.name())?;
         }

@@ -2,21 +2,21 @@
 
 use super::BUFFER_BYTES;
 use super::infer_json;
+use super::origin::Origin;
 use super::source::{Input, batches};
 use super::text_file::TextFile;
 use crate::failure::Failure;
 use arrow_json::ReaderBuilder;
 use std::io::{self, BufReader, ErrorKind, Read};
-use std::path::Path;
 use std::sync::Arc;
 
 /// Opens a file whose types are inferred from `sample` objects, or from all.
 pub(super) fn open(
-    path: &Path,
+    origin: Origin,
     sample: Option<usize>,
     batch_rows: usize,
 ) -> Result<Input, Failure> {
-    let file = TextFile::open(path)?;
+    let file = TextFile::open(origin)?;
     let objects = BufReader::with_capacity(BUFFER_BYTES, Objects::new(file.reader()?));
     let schema = Arc::new(infer_json::infer(objects, sample)?);
     let (counted, total) = file.counted()?;

@@ -21,12 +21,10 @@ use parquet::arrow::{ARROW_SCHEMA_META_KEY, ProjectionMask};
 use parquet::basic::{ConvertedType, Type as PhysicalType};
 use parquet::file::metadata::ParquetMetaData;
 use std::fs::File;
-use std::path::Path;
 use std::sync::Arc;
 
 /// Opens a file, of which only these columns are wanted, or all.
-pub(super) fn open(path: &Path, columns: &[String]) -> Result<Input, Failure> {
-    let file = File::open(path)?;
+pub(super) fn open(file: File, columns: &[String]) -> Result<Input, Failure> {
     let read = ArrowReaderMetadata::load(&file, ArrowReaderOptions::new())?;
     let parquet = Parquet {
         file,

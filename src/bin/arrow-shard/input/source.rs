@@ -10,7 +10,6 @@ use std::fs::File;
 use std::io::{self, Read};
 use std::rc::Rc;
 use std::sync::Arc;
-use tempfile::TempPath;
 
 /// Batches of one schema.
 pub(super) type Batches = Box<dyn Iterator<Item = Result<RecordBatch, Failure>>>;
@@ -46,11 +45,10 @@ pub(super) fn batches(
 
 impl Input {
     /// Ends with the first error, panics of the reader included, and puts the name of the file
-    /// before it. A temporary file stays until then.
-    pub(super) fn guarded(mut self, file: Foreign, temporary: Option<TempPath>) -> Self {
+    /// before it.
+    pub(super) fn guarded(mut self, file: Foreign) -> Self {
         let mut batches = Some(self.batches);
         self.batches = Box::new(std::iter::from_fn(move || {
-            let _stays = &temporary;
             let reader = batches.as_mut()?;
             let next = file.isolate(|| reader.next().transpose());
             if !matches!(next, Ok(Some(_))) {

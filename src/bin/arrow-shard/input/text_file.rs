@@ -1,12 +1,11 @@
 //! Files of text that are read twice: once for their types, and once for their values.
 
 use super::BUFFER_BYTES;
+use super::origin::{Copy, Origin};
 use super::source::{Counted, Total, counted};
 use crate::failure::Failure;
-use crate::file_format::is_standard;
 use std::fs::File;
-use std::io::{self, BufReader, Read, Seek, SeekFrom, Write};
-use std::path::Path;
+use std::io::{self, BufReader, Read, Seek, SeekFrom};
 
 /// A file of UTF-8, behind its byte order mark if it has one.
 pub(super) struct TextFile {
@@ -16,10 +15,10 @@ pub(super) struct TextFile {
 
 impl TextFile {
     /// Opens a file; what cannot be read twice, such as standard input, is copied to a temporary one.
-    pub(super) fn open(path: &Path) -> Result<Self, Failure> {
-        let mut file = match is_standard(path) {
-            false => File::open(path)?,
-            true => copied(&mut io::stdin().lock())?,
+    pub(super) fn open(origin: Origin) -> Result<Self, Failure> {
+        let mut file = match origin {
+            Origin::Standard => copied(&mut io::stdin().lock())?,
+            other => other.file()?,
         };
         if !file.metadata()?.is_file() {
             file = copied(&mut file)?;
@@ -54,25 +53,14 @@ impl TextFile {
 
 /// A temporary file with all that there is to read.
 fn copied(from: &mut impl Read) -> Result<File, Failure> {
-    let place = || {
-        let folder = std::env::temp_dir();
-        format!(
-            "a copy in `{}`, the folder for temporary files",
-            folder.display()
-        )
-    };
-    let mut file = tempfile::tempfile().map_err(|e| Failure::from(e).within(place()))?;
+    let mut copy = Copy::new()?;
     let mut bytes = vec![0; BUFFER_BYTES];
     loop {
-        let read = match from.read(&mut bytes) {
-            Ok(0) => break,
-            Ok(read) => bytes.get(..read).unwrap_or_default(),
-            Err(e) if e.kind() == io::ErrorKind::Interrupted => continue,
+        match from.read(&mut bytes) {
+            Ok(0) => return copy.finish(),
+            Ok(read) => copy.append(bytes.get(..read).unwrap_or_default())?,
+            Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
             Err(e) => return Err(e.into()),
-        };
-        file.write_all(read)
-            .map_err(|e| Failure::from(e).within(place()))?;
+        }
     }
-    file.rewind()?;
-    Ok(file)
 }

@@ -1,13 +1,15 @@
 //! Objects of S3, Azure, Google Cloud Storage and HTTP, by their URLs.
 
+mod address;
+mod reader;
+
+pub(crate) use address::Address;
+
 use crate::failure::Failure;
-use crate::location::Location;
+use address::invalid;
 use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;
-use arrow_shard::io::{
-    AsyncContainer, AsyncReadAt, AsyncSink, ByteRange, Container, ObjectFolder, ObjectReader,
-    ObjectSink, ReadAt, RelativeUrl,
-};
+use arrow_shard::io::{AsyncSink, ObjectFolder, ObjectReader, ObjectSink};
 use arrow_shard::read::ShardOptions;
 use arrow_shard::write::{AsyncShardWriter, WriterOptions};
 use arrow_shard::{Error, ErrorKind, Result, Shard};
@@ -15,15 +17,12 @@ use bytes::Bytes;
 use futures_util::TryStreamExt;
 use object_store::path::Path;
 use object_store::{ObjectStore, ObjectStoreExt};
+use reader::{Waiting, WaitingFolder};
 use std::fmt;
 use std::io::{self, Write};
 use std::sync::{Arc, OnceLock};
-use tempfile::{NamedTempFile, TempPath};
 use tokio::runtime::{Builder, Runtime};
-use url::Url;
 
-/// Bytes of the end of an object that the first request reads.
-const TAIL_BYTES: u64 = 64 << 10;
 /// Largest gap between ranges that one request spans.
 const GAP_BYTES: u64 = 1 << 20;
 
@@ -64,43 +63,33 @@ impl fmt::Debug for Object {
     }
 }
 
-/// Where a URL leads. Stores are configured by the environment variables of their own tools, such as
-/// `AWS_ACCESS_KEY_ID`.
-pub(crate) fn locate(text: &str) -> Result<Location> {
-    let invalid = |why: String| Error::new(ErrorKind::InvalidArgument, why);
-    let url = Url::parse(text).map_err(|e| invalid(format!("not a URL: {e}")))?;
-    if url.query().is_some() || !url.username().is_empty() || url.password().is_some() {
-        // Whatever it says is not shown: it may be a secret.
-        return Err(invalid(
-            "expected a URL without a query, user or password; stores are configured by environment \
-             variables"
-                .to_owned(),
-        ));
-    }
-    if url.scheme() == "file" {
-        let path = url.to_file_path();
-        let path = path.map_err(|()| invalid(format!("{text} is no path of this machine")))?;
-        return Ok(Location::Local(path));
-    }
-    let variables = std::env::vars_os().filter_map(|(name, value)| {
-        let name = name.into_string().ok()?.to_ascii_lowercase();
-        Some((name, value.into_string().ok()?))
-    });
-    // Who writes http means it.
-    let plain = (url.scheme() == "http").then(|| ("allow_http".to_owned(), "true".to_owned()));
-    let (store, path) = object_store::parse_url_opts(&url, variables.chain(plain))
-        .map_err(|e| invalid(format!("{text} leads to no store")).caused_by(e))?;
-    if path.filename().is_none() {
-        return Err(invalid(format!("{text} names no object")));
-    }
-    Ok(Location::Object(Object {
-        store: store.into(),
-        path,
-        url: text.to_owned(),
-    }))
-}
+/// How the names of the variables begin that configure stores, as `from_env` of each store has it.
+const VARIABLES: [&str; 3] = ["AWS_", "AZURE_", "GOOGLE_"];
 
 impl Object {
+    /// The object at a URL. Stores are configured by the environment variables of their own tools, such
+    /// as `AWS_ACCESS_KEY_ID`.
+    pub(crate) fn at(address: Address) -> Result<Self> {
+        let Address { url, text } = address;
+        let variables = std::env::vars_os().filter_map(|(name, value)| {
+            let name = name.into_string().ok()?;
+            let is_known = VARIABLES.iter().any(|prefix| name.starts_with(prefix));
+            is_known.then_some((name.to_ascii_lowercase(), value.into_string().ok()?))
+        });
+        // Who writes http means it.
+        let plain = (url.scheme() == "http").then(|| ("allow_http".to_owned(), "true".to_owned()));
+        let (store, path) = object_store::parse_url_opts(&url, variables.chain(plain))
+            .map_err(|e| invalid(format!("{text} leads to no store")).caused_by(e))?;
+        if path.filename().is_none() {
+            return Err(invalid(format!("{text} names no object")));
+        }
+        Ok(Self {
+            store: store.into(),
+            path,
+            url: text,
+        })
+    }
+
     /// Opens the shard that it is the directory file of.
     pub(crate) fn open_shard(&self, options: ShardOptions) -> Result<Shard> {
         let reader = ObjectReader::new(self.store.clone(), self.path.clone());
@@ -110,18 +99,19 @@ impl Object {
         Shard::from_reader(Arc::new(reader), Arc::new(WaitingFolder(folder)), options)
     }
 
-    /// Copies the object to a temporary file, for formats that are read here and there or twice.
-    pub(crate) fn download(&self) -> Result<TempPath, Failure> {
-        let mut file = NamedTempFile::new()?;
+    /// Gives all bytes of the object to `take`, in their order.
+    pub(crate) fn download(
+        &self,
+        mut take: impl FnMut(&[u8]) -> Result<(), Failure>,
+    ) -> Result<(), Failure> {
         runtime()?.block_on(async {
             let answer = self.store.get(&self.path).await;
             let mut bytes = answer.map_err(|e| self.failure(&e))?.into_stream();
             while let Some(some) = bytes.try_next().await.map_err(|e| self.failure(&e))? {
-                file.write_all(&some)?;
+                take(&some)?;
             }
-            Ok::<_, Failure>(())
-        })?;
-        Ok(file.into_temp_path())
+            Ok(())
+        })
     }
 
     fn failure(&self, error: &object_store::Error) -> Failure {
@@ -149,64 +139,6 @@ impl Object {
         let (store, schema) = (self.store.clone(), schema.clone());
         let writer = AsyncShardWriter::create_object(store, &self.path, schema, options);
         Ok(ShardOutput(Some(wait(writer)?)))
-    }
-}
-
-/// A reader that waits for the answers of another one.
-#[derive(Debug)]
-struct Waiting {
-    reader: Arc<dyn AsyncReadAt>,
-    name: Option<String>,
-    size: u64,
-    /// The end of the object.
-    tail: Bytes,
-}
-
-impl Waiting {
-    fn open(reader: Arc<dyn AsyncReadAt>, name: Option<String>) -> Result<Self> {
-        let (tail, size) = wait(reader.read_tail(TAIL_BYTES))?;
-        Ok(Self {
-            reader,
-            name,
-            size,
-            tail,
-        })
-    }
-}
-
-impl ReadAt for Waiting {
-    fn size(&self) -> Result<u64> {
-        Ok(self.size)
-    }
-
-    fn read_at(&self, range: ByteRange) -> Result<Bytes> {
-        range.within_size(self.size)?;
-        let tail = self.size - self.tail.len() as u64;
-        if let Some(start) = range.start().checked_sub(tail) {
-            let inside = ByteRange::with_len(start, range.len())?.to_usize()?;
-            return Ok(self.tail.slice(inside));
-        }
-        let mut read = self.read_ranges(&[range])?;
-        read.pop()
-            .ok_or_else(|| Error::new(ErrorKind::Io, "the store gave no answer"))
-    }
-
-    fn read_ranges(&self, ranges: &[ByteRange]) -> Result<Vec<Bytes>> {
-        wait(self.reader.read_ranges(ranges.to_vec()))
-    }
-
-    fn name(&self) -> Option<String> {
-        self.name.clone()
-    }
-}
-
-/// The objects beside one.
-#[derive(Debug)]
-struct WaitingFolder(ObjectFolder);
-
-impl Container for WaitingFolder {
-    fn open(&self, url: &RelativeUrl) -> Result<Arc<dyn ReadAt>> {
-        Ok(Arc::new(Waiting::open(self.0.open_async(url)?, None)?))
     }
 }
 

@@ -1,0 +1,90 @@
+//! Where the bytes of an input come from.
+
+use crate::failure::Failure;
+use crate::file_format::is_standard;
+use crate::location::Location;
+use std::fs::File;
+use std::io::{Seek, Write};
+use std::path::{Path, PathBuf};
+
+/// An input before anything of it is read.
+#[derive(Debug)]
+pub(super) enum Origin {
+    /// Standard input.
+    Standard,
+    /// A file or a pipe.
+    Path(PathBuf),
+    /// A copy of an object.
+    #[cfg(feature = "cloud")]
+    Copy(File),
+}
+
+impl Origin {
+    /// Where `path` leads. Objects are copied, because they are read here and there, or twice.
+    pub(super) fn find(path: &Path) -> Result<Self, Failure> {
+        if is_standard(path) {
+            return Ok(Self::Standard);
+        }
+        match Location::of(path)? {
+            Location::Local(path) => Ok(Self::Path(path)),
+            #[cfg(feature = "cloud")]
+            Location::Object(object) => {
+                let mut copy = Copy::new()?;
+                object.download(|bytes| copy.append(bytes))?;
+                copy.finish().map(Self::Copy)
+            }
+        }
+    }
+
+    /// How many bytes there are, as far as that is known.
+    pub(super) fn bytes(&self) -> u64 {
+        let metadata = match self {
+            Self::Standard => return 0,
+            Self::Path(path) => path.metadata(),
+            #[cfg(feature = "cloud")]
+            Self::Copy(file) => file.metadata(),
+        };
+        metadata.map_or(0, |metadata| metadata.len())
+    }
+
+    /// The file, at its start.
+    pub(super) fn file(self) -> Result<File, Failure> {
+        match self {
+            Self::Standard => Err(Failure::new(
+                "standard input is read from front to back only",
+            )),
+            Self::Path(path) => Ok(File::open(path)?),
+            #[cfg(feature = "cloud")]
+            Self::Copy(file) => Ok(file),
+        }
+    }
+}
+
+/// A temporary file that has no name, so that none is left however the process ends.
+pub(super) struct Copy(File);
+
+impl Copy {
+    pub(super) fn new() -> Result<Self, Failure> {
+        let file = tempfile::tempfile().map_err(|e| Failure::from(e).within(place()))?;
+        Ok(Self(file))
+    }
+
+    pub(super) fn append(&mut self, bytes: &[u8]) -> Result<(), Failure> {
+        let written = self.0.write_all(bytes);
+        written.map_err(|e| Failure::from(e).within(place()))
+    }
+
+    /// The file, at its start.
+    pub(super) fn finish(mut self) -> Result<File, Failure> {
+        self.0.rewind()?;
+        Ok(self.0)
+    }
+}
+
+fn place() -> String {
+    let folder = std::env::temp_dir();
+    format!(
+        "a copy in `{}`, the folder for temporary files",
+        folder.display()
+    )
+}
