@@ -4,7 +4,9 @@
 mod block_map;
 mod checksums;
 mod dictionary;
+mod map_copies;
 mod offsets;
+mod own_properties;
 mod pieces;
 mod range_index;
 mod runs;
@@ -16,10 +18,13 @@ mod writer;
 
 pub use block_map::{BlockMap, BlockRange};
 #[cfg(feature = "experimental")]
-pub use checksums::{CHECKSUMS_PROPERTY, ChecksumEntry, Part, VerifiedSet};
-pub use checksums::{CHUNK_BYTES, ChecksumTable, Chunks};
+pub use checksums::{CHECKSUMS_PROPERTY, ChecksumEntry, ChecksumTable, Part, VerifiedSet};
+pub use checksums::{CHUNK_BYTES, Chunks};
 pub use dictionary::{DictionaryInput, ValueDictionary};
+#[cfg(feature = "experimental")]
+pub use map_copies::{BLOCK_MAPS_PROPERTY, MapCopies};
 pub use offsets::{offset_width, read_offsets};
+pub use own_properties::OwnProperties;
 pub use pieces::{PiecePool, Pieces};
 #[cfg(feature = "experimental")]
 pub use range_index::IndexedBlock;

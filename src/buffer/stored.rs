@@ -1,6 +1,7 @@
 //! Spec: Chapter 6, "Data Encoding" and "Encoded Buffers": from descriptors to checked places.
 
-use super::checksums::{ChecksumTable, Chunks, Part, VerifiedSet};
+use super::checksums::{Chunks, Part, VerifiedSet};
+use super::own_properties::OwnProperties;
 use super::{BlockMap, RANGE_INDEX_HEADER, Selection};
 use crate::error::{Error, Result};
 use crate::format::{
@@ -8,6 +9,7 @@ use crate::format::{
     NativeDataEncoding, StripeFieldDescriptor,
 };
 use crate::io::ByteRange;
+use bytes::Bytes;
 use std::ops::Range;
 use std::sync::OnceLock;
 
@@ -165,6 +167,8 @@ pub enum Body {
 pub struct Blocks {
     /// The block map, as a range of the artifact.
     pub map_range: ByteRange,
+    /// What the descriptor says that these bytes are.
+    pub map_copy: Option<Bytes>,
     /// Whether every block ends with a checksum.
     pub checksums: bool,
     /// Checksums of the block map.
@@ -385,12 +389,12 @@ fn first_supported(
     positions: u64,
     artifact: &mut dyn FnMut(&str) -> Result<u32>,
 ) -> Result<FieldBuffers> {
-    let table = ChecksumTable::from_properties(&descriptor.field.custom_properties)?;
+    let notes = OwnProperties::from_properties(&descriptor.field.custom_properties)?;
     let mut lacking = Vec::new();
     for (ordinal, encoding) in descriptor.encodings.iter().enumerate() {
         let parsed = match encoding {
             DataEncoding::Native(native) => {
-                native_buffers(native, ordinal, &table, physical, positions, artifact)
+                native_buffers(native, ordinal, &notes, physical, positions, artifact)
             }
             DataEncoding::Parquet(_) => Err(Error::unsupported("external Parquet column chunks")),
             DataEncoding::Unknown => Err(Error::unsupported("an encoding of an unknown kind")),
@@ -416,7 +420,7 @@ fn first_supported(
 fn native_buffers(
     native: &NativeDataEncoding,
     encoding: usize,
-    table: &ChecksumTable,
+    notes: &OwnProperties,
     physical: Physical,
     positions: u64,
     artifact: &mut dyn FnMut(&str) -> Result<u32>,
@@ -447,7 +451,7 @@ fn native_buffers(
                 let header = RANGE_INDEX_HEADER as u64;
                 buffers.range_index = Some(StoredIndex {
                     place: place(buffer.buffer.as_ref(), artifact)?,
-                    header_checksums: table.find(
+                    header_checksums: notes.checksums.find(
                         encoding,
                         ordinal,
                         Part::RangeIndexHeader,
@@ -466,7 +470,7 @@ fn native_buffers(
         if slot.is_some() {
             return Err(twice(kind));
         }
-        let stored = stored_buffer(buffer, encoding, ordinal, table, artifact)
+        let stored = stored_buffer(buffer, encoding, ordinal, notes, artifact)
             .map_err(|e| e.within(format!("{kind:?} buffer")))?;
         if let Body::Raw(_) = stored.body {
             check_raw_size(&stored, physical, has_dictionary, positions)?;
@@ -506,12 +510,13 @@ fn stored_buffer(
     buffer: &EncodedBuffer,
     encoding: usize,
     ordinal: usize,
-    table: &ChecksumTable,
+    notes: &OwnProperties,
     artifact: &mut dyn FnMut(&str) -> Result<u32>,
 ) -> Result<StoredBuffer> {
     let place = place(buffer.buffer.as_ref(), artifact)?;
+    let checksums = |part, len| notes.checksums.find(encoding, ordinal, part, len);
     let body = match &buffer.block_map {
-        None => Body::Raw(table.find(encoding, ordinal, Part::Raw, place.range.len())?),
+        None => Body::Raw(checksums(Part::Raw, place.range.len())?),
         Some(map) => {
             let same_file = artifact(&map.url)? == place.artifact;
             if !same_file
@@ -523,10 +528,18 @@ fn stored_buffer(
                     map.range, place.range
                 )));
             }
+            let copy = notes.maps.find(encoding, ordinal).cloned();
+            if let Some(copy) = copy.as_ref().filter(|c| c.len() as u64 != map.range.len()) {
+                let (copied, stored) = (copy.len(), map.range.len());
+                return Err(Error::corrupt(format!(
+                    "the copy of the block map has {copied} bytes, the block map {stored}"
+                )));
+            }
             Body::Blocks(Blocks {
                 map_range: map.range,
+                map_copy: copy,
                 checksums: buffer.block_checksums,
-                map_checksums: table.find(encoding, ordinal, Part::BlockMap, map.range.len())?,
+                map_checksums: checksums(Part::BlockMap, map.range.len())?,
                 map: OnceLock::new(),
                 verified: OnceLock::new(),
             })

@@ -1,7 +1,8 @@
 //! Spec: Chapter 6, "Encoded Buffers": block streams and raw buffers on their way into a stripe.
 
 use super::BlockMap;
-use super::checksums::{ChecksumTable, Part};
+use super::checksums::Part;
+use super::own_properties::OwnProperties;
 use super::pieces::{PiecePool, Pieces};
 use super::range_index::RANGE_INDEX_HEADER;
 use crate::encoding::envelope;
@@ -155,8 +156,8 @@ impl FinishedBuffer {
         }
     }
 
-    /// Describes the buffer as placed at byte `start` of the file with that URL, and adds the
-    /// checksums of what carries none.
+    /// Describes the buffer as placed at byte `start` of the file with that URL, and notes the
+    /// checksums of what carries none, and a copy of its block map.
     ///
     /// # Errors
     /// If the file exceeds 64 bits.
@@ -165,7 +166,7 @@ impl FinishedBuffer {
         url: &str,
         start: u64,
         ordinal: u16,
-        checksums: &mut ChecksumTable,
+        notes: &mut OwnProperties,
     ) -> Result<EncodedBuffer> {
         let range = ByteRange::with_len(start, self.size() as u64)?;
         let reference = |range| DataRef {
@@ -179,15 +180,18 @@ impl FinishedBuffer {
                 buffer.block_map = Some(reference(place));
                 buffer.block_count = Some(*count);
                 buffer.block_checksums = true;
-                checksums.add(0, ordinal, Part::BlockMap, map);
+                notes.checksums.add(0, ordinal, Part::BlockMap, map);
+                notes.maps.add(0, ordinal, map, range.len());
             }
             FinishedBody::Raw(pieces) => {
-                checksums.add_chunks(0, ordinal, Part::Raw, pieces.iter());
+                let chunks = pieces.iter();
+                notes.checksums.add_chunks(0, ordinal, Part::Raw, chunks);
             }
             FinishedBody::Dictionary(_) => {}
             FinishedBody::RangeIndex(bytes) => {
                 let header = &bytes[..RANGE_INDEX_HEADER.min(bytes.len())];
-                checksums.add(0, ordinal, Part::RangeIndexHeader, header);
+                let part = Part::RangeIndexHeader;
+                notes.checksums.add(0, ordinal, part, header);
             }
         }
         buffer.embedded_presence = self.embedded_presence;

@@ -32,6 +32,10 @@ use object_store::ObjectStore;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+/// Bytes that opening reads, where nothing else was chosen.
+const NEAR_TAIL_BYTES: u64 = 64 << 10;
+const DISTANT_TAIL_BYTES: u64 = 512 << 10;
+
 /// An open shard. Opening reads the tail of the directory file. Other metadata are read when they are
 /// first needed; all clones share them.
 ///
@@ -210,7 +214,12 @@ impl Shard {
         options: ShardOptions,
     ) -> Result<Self> {
         let place = || name.clone();
-        let tail_bytes = options.tail_bytes().max(DirectoryTail::LEN as u64);
+        let default = match reader.is_near() {
+            true => NEAR_TAIL_BYTES,
+            false => DISTANT_TAIL_BYTES,
+        };
+        let tail_bytes = options.tail_bytes().unwrap_or(default);
+        let tail_bytes = tail_bytes.max(DirectoryTail::LEN as u64);
         let (tail, size) = reader.tail(tail_bytes).await.within(place)?;
         let directory = read_directory(&reader, size, &tail, &options).await;
         let (wire, directory) = directory.within(place)?;

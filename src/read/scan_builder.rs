@@ -5,6 +5,7 @@ use super::cut::Cut;
 use super::filter::Filter;
 use super::filter::predicate::{Bound, Predicate};
 use super::reader::{Batches, ShardReader};
+use super::scan::plan::stripe_of;
 use super::scan::row_selection::RowSelection;
 use super::scan::rows::RowFormat;
 use super::scan::take::take;
@@ -355,9 +356,14 @@ impl ScanBuilder {
         let columns = self.metadata.run(|bench| {
             let columns = self.columns(bench)?;
             if !self.metadata.artifacts.are_near() {
-                // Where the schema is read, the stripe list comes in the same round. Nobody waits for
-                // it here, and whoever needs it is told what is wrong with it.
-                drop(self.metadata.stripes(bench));
+                // Where the schema is read, the stripe list comes in the same round, or the first field list
+                // if the stripes are known. Nobody waits for it here, and whoever needs it is told what is
+                // wrong with it.
+                if let Ok(Some(stripes)) = self.metadata.stripes(bench)
+                    && let Some((stripe, _)) = stripe_of(stripes, rows.start)
+                {
+                    drop(self.metadata.field_list(bench, stripe));
+                }
             }
             Ok(columns)
         });

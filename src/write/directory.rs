@@ -1,13 +1,15 @@
 //! Spec: Chapter 6, "Shard Directory": the metadata after the stripes.
 //!
 //! ```text
-//! per stripe: field descriptors | field list | properties
-//! stripe list | URL list | shard field descriptors | field list | properties | schema
+//! field descriptors of each stripe | shard field descriptors | shard field list
+//! per stripe: field list | properties
+//! schema | properties | URL list | stripe list
 //! directory | length of the directory | footer
 //! ```
 //!
-//! What every reader needs stands last, so that one read of the tail opens a usual shard. Where there
-//! is too much of them to be kept, those of stripes that are written stand between later stripes.
+//! What every reader needs stands last, and what is small behind what is large, so that one read of the
+//! tail opens a usual shard, and tells where the rest of a large one is. Where there is too much of them to
+//! be kept, those of stripes that are written stand between later stripes.
 
 use super::options::WriterOptions;
 use super::output::Output;
@@ -138,10 +140,18 @@ impl StripesMetadata {
     pub(super) fn place(&mut self, out: &mut Output<'_>) -> Result<()> {
         let wire = self.wire;
         let mut writer = MetadataWriter { out, wire };
+        let starts = writer.descriptors(&self.kept)?;
+        self.list(&starts, out)
+    }
+
+    /// Writes what says where the descriptors of the kept stripes are.
+    fn list(&mut self, starts: &[u64], out: &mut Output<'_>) -> Result<()> {
+        let wire = self.wire;
+        let mut writer = MetadataWriter { out, wire };
         let last = self.placed.last();
         let mut record_offset = last.map_or(0, |last| last.record_offset + last.total_record_count);
-        for stripe in self.kept.drain(..) {
-            let placed = writer.stripe(&stripe, record_offset, &self.properties)?;
+        for (stripe, start) in self.kept.drain(..).zip(starts) {
+            let placed = writer.stripe(&stripe, *start, record_offset, &self.properties)?;
             record_offset += stripe.rows;
             self.placed.push(placed);
         }
@@ -157,22 +167,24 @@ impl StripesMetadata {
         properties: Vec<NameValuePair>,
         creation_time: u64,
     ) -> Result<()> {
-        self.place(out)?;
         let wire = self.wire;
+        let mut writer = MetadataWriter { out, wire };
+        let starts = writer.descriptors(&self.kept)?;
+        let field_list_ref = writer.shard_fields(std::mem::take(&mut self.fields))?;
+        self.list(&starts, out)?;
         let mut writer = MetadataWriter { out, wire };
         let stripes = std::mem::take(&mut self.placed);
         let stripe_count = stripes.len() as u64;
         let raw_data_size = stripes.iter().filter_map(|s| s.raw_data_size).sum();
-        let stripe_list_ref = writer.message(&StripeList(stripes))?;
-        let url_list_ref = writer.message(&UrlList(self.urls.clone()))?;
-        let field_list_ref = writer.shard_fields(std::mem::take(&mut self.fields))?;
+        let schema_ref = writer.frame(&schema.encode(wire)?)?;
         let properties_ref = writer.message(&ShardProperties {
             creation_min: Some(creation_time),
             creation_max: Some(creation_time),
             standard_properties: Vec::new(),
             custom_properties: properties,
         })?;
-        let schema_ref = writer.frame(&schema.encode(wire)?)?;
+        let url_list_ref = writer.message(&UrlList(self.urls.clone()))?;
+        let stripe_list_ref = writer.message(&StripeList(stripes))?;
         let directory = ShardDirectory {
             schema_ref: Some(schema_ref),
             properties_ref: Some(properties_ref),
@@ -214,13 +226,20 @@ impl MetadataWriter<'_, '_> {
         self.frame(&payload)
     }
 
+    /// Writes the descriptors of stripes, and says where those of each begin.
+    fn descriptors(&mut self, stripes: &[KeptStripe]) -> Result<Vec<u64>> {
+        let append = |stripe: &KeptStripe| Ok(self.out.append(&stripe.frames)?.start());
+        stripes.iter().map(append).collect()
+    }
+
+    /// Writes the field list and the properties of a stripe whose descriptors begin there.
     fn stripe(
         &mut self,
         stripe: &KeptStripe,
+        mut start: u64,
         record_offset: u64,
         properties: &[NameValuePair],
     ) -> Result<StripeDirectory> {
-        let mut start = self.out.append(&stripe.frames)?.start();
         let mut list = DataRefArray::default();
         for len in &stripe.lens {
             list.push(DataRef::this(ByteRange::with_len(start, *len)?));

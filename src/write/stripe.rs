@@ -9,7 +9,7 @@ use super::plan::FieldPlan;
 use super::room::DictionaryRoom;
 use super::settings::WINDOW;
 use super::workers::Workers;
-use crate::buffer::ChecksumTable;
+use crate::buffer::OwnProperties;
 use crate::column::{Chunk, Values};
 use crate::error::{Error, Result};
 use crate::format::{
@@ -306,18 +306,18 @@ pub(super) fn write_stripe(
     let mut properties = properties.into_iter().peekable();
     let mut fields = Vec::with_capacity(stripe.fields.len());
     for (id, field) in stripe.fields.into_iter().enumerate() {
-        let mut checksums = ChecksumTable::default();
+        let mut notes = OwnProperties::default();
         let mut native = NativeDataEncoding::default();
         for (ordinal, buffer) in (0u16..).zip(field.buffers) {
             out.align()?;
             let start = out.position();
             buffer.write(|bytes| out.write(bytes))?;
-            let described = buffer.describe(&url, start, ordinal, &mut checksums)?;
+            let described = buffer.describe(&url, start, ordinal, &mut notes)?;
             native.buffers.push(described);
         }
         let mut descriptor = field.descriptor;
-        if !checksums.is_empty() && capabilities.checksum_properties {
-            descriptor.custom_properties.push(checksums.to_property());
+        if capabilities.checksum_properties {
+            descriptor.custom_properties.extend(notes.to_properties());
         }
         if let Some((_, own)) = properties.next_if(|(column, _)| *column == id) {
             descriptor.custom_properties.extend(own);

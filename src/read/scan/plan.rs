@@ -72,6 +72,37 @@ pub(in crate::read) fn open_fields(
     Ok(Some(fields))
 }
 
+/// Notes the bytes of rows that have to be fetched, as far as it is known where they are: while
+/// dictionaries of their columns are missing.
+pub(in crate::read) fn ask_for_rows(
+    metadata: &Metadata,
+    bench: &Bench<'_>,
+    stripe: u64,
+    columns: &[Column],
+    rows: &Selection,
+) {
+    for column in columns {
+        let (mut opened, mut complete) = (Vec::new(), true);
+        column.node.walk(&mut |node| {
+            match metadata.open_codes(bench, (stripe, node.schema_id), node) {
+                Ok(Some(field)) => opened.push((node.schema_id, field)),
+                // Whoever reads the rows is told what is wrong.
+                Ok(None) | Err(_) => complete = false,
+            }
+        });
+        if complete {
+            let mut reader = StripeReader {
+                metadata,
+                bench,
+                fields: &StripeFields::new(stripe, opened, bench),
+                state: &mut ReadState::default(),
+                sequential: false,
+            };
+            drop(reader.fetch(std::slice::from_ref(column), rows));
+        }
+    }
+}
+
 /// Positions of a field follow from those of its parent, except those of list items.
 fn check_positions(
     wire: Wire,

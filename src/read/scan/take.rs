@@ -1,7 +1,7 @@
 //! Random access: rows by number.
 
 use super::join::pick;
-use super::plan::{StripeReader, open_fields, record_batch, stripe_of};
+use super::plan::{StripeReader, ask_for_rows, open_fields, record_batch, stripe_of};
 use super::repeat::repeated_bytes;
 use super::rows::RowFormat;
 use super::source::{ReadState, StripeFields};
@@ -66,9 +66,6 @@ pub(in crate::read) async fn take(format: &RowFormat, rows: &[u64]) -> Result<Re
 /// Stripes whose rows are fetched at once: however many there are, few rounds are enough.
 const MOST_STRIPES: usize = 64;
 
-/// The largest gap that a request spans: as many rows as there are may each have one beside them.
-const MOST_GAP: u64 = 64 << 10;
-
 /// The rows of a stripe, by number in it.
 struct StripeRows {
     ordinal: u64,
@@ -89,7 +86,7 @@ async fn read_stripes(
     });
     let mut parts = Vec::new();
     for some in stripes.await?.chunks(MOST_STRIPES) {
-        let mut fetched = Fetched::with_most_gap(MOST_GAP);
+        let mut fetched = Fetched::for_sparse_rows();
         let mut opened: Vec<Option<StripeFields>> = some.iter().map(|_| None).collect();
         let mut states: Vec<ReadState> = some.iter().map(|_| ReadState::default()).collect();
         let arrays = drive(&inner.artifacts, &mut fetched, |bench| {
@@ -97,6 +94,9 @@ async fn read_stripes(
             for (stripe, fields) in some.iter().zip(&mut opened) {
                 if fields.is_none() {
                     *fields = open_fields(inner, bench, stripe.ordinal, stripe.count, columns)?;
+                }
+                if fields.is_none() && !inner.artifacts.are_near() {
+                    ask_for_rows(inner, bench, stripe.ordinal, columns, &stripe.selection);
                 }
             }
             let Some(fields) = opened

@@ -35,8 +35,10 @@ pub(in crate::read) struct Fetched {
     span: Span,
     /// Bytes that may be fetched along with others, in one round, because they will be needed.
     along: u64,
-    /// The largest gap that requests span, if it is less than that of the artifacts.
-    most_gap: Option<u64>,
+    /// The largest place that is fetched along with others, whatever all of them come to.
+    along_each: u64,
+    /// Whether requests span as few bytes that nobody asked for as few requests allow.
+    is_sparse: bool,
 }
 
 #[derive(Debug)]
@@ -54,10 +56,12 @@ impl Fetched {
         }
     }
 
-    /// Spans gaps of at most so many bytes: there may be one beside each wanted row.
-    pub(in crate::read) fn with_most_gap(gap: u64) -> Self {
+    /// For rows that lie apart: there may be a gap beside each of them, so that as few are spanned as
+    /// few requests allow. What is small is fetched along with what says where the rows are in it.
+    pub(in crate::read) fn for_sparse_rows() -> Self {
         Self {
-            most_gap: Some(gap),
+            is_sparse: true,
+            along_each: SPARSE_GAP,
             ..Self::default()
         }
     }
@@ -167,6 +171,10 @@ impl Fetched {
         for place in missing {
             lacking.extend(self.lacking(*place)?);
         }
+        let gap = match self.is_sparse {
+            true => sparse_gap(&lacking, gap)?,
+            false => gap,
+        };
         let mut requests = Vec::new();
         for place in coalesce(lacking, gap, u64::MAX, later)? {
             for place in self.lacking(place)? {
@@ -224,7 +232,8 @@ impl<'a> Bench<'a> {
 
     /// Notes bytes that are read later, and are not to be fetched twice.
     pub(in crate::read) fn note_later(&self, place: Place) {
-        if self.fetched.along > 0 {
+        let is_small = place.range.len() <= self.fetched.along_each && !self.artifacts.are_near();
+        if self.fetched.along > 0 || is_small {
             self.along.borrow_mut().push(place);
         }
         if self.fetched.span != Span::Any {
@@ -281,7 +290,11 @@ impl<'a> Bench<'a> {
     fn into_missing(self) -> (Vec<Place>, Vec<Place>, Vec<Place>) {
         let along = self.along.into_inner();
         let bytes = along.iter().map(|place| place.range.len());
-        if !along.is_empty() && bytes.fold(0, u64::saturating_add) <= self.fetched.along {
+        let most = match self.fetched.is_sparse {
+            true => self.artifacts.fetch_bytes(),
+            false => self.fetched.along,
+        };
+        if !along.is_empty() && bytes.fold(0, u64::saturating_add) <= most {
             return (self.missing.into_inner(), along, Vec::new());
         }
         let mut later = self.later.into_inner();
@@ -361,7 +374,6 @@ fn attempt<T>(
         return Err(Error::corrupt("the same bytes were needed twice").within(artifacts.name()));
     }
     let gap = artifacts.coalesce_gap();
-    let gap = fetched.most_gap.map_or(gap, |most| gap.min(most));
     let places = [missing.as_slice(), &along].concat();
     let requests = match artifacts.are_near() {
         // Reading a part again costs no more than putting parts together.
@@ -378,6 +390,34 @@ fn attempt<T>(
 
 /// Bytes after which a request is not made longer.
 const MAX_REQUEST: u64 = 16 << 20;
+
+/// The gap that is spanned between rows that lie apart, where there are few requests.
+const SPARSE_GAP: u64 = 64 << 10;
+
+/// Requests that are sent at a time: more of them take longer, whatever they bring.
+const FEW_REQUESTS: usize = 16;
+
+/// The smallest gap, between [`SPARSE_GAP`] and `most`, that makes few requests of places; a smaller one
+/// if that would bring more bytes that nobody wants than bytes that somebody does.
+fn sparse_gap(places: &[Place], most: u64) -> Result<u64> {
+    let least = most.min(SPARSE_GAP);
+    let requests = coalesce(places.to_vec(), least, u64::MAX, &[])?;
+    let Some(excess) = requests.len().checked_sub(FEW_REQUESTS + 1) else {
+        return Ok(least);
+    };
+    let pairs = requests.iter().zip(requests.iter().skip(1));
+    let gaps = pairs.filter(|(a, b)| a.artifact == b.artifact);
+    let gaps = gaps.map(|(a, b)| b.range.start().saturating_sub(a.range.end()));
+    let mut gaps: Vec<u64> = gaps.filter(|&gap| gap <= most).collect();
+    gaps.sort_unstable();
+    let mut spare: u64 = requests.iter().map(|request| request.range.len()).sum();
+    let spanned = gaps.iter().take(excess + 1).take_while(|&&gap| {
+        let is_spared = gap <= spare;
+        spare = spare.saturating_sub(gap);
+        is_spared
+    });
+    Ok(spanned.last().copied().unwrap_or(least))
+}
 
 /// Cuts a place into requests of [`MAX_REQUEST`] bytes at most, and no less than half of that: several
 /// bring more bytes in a second than one.

@@ -6,8 +6,8 @@ use super::column::ProjectedColumns;
 use super::fetch::{Bench, Fetched, drive};
 use super::waiting::now;
 use crate::buffer::{
-    BlockMap, Body, Chunks, FieldLayout, Place, RANGE_INDEX_HEADER, RangeIndex, RangeIndexHeader,
-    Storage, StoredIndex, ValueDictionary,
+    Chunks, FieldLayout, Place, RANGE_INDEX_HEADER, RangeIndex, RangeIndexHeader, Storage,
+    StoredIndex,
 };
 use crate::column::{ArraySlot, ArrowSchemaHint, DictionaryEntries};
 use crate::encoding::{Context, Scratch};
@@ -18,7 +18,6 @@ use crate::format::{
     ValueKind, Wire, find_property,
 };
 use crate::io::ByteRange;
-use crate::limits::{Limits, exceeded};
 use bytes::Bytes;
 use std::fmt;
 use std::sync::{Arc, OnceLock};
@@ -52,8 +51,8 @@ pub(in crate::read) struct FieldList {
 pub(in crate::read) struct StripeField {
     /// The descriptor, and the artifact that holds it; `None` if the stripe has no such field.
     described: Option<(u32, StripeFieldDescriptor)>,
-    layout: OnceLock<Arc<FieldLayout>>,
-    dictionary: OnceLock<Arc<DictionaryEntries>>,
+    pub(super) layout: OnceLock<Arc<FieldLayout>>,
+    pub(super) dictionary: OnceLock<Arc<DictionaryEntries>>,
     range_index: OnceLock<Arc<RangeIndex>>,
 }
 
@@ -101,7 +100,7 @@ pub(in crate::read) struct Metadata {
     stripes: OnceLock<(u32, Vec<StripeDirectory>)>,
     field_lists: Cache<u64, FieldList>,
     shard_field_list: OnceLock<FieldList>,
-    fields: Cache<FieldKey, StripeField>,
+    pub(super) fields: Cache<FieldKey, StripeField>,
     /// Arrays of raw values, by window of positions.
     pub(in crate::read) windows: Cache<(FieldKey, u64), ArraySlot>,
 }
@@ -402,20 +401,6 @@ impl Metadata {
             .map(|descriptor| Some(Some(descriptor)))
     }
 
-    /// Where the values of a stripe field are.
-    fn places(&self, field: &StripeField, node: &DataType) -> Result<Arc<FieldLayout>> {
-        if let Some(layout) = field.layout.get() {
-            return Ok(layout.clone());
-        }
-        let layout = match field.described() {
-            None => FieldLayout::absent(node)?,
-            Some((artifact, descriptor)) => FieldLayout::try_new(node, descriptor, &mut |url| {
-                self.artifacts.resolve(url, artifact)
-            })?,
-        };
-        Ok(field.layout.get_or_init(|| Arc::new(layout)).clone())
-    }
-
     /// The range index of a stripe field; the inner `None` if it has none.
     pub(in crate::read) fn range_index(
         &self,
@@ -476,101 +461,7 @@ impl Metadata {
         stored.header_checksums.as_ref().filter(|_| verify)
     }
 
-    /// Bytes of the values of a stripe field, from its descriptor alone.
-    #[cfg(feature = "async")]
-    pub(in crate::read) fn described_bytes(
-        &self,
-        bench: &Bench<'_>,
-        key: FieldKey,
-        node: &DataType,
-    ) -> Result<Option<u64>> {
-        let field = ready!(self.field(bench, key));
-        let layout = self.places(&field, node)?;
-        let Storage::Buffers(buffers) = &layout.storage else {
-            return Ok(Some(0));
-        };
-        let bytes = buffers.streams().map(|buffer| buffer.place.range.len());
-        Ok(Some(bytes.fold(0, u64::saturating_add)))
-    }
-
-    /// Where the values of a stripe field are, its block maps and dictionary loaded.
-    pub(in crate::read) fn open_field(
-        &self,
-        bench: &Bench<'_>,
-        key: FieldKey,
-        node: &DataType,
-    ) -> Result<Option<OpenField>> {
-        let field = ready!(self.field(bench, key));
-        let layout = self.places(&field, node)?;
-        let Storage::Buffers(buffers) = &layout.storage else {
-            let dictionary = None;
-            return Ok(Some(OpenField { layout, dictionary }));
-        };
-        let verify = self.artifacts.options().verify_checksums();
-        let mut complete = true;
-        for buffer in buffers.streams() {
-            bench.note_later(buffer.place);
-            if let Body::Blocks(blocks) = &buffer.body
-                && blocks.map().is_none()
-            {
-                let place = Place {
-                    artifact: buffer.place.artifact,
-                    range: blocks.map_range,
-                };
-                self.check_message(place.range)
-                    .within(|| "block map".to_owned())?;
-                let Some(bytes) = bench.get(place)? else {
-                    complete = false;
-                    continue;
-                };
-                blocks
-                    .load_map(buffer.place.range, &bytes, verify)
-                    .within(|| format!("{:?} buffer", buffer.kind))?;
-                let size = blocks.map().map_or(0, BlockMap::memory_size);
-                self.fields.grow(&key, size);
-            }
-        }
-        let mut dictionary = None;
-        if let Some(place) = buffers.dictionary {
-            dictionary = self.dictionary(bench, key, &field, &layout, (place, node))?;
-            complete &= dictionary.is_some();
-        }
-        if !complete {
-            return Ok(None);
-        }
-        Ok(Some(OpenField { layout, dictionary }))
-    }
-
-    /// The entries of the value dictionary of a stripe field.
-    fn dictionary(
-        &self,
-        bench: &Bench<'_>,
-        key: FieldKey,
-        field: &StripeField,
-        layout: &FieldLayout,
-        (place, node): (Place, &DataType),
-    ) -> Result<Option<Arc<DictionaryEntries>>> {
-        if let Some(entries) = field.dictionary.get() {
-            return Ok(Some(entries.clone()));
-        }
-        check_dictionary(place.range, self.artifacts.limits())?;
-        let bytes = ready!(bench.get(place));
-        let entries = ValueDictionary::parse(&bytes)
-            .and_then(|d| super::dictionary::entries(d, node, layout))
-            .within(|| "value dictionary".to_owned())?;
-        let entries = Arc::new(entries);
-        if field.dictionary.set(entries.clone()).is_ok() {
-            // The arrays that are made of the entries hold about as much again.
-            let size = place
-                .range
-                .len()
-                .saturating_add(16 * entries.chunk.len as u64);
-            self.fields.grow(&key, size.saturating_mul(2));
-        }
-        Ok(Some(entries))
-    }
-
-    fn check_message(&self, range: ByteRange) -> Result<()> {
+    pub(super) fn check_message(&self, range: ByteRange) -> Result<()> {
         self.artifacts.limits().check_message_bytes(range.len())
     }
 }
@@ -580,19 +471,6 @@ fn stored_index(layout: &FieldLayout) -> Option<&StoredIndex> {
         Storage::Buffers(buffers) => buffers.range_index.as_ref(),
         Storage::Null | Storage::Constant(_) => None,
     }
-}
-
-/// Whether a value dictionary is small enough to be read.
-pub(in crate::read) fn check_dictionary(range: ByteRange, limits: &Limits) -> Result<()> {
-    let limit = limits.max_dictionary_bytes();
-    if range.len() > limit {
-        return Err(exceeded(
-            "max_dictionary_bytes",
-            limit,
-            format_args!("the value dictionary has {} bytes", range.len()),
-        ));
-    }
-    Ok(())
 }
 
 fn required<'a, T>(element: Option<&'a T>, name: &str) -> Result<&'a T> {

@@ -8,6 +8,7 @@ pub(in crate::read) mod described;
 pub(in crate::read) mod dictionary;
 pub(in crate::read) mod fetch;
 pub(in crate::read) mod metadata;
+pub(in crate::read) mod open_field;
 pub(in crate::read) mod options;
 pub(in crate::read) mod projection;
 pub(in crate::read) mod store;

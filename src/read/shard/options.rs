@@ -10,7 +10,7 @@ use arrow_schema::TimeUnit;
 pub struct ShardOptions {
     limits: Limits,
     verify_checksums: bool,
-    tail_bytes: u64,
+    tail_bytes: Option<u64>,
     fetch_bytes: Option<u64>,
     coalesce_gap: u64,
     native_types: NativeTypes,
@@ -21,7 +21,7 @@ impl Default for ShardOptions {
         Self {
             limits: Limits::default(),
             verify_checksums: true,
-            tail_bytes: 64 << 10,
+            tail_bytes: None,
             fetch_bytes: None,
             coalesce_gap: 64,
             native_types: NativeTypes::default(),
@@ -34,8 +34,6 @@ settings! {
         /// Whether to verify checksums of data when their bytes are first touched; on by default.
         /// Checksums of metadata are always verified.
         verify_checksums, with_verify_checksums: bool;
-        /// How many bytes at the end of the file opening reads; 64 KiB by default.
-        tail_bytes, with_tail_bytes: u64;
         /// The largest gap, in bytes, between two ranges that one request fetches; 64 by default. Stores
         /// that answer slowly want more; asynchronous readers get 1 MiB at least.
         coalesce_gap, with_coalesce_gap: u64;
@@ -43,6 +41,19 @@ settings! {
 }
 
 impl ShardOptions {
+    /// How many bytes at the end of the file opening reads, as far as that was chosen.
+    pub fn tail_bytes(&self) -> Option<u64> {
+        self.tail_bytes
+    }
+
+    /// How many bytes at the end of the file opening reads. By default 64 KiB of a local file; of others
+    /// 512 KiB, which hold all metadata of most shards, so that no request is sent for these.
+    #[must_use]
+    pub fn with_tail_bytes(mut self, bytes: u64) -> Self {
+        self.tail_bytes = Some(bytes);
+        self
+    }
+
     /// About how many bytes a scan fetches at a time, as far as that was chosen.
     pub fn fetch_bytes(&self) -> Option<u64> {
         self.fetch_bytes

@@ -17,7 +17,7 @@ use crate::format::{
 };
 use crate::read::open_shard::Shard;
 use crate::read::shard::dictionary;
-use crate::read::shard::metadata::check_dictionary;
+use crate::read::shard::open_field::check_dictionary;
 use crate::read::shard::waiting::give_way;
 use crate::stats::BloomFilter;
 use bytes::Bytes;
@@ -128,6 +128,8 @@ impl Verifier<'_> {
         at: &At,
     ) {
         let Some(map) = blocks.map() else { return };
+        let compared = self.compare_map(buffer, blocks).await;
+        self.note(at.clone(), compared);
         for (group, members) in block_groups(map) {
             let read = read_part(self.shard, buffer, group).await;
             let Some(piece) = self.note(at.clone(), read) else {
@@ -151,6 +153,22 @@ impl Verifier<'_> {
                 self.note(at.block(block.ordinal), decoded);
             }
             give_way().await;
+        }
+    }
+
+    /// Compares the copy of a block map, if there is one, with the block map.
+    async fn compare_map(&self, buffer: &StoredBuffer, blocks: &Blocks) -> Result<()> {
+        let Some(copy) = &blocks.map_copy else {
+            return Ok(());
+        };
+        let len = buffer.place.range.len();
+        let start = len.saturating_sub(copy.len() as u64);
+        let stored = read_part(self.shard, buffer, start..len).await?;
+        match stored.bytes == *copy {
+            true => Ok(()),
+            false => Err(Error::corrupt(
+                "the block map is not what its copy among the properties says",
+            )),
         }
     }
 

@@ -1,0 +1,134 @@
+//! Spec: docs/format.md, "Copies of block maps" (property `arrow_shard.block_maps`).
+
+use crate::error::{Error, Result};
+use crate::format::{NameValuePair, ValueKind, find_property};
+use bytes::Bytes;
+
+/// Name of the property of a stripe field that holds its [`MapCopies`].
+pub const BLOCK_MAPS_PROPERTY: &str = "arrow_shard.block_maps";
+
+/// Bytes of a block map, at most, of which there is a copy.
+const MOST_BYTES: usize = 4096;
+
+/// A block map is copied if its buffer is so many times as large: others come along with their buffer.
+const LEAST_RATIO: u64 = 64;
+
+/// Copies of the block maps of a stripe field, for readers that are far from the buffers: who has read
+/// the descriptor need not ask for the map before the blocks.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct MapCopies {
+    /// Ordinals of encoding and buffer, and the block map.
+    entries: Vec<(u16, u16, Bytes)>,
+}
+
+impl MapCopies {
+    /// Adds a copy of the map of a buffer of so many bytes, if it is small beside it.
+    pub fn add(&mut self, encoding: u16, buffer: u16, map: &[u8], buffer_len: u64) {
+        let is_small = (map.len() as u64).saturating_mul(LEAST_RATIO) <= buffer_len;
+        if is_small && map.len() <= MOST_BYTES {
+            self.entries
+                .push((encoding, buffer, Bytes::copy_from_slice(map)));
+        }
+    }
+
+    /// Whether there is no copy.
+    pub fn is_empty(&self) -> bool {
+        self.entries.is_empty()
+    }
+
+    /// The copies as a property.
+    pub fn to_property(&self) -> NameValuePair {
+        let mut bytes = Vec::new();
+        for (encoding, buffer, map) in &self.entries {
+            bytes.extend_from_slice(&encoding.to_le_bytes());
+            bytes.extend_from_slice(&buffer.to_le_bytes());
+            // A map that is copied is short.
+            let len = u32::try_from(map.len()).unwrap_or(u32::MAX);
+            bytes.extend_from_slice(&len.to_le_bytes());
+            bytes.extend_from_slice(map);
+        }
+        NameValuePair::new(BLOCK_MAPS_PROPERTY, bytes)
+    }
+
+    /// The copies among the properties of a stripe field; none if there is no such property.
+    ///
+    /// # Errors
+    /// [`Corrupt`](crate::ErrorKind::Corrupt) if the property has another shape.
+    pub fn from_properties(properties: &[NameValuePair]) -> Result<Self> {
+        let Some(value) = find_property(properties, BLOCK_MAPS_PROPERTY) else {
+            return Ok(Self::default());
+        };
+        let malformed = || Error::corrupt(format!("property {BLOCK_MAPS_PROPERTY} is malformed"));
+        let Some(ValueKind::Bytes(bytes)) = &value.kind else {
+            return Err(malformed());
+        };
+        let mut rest = bytes.as_ref();
+        let mut entries = Vec::new();
+        while !rest.is_empty() {
+            let (entry, behind) = parse_entry(rest).ok_or_else(malformed)?;
+            entries.push(entry);
+            rest = behind;
+        }
+        Ok(Self { entries })
+    }
+
+    /// The copy of the block map of a buffer, if there is one; of several, the first.
+    pub fn find(&self, encoding: usize, buffer: usize) -> Option<&Bytes> {
+        let is_it = |(e, b, _): &&(u16, u16, Bytes)| {
+            (usize::from(*e), usize::from(*b)) == (encoding, buffer)
+        };
+        self.entries.iter().find(is_it).map(|(_, _, map)| map)
+    }
+}
+
+/// The first entry and the bytes behind it.
+fn parse_entry(bytes: &[u8]) -> Option<((u16, u16, Bytes), &[u8])> {
+    let ([e0, e1, b0, b1, len @ ..], bytes) = bytes.split_first_chunk::<8>()?;
+    let len = u32::from_le_bytes(*len) as usize;
+    let (map, rest) = bytes.split_at_checked(len)?;
+    let (encoding, buffer) = (
+        u16::from_le_bytes([*e0, *e1]),
+        u16::from_le_bytes([*b0, *b1]),
+    );
+    Some(((encoding, buffer, Bytes::copy_from_slice(map)), rest))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ErrorKind;
+
+    #[test]
+    fn copies_survive_and_large_maps_are_not_copied() {
+        let mut copies = MapCopies::default();
+        copies.add(0, 1, b"a map", 320);
+        copies.add(0, 2, b"as large as its buffer", 30);
+        copies.add(0, 3, &[7; MOST_BYTES + 1], u64::MAX);
+        copies.add(2, 0, b"", 0);
+        let read = MapCopies::from_properties(&[copies.to_property()]).unwrap();
+        assert_eq!(read, copies);
+        assert_eq!(read.find(0, 1).unwrap().as_ref(), b"a map");
+        assert_eq!(read.find(2, 0).unwrap().as_ref(), b"");
+        for (encoding, buffer) in [(0, 2), (0, 3), (1, 0), (0, 0)] {
+            assert_eq!(read.find(encoding, buffer), None);
+        }
+        assert!(MapCopies::from_properties(&[]).unwrap().is_empty());
+    }
+
+    #[test]
+    fn malformed_properties_are_refused() {
+        let mut copies = MapCopies::default();
+        copies.add(0, 1, b"a map", 320);
+        let property = copies.to_property();
+        let Some(ValueKind::Bytes(bytes)) = &property.value.kind else {
+            panic!("bytes");
+        };
+        for len in 1..bytes.len() {
+            let cut = NameValuePair::new(BLOCK_MAPS_PROPERTY, bytes[..len].to_vec());
+            let error = MapCopies::from_properties(&[cut]).unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::Corrupt, "{len}");
+        }
+        let text = NameValuePair::new(BLOCK_MAPS_PROPERTY, "text");
+        assert!(MapCopies::from_properties(&[text]).is_err());
+    }
+}

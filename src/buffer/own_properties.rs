@@ -1,0 +1,35 @@
+//! Spec: docs/format.md, "Properties": what this library notes of the buffers of a stripe field.
+
+use super::checksums::ChecksumTable;
+use super::map_copies::MapCopies;
+use crate::error::Result;
+use crate::format::NameValuePair;
+
+/// What properties of a stripe field say of its buffers.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct OwnProperties {
+    /// Checksums of what carries none of its own.
+    pub checksums: ChecksumTable,
+    /// Copies of block maps.
+    pub maps: MapCopies,
+}
+
+impl OwnProperties {
+    /// The properties; none where there is nothing to say.
+    pub fn to_properties(&self) -> Vec<NameValuePair> {
+        let checksums = (!self.checksums.is_empty()).then(|| self.checksums.to_property());
+        let maps = (!self.maps.is_empty()).then(|| self.maps.to_property());
+        [checksums, maps].into_iter().flatten().collect()
+    }
+
+    /// What the properties of a stripe field say.
+    ///
+    /// # Errors
+    /// [`Corrupt`](crate::ErrorKind::Corrupt) if one has another shape.
+    pub fn from_properties(properties: &[NameValuePair]) -> Result<Self> {
+        Ok(Self {
+            checksums: ChecksumTable::from_properties(properties)?,
+            maps: MapCopies::from_properties(properties)?,
+        })
+    }
+}
