@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Installs what building and testing the workspace need beside Rust and a C++ compiler: cmake, with
-# which the FlatBuffers compiler is built that checks the generated code, and below target/ a server
-# that speaks S3. Does nothing where they are there.
+# which the FlatBuffers compiler is built that checks the generated code, and below target/ servers
+# that speak S3 and Azure. Does nothing where they are there.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -36,4 +36,16 @@ if has_venv; then
     fi
 else
     echo "SKIPPED: python3 has no venv and no pip; tests over S3 will not run" >&2
+fi
+
+if command -v npm >/dev/null; then
+    azurite=target/azurite wanted=tests/stores/package.json
+    if ! cmp -s "$wanted" "$azurite/installed.json"; then
+        mkdir -p "$azurite"
+        cp "$wanted" "$azurite/package.json"
+        npm install --prefix "$azurite" --silent --no-audit --no-fund
+        cp "$wanted" "$azurite/installed.json"
+    fi
+else
+    echo "SKIPPED: there is no npm; tests over Azure will not run" >&2
 fi

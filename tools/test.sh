@@ -7,4 +7,7 @@ if [ -x target/stores/bin/moto_server ]; then
     # Tests over S3 may be left out no more.
     export REQUIRE_S3=1
 fi
+if [ -x target/azurite/node_modules/.bin/azurite-blob ]; then
+    export REQUIRE_AZURE=1
+fi
 PATH="$PATH:$HOME/.local/bin" cargo test --workspace --features cloud,experimental "$@"

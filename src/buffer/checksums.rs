@@ -14,7 +14,7 @@ pub const CHUNK_BYTES: u32 = 65_536;
 
 /// What part of a buffer the checksums of an entry cover.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Part {
+pub enum CoveredPart {
     /// All bytes of a raw buffer.
     Raw,
     /// The block map.
@@ -23,7 +23,7 @@ pub enum Part {
     RangeIndexHeader,
 }
 
-impl Part {
+impl CoveredPart {
     fn code(self) -> u16 {
         match self {
             Self::Raw => 1,
@@ -47,7 +47,7 @@ pub struct ChecksumEntry {
     /// Ordinal of the buffer in the encoding.
     pub buffer: u16,
     /// What is covered.
-    pub part: Part,
+    pub part: CoveredPart,
     /// Bytes per chunk.
     pub chunk_bytes: u32,
     /// One checksum per chunk; the last chunk may be short.
@@ -70,7 +70,7 @@ pub struct ChecksumTable {
 
 impl ChecksumTable {
     /// Adds the checksums of `bytes`.
-    pub fn add(&mut self, encoding: u16, buffer: u16, part: Part, bytes: &[u8]) {
+    pub fn add(&mut self, encoding: u16, buffer: u16, part: CoveredPart, bytes: &[u8]) {
         self.add_chunks(encoding, buffer, part, bytes.chunks(CHUNK_BYTES as usize));
     }
 
@@ -79,7 +79,7 @@ impl ChecksumTable {
         &mut self,
         encoding: u16,
         buffer: u16,
-        part: Part,
+        part: CoveredPart,
         chunks: impl Iterator<Item = &'a [u8]>,
     ) {
         let entry = ChecksumEntry {
@@ -152,16 +152,17 @@ impl ChecksumTable {
         if chunk_bytes == 0 {
             return None;
         }
-        let entry = Part::from_code(u16::from_le_bytes([*p0, *p1])).map(|part| ChecksumEntry {
-            encoding: u16::from_le_bytes([*e0, *e1]),
-            buffer: u16::from_le_bytes([*b0, *b1]),
-            part,
-            chunk_bytes,
-            checksums: checksums
-                .chunks_exact(4)
-                .map(|sum| u32::from_le_bytes([sum[0], sum[1], sum[2], sum[3]]))
-                .collect(),
-        });
+        let entry =
+            CoveredPart::from_code(u16::from_le_bytes([*p0, *p1])).map(|part| ChecksumEntry {
+                encoding: u16::from_le_bytes([*e0, *e1]),
+                buffer: u16::from_le_bytes([*b0, *b1]),
+                part,
+                chunk_bytes,
+                checksums: checksums
+                    .chunks_exact(4)
+                    .map(|sum| u32::from_le_bytes([sum[0], sum[1], sum[2], sum[3]]))
+                    .collect(),
+            });
         Some((entry, rest))
     }
 
@@ -173,7 +174,7 @@ impl ChecksumTable {
         &self,
         encoding: usize,
         buffer: usize,
-        part: Part,
+        part: CoveredPart,
         len: u64,
     ) -> Result<Option<Chunks>> {
         let place = (encoding, buffer, part.code());
@@ -301,8 +302,8 @@ mod tests {
     fn a_table_survives_as_a_property_and_finds_its_entries() {
         let bytes: Vec<u8> = (0..150_000u32).map(|i| i.to_le_bytes()[0]).collect();
         let mut table = ChecksumTable::default();
-        table.add(0, 1, Part::Raw, &bytes);
-        table.add(0, 1, Part::BlockMap, b"map");
+        table.add(0, 1, CoveredPart::Raw, &bytes);
+        table.add(0, 1, CoveredPart::BlockMap, b"map");
         let read = ChecksumTable::from_properties(&[table.to_property()]).unwrap();
         assert_eq!(read, table);
         let parse = |bytes: &[u8]| {
@@ -320,9 +321,9 @@ mod tests {
         assert_eq!(parse(&packed).unwrap(), table);
         packed.pop();
         assert!(parse(&packed).is_err());
-        assert!(read.find(0, 0, Part::Raw, 3).unwrap().is_none());
-        assert!(read.find(0, 1, Part::Raw, 3).is_err());
-        let chunks = read.find(0, 1, Part::Raw, 150_000).unwrap().unwrap();
+        assert!(read.find(0, 0, CoveredPart::Raw, 3).unwrap().is_none());
+        assert!(read.find(0, 1, CoveredPart::Raw, 3).is_err());
+        let chunks = read.find(0, 1, CoveredPart::Raw, 150_000).unwrap().unwrap();
         assert_eq!(chunks.cover(70_000..70_001), 65_536..131_072);
         assert_eq!(chunks.cover(140_000..150_000), 131_072..150_000);
         chunks

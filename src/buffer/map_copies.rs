@@ -11,7 +11,7 @@ pub const BLOCK_MAPS_PROPERTY: &str = "arrow_shard.block_maps";
 const MOST_BYTES: usize = 4096;
 
 /// A block map is copied if its buffer is so many times as large: others come along with their buffer.
-const LEAST_RATIO: u64 = 64;
+const LEAST_RATIO: u64 = 256;
 
 /// Copies of the block maps of a stripe field, for readers that are far from the buffers: who has read
 /// the descriptor need not ask for the map before the blocks.
@@ -101,7 +101,7 @@ mod tests {
     #[test]
     fn copies_survive_and_large_maps_are_not_copied() {
         let mut copies = MapCopies::default();
-        copies.add(0, 1, b"a map", 320);
+        copies.add(0, 1, b"a map", 1280);
         copies.add(0, 2, b"as large as its buffer", 30);
         copies.add(0, 3, &[7; MOST_BYTES + 1], u64::MAX);
         copies.add(2, 0, b"", 0);
@@ -118,9 +118,9 @@ mod tests {
     #[test]
     fn malformed_properties_are_refused() {
         let mut copies = MapCopies::default();
-        copies.add(0, 1, b"a map", 320);
-        let property = copies.to_property();
-        let Some(ValueKind::Bytes(bytes)) = &property.value.kind else {
+        copies.add(0, 1, b"a map", 1280);
+        let value = copies.to_property().value.unwrap();
+        let Some(ValueKind::Bytes(bytes)) = &value.kind else {
             panic!("bytes");
         };
         for len in 1..bytes.len() {

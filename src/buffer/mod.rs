@@ -3,7 +3,6 @@
 
 mod block_map;
 mod checksums;
-mod dictionary;
 mod map_copies;
 mod offsets;
 mod own_properties;
@@ -14,13 +13,13 @@ mod selection;
 mod stored;
 mod stream;
 mod strings;
+mod value_dictionary;
 mod writer;
 
 pub use block_map::{BlockMap, BlockRange};
 #[cfg(feature = "experimental")]
-pub use checksums::{CHECKSUMS_PROPERTY, ChecksumEntry, ChecksumTable, Part, VerifiedSet};
+pub use checksums::{CHECKSUMS_PROPERTY, ChecksumEntry, ChecksumTable, CoveredPart, VerifiedSet};
 pub use checksums::{CHUNK_BYTES, Chunks};
-pub use dictionary::{DictionaryInput, ValueDictionary};
 #[cfg(feature = "experimental")]
 pub use map_copies::{BLOCK_MAPS_PROPERTY, MapCopies};
 pub use offsets::{offset_width, read_offsets};
@@ -36,6 +35,7 @@ pub use stored::{
 };
 pub use stream::{BlockCache, ByteSource, Numbers, ReadContext, read_bits, read_numbers};
 pub use strings::{StringCache, Strings, read_fixed, read_strings, string_bytes};
+pub use value_dictionary::{DictionaryInput, ValueDictionary};
 pub use writer::{BlockStreamWriter, FinishedBuffer};
 
 use arrow_buffer::{ArrowNativeType, Buffer, ScalarBuffer};

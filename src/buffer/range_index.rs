@@ -378,7 +378,7 @@ fn decode(block: &[u8], checksum: bool, len: u64, cx: &mut Context<'_>) -> Resul
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::buffer::checksums::{ChecksumTable, Part};
+    use crate::buffer::checksums::{ChecksumTable, CoveredPart};
     use crate::encoding::Scratch;
     use crate::limits::Limits;
 
@@ -466,13 +466,13 @@ mod tests {
         let bytes = plain(BasicType::Int32, &min, &max, &[0, 0, 1, 0]);
         let mut table = ChecksumTable::default();
         let header = &bytes[..RANGE_INDEX_HEADER];
-        table.add(0, 0, Part::RangeIndexHeader, header);
+        table.add(0, 0, CoveredPart::RangeIndexHeader, header);
         for at in 0..bytes.len() {
             let mut damaged = bytes.clone();
             damaged[at] ^= 4;
             let (limits, mut scratch) = (Limits::default(), Scratch::default());
             let cx = &mut Context::new(&limits, &mut scratch);
-            let chunks = table.find(0, 0, Part::RangeIndexHeader, 40).unwrap();
+            let chunks = table.find(0, 0, CoveredPart::RangeIndexHeader, 40).unwrap();
             let found = RangeIndex::parse(&damaged, &int32(), 1000, chunks.as_ref(), cx);
             assert!(found.is_err(), "byte {at}");
         }

@@ -1,6 +1,6 @@
 //! Spec: Chapter 6, "Data Encoding" and "Encoded Buffers": from descriptors to checked places.
 
-use super::checksums::{Chunks, Part, VerifiedSet};
+use super::checksums::{Chunks, CoveredPart, VerifiedSet};
 use super::own_properties::OwnProperties;
 use super::{BlockMap, RANGE_INDEX_HEADER, Selection};
 use crate::error::{Error, Result};
@@ -454,7 +454,7 @@ fn native_buffers(
                     header_checksums: notes.checksums.find(
                         encoding,
                         ordinal,
-                        Part::RangeIndexHeader,
+                        CoveredPart::RangeIndexHeader,
                         header,
                     )?,
                 });
@@ -516,7 +516,7 @@ fn stored_buffer(
     let place = place(buffer.buffer.as_ref(), artifact)?;
     let checksums = |part, len| notes.checksums.find(encoding, ordinal, part, len);
     let body = match &buffer.block_map {
-        None => Body::Raw(checksums(Part::Raw, place.range.len())?),
+        None => Body::Raw(checksums(CoveredPart::Raw, place.range.len())?),
         Some(map) => {
             let same_file = artifact(&map.url)? == place.artifact;
             if !same_file
@@ -539,7 +539,7 @@ fn stored_buffer(
                 map_range: map.range,
                 map_copy: copy,
                 checksums: buffer.block_checksums,
-                map_checksums: checksums(Part::BlockMap, map.range.len())?,
+                map_checksums: checksums(CoveredPart::BlockMap, map.range.len())?,
                 map: OnceLock::new(),
                 verified: OnceLock::new(),
             })

@@ -1,7 +1,7 @@
 //! Spec: Chapter 6, "Encoded Buffers": block streams and raw buffers on their way into a stripe.
 
 use super::BlockMap;
-use super::checksums::Part;
+use super::checksums::CoveredPart;
 use super::own_properties::OwnProperties;
 use super::pieces::{PiecePool, Pieces};
 use super::range_index::RANGE_INDEX_HEADER;
@@ -180,17 +180,19 @@ impl FinishedBuffer {
                 buffer.block_map = Some(reference(place));
                 buffer.block_count = Some(*count);
                 buffer.block_checksums = true;
-                notes.checksums.add(0, ordinal, Part::BlockMap, map);
+                notes.checksums.add(0, ordinal, CoveredPart::BlockMap, map);
                 notes.maps.add(0, ordinal, map, range.len());
             }
             FinishedBody::Raw(pieces) => {
                 let chunks = pieces.iter();
-                notes.checksums.add_chunks(0, ordinal, Part::Raw, chunks);
+                notes
+                    .checksums
+                    .add_chunks(0, ordinal, CoveredPart::Raw, chunks);
             }
             FinishedBody::Dictionary(_) => {}
             FinishedBody::RangeIndex(bytes) => {
                 let header = &bytes[..RANGE_INDEX_HEADER.min(bytes.len())];
-                let part = Part::RangeIndexHeader;
+                let part = CoveredPart::RangeIndexHeader;
                 notes.checksums.add(0, ordinal, part, header);
             }
         }

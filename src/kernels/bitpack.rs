@@ -196,7 +196,7 @@ dispatch! {
 
 /// Where a value begins among the bytes of chunks.
 #[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct Place {
+pub(crate) struct BitPlace {
     byte: usize,
     /// Bits of its word that are before it.
     shift: u32,
@@ -204,7 +204,7 @@ pub(crate) struct Place {
 
 /// The place of value `index` of chunks of `width` bits.
 #[inline(always)]
-pub(crate) fn place_of<W: Word>(width: u32, index: usize) -> Place {
+pub(crate) fn place_of<W: Word>(width: u32, index: usize) -> BitPlace {
     let lane = index % W::LANES;
     let group = ORDER[(index % 128 - lane) / 16];
     let row = 8 * group + index % CHUNK / 128;
@@ -212,7 +212,7 @@ pub(crate) fn place_of<W: Word>(width: u32, index: usize) -> Place {
     let (word, shift) = (bit / (8 * W::BYTES), bit % (8 * W::BYTES));
     #[expect(clippy::cast_possible_truncation, reason = "a shift is below 64")]
     let shift = shift as u32;
-    Place {
+    BitPlace {
         byte: index / CHUNK * chunk_bytes(width) + W::BYTES * (W::LANES * word + lane),
         shift,
     }
@@ -220,7 +220,7 @@ pub(crate) fn place_of<W: Word>(width: u32, index: usize) -> Place {
 
 /// Has the bytes of the value at a place fetched into the cache of the CPU.
 #[inline(always)]
-pub(crate) fn prefetch_at<W: Word>(packed: &[u8], width: u32, place: Place) {
+pub(crate) fn prefetch_at<W: Word>(packed: &[u8], width: u32, place: BitPlace) {
     let crosses = usize::from(place.shift + width > W::BITS);
     prefetch(packed, place.byte);
     prefetch(packed, place.byte + crosses * W::LANES * W::BYTES);
@@ -228,7 +228,7 @@ pub(crate) fn prefetch_at<W: Word>(packed: &[u8], width: u32, place: Place) {
 
 /// The value at a place, without a reference.
 #[inline(always)]
-pub(crate) fn unpack_at<W: Word>(packed: &[u8], width: u32, place: Place) -> W {
+pub(crate) fn unpack_at<W: Word>(packed: &[u8], width: u32, place: BitPlace) -> W {
     let word = |byte: usize| W::from_le(W::chunks(&packed[byte..byte + W::BYTES])[0]);
     let low = word(place.byte) >> place.shift;
     let value = if place.shift + width > W::BITS {

@@ -24,7 +24,7 @@ mod views;
 mod word;
 mod words;
 
-pub(crate) use bitpack::{Place, chunk_bytes, pack, place_of, prefetch_at, unpack, unpack_at};
+pub(crate) use bitpack::{BitPlace, chunk_bytes, pack, place_of, prefetch_at, unpack, unpack_at};
 pub(crate) use bytes::{
     Offset, append_gathered, checked_offsets, is_ascending, make_views, rebase_offsets,
 };

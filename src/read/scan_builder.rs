@@ -277,7 +277,7 @@ impl ScanBuilder {
     /// [`with_prefetch`](Self::with_prefetch) windows of about
     /// [`fetch_bytes`](super::ShardOptions::with_fetch_bytes) each. It runs on whatever polls it, needs no
     /// runtime of a certain kind, and spawns nothing, so that dropping it ends everything. A poll
-    /// decodes one batch, and tests at most four windows of 65,536 rows of each piece that is fetched.
+    /// decodes one batch, and tests at most 16 windows of 65,536 rows of each piece that is fetched.
     ///
     /// # Errors
     /// Those of [`build`](Self::build).

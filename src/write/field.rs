@@ -3,7 +3,7 @@
 use super::bits::finish_bits;
 use super::candidate::Candidate;
 use super::codes::Used;
-use super::dictionary::{DictionaryEncoder, expand};
+use super::dictionary_encoder::{DictionaryEncoder, expand};
 use super::number::NumberEncoder;
 use super::plan::FieldPlan;
 use super::raw::RawOffsets;

@@ -4,7 +4,7 @@
 use super::bits::finish_bits;
 use super::choose;
 use super::codes::Entries;
-use super::dictionary::DictionaryEncoder;
+use super::dictionary_encoder::DictionaryEncoder;
 use super::field::{ListEncoder, NumberField, ValueEncoder};
 use super::finished::{FinishedBytes, FinishedLeaf};
 use super::plan::FieldPlan;

@@ -13,7 +13,7 @@ mod candidate;
 mod choose;
 mod coded;
 mod codes;
-mod dictionary;
+mod dictionary_encoder;
 mod directory;
 mod explain;
 mod field;

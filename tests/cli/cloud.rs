@@ -2,6 +2,8 @@
 
 #[path = "../support/moto.rs"]
 mod moto;
+#[path = "../support/process.rs"]
+mod process;
 #[path = "../support/server.rs"]
 mod server;
 

@@ -1,6 +1,6 @@
 //! What the checksums of a shard cover, so that damage can be mended.
 
-use arrow_shard::buffer::{BlockMap, ChecksumTable, Part};
+use arrow_shard::buffer::{BlockMap, ChecksumTable, CoveredPart};
 use arrow_shard::format::{
     BufferKind, DataEncoding, DataRef, DataRefArray, EncodedBuffer, Message, StripeFieldDescriptor,
     StripeList, Wire, checksum,
@@ -177,13 +177,13 @@ impl Walk<'_> {
         }
         let name = format!("{:?}", buffer.kind);
         let part = match &buffer.block_map {
-            None => Part::Raw,
+            None => CoveredPart::Raw,
             Some(map) => {
                 let map = map.range.to_usize().unwrap();
                 if buffer.block_checksums {
                     self.blocks(&format!("{name} block"), file, range.start, map.clone());
                 }
-                let has_entry = table.find(key.0, key.1, Part::BlockMap, map.len() as u64);
+                let has_entry = table.find(key.0, key.1, CoveredPart::BlockMap, map.len() as u64);
                 if has_entry.unwrap().is_some() {
                     self.in_descriptor(&format!("{name} block map"), file, map, descriptor);
                 }

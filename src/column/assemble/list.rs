@@ -1,7 +1,7 @@
 //! Spec: Chapter 6, "List Encoding", "Map Encoding" and "Fixed Size List Encoding".
 
 use super::super::{DecodedLists, ListOffsets, OffsetWidth, mismatch};
-use super::dictionary::own_nulls;
+use super::dictionary_array::own_nulls;
 use super::{Assembler, check_len, check_nullable, check_nulls, invalid, undeclared};
 use crate::buffer::Selection;
 use crate::error::{Error, ErrorKind, Result, Within, to_usize};

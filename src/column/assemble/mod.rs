@@ -3,7 +3,7 @@
 mod bytes;
 mod cast;
 mod decimal128;
-mod dictionary;
+mod dictionary_array;
 mod empty;
 mod equality;
 mod fixed;

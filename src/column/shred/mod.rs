@@ -2,7 +2,7 @@
 
 mod bytes;
 mod decimal128;
-mod dictionary;
+mod dictionary_array;
 mod fixed;
 mod list;
 mod run;

@@ -3,7 +3,7 @@
 use super::Word;
 use crate::error::{Error, Result};
 use crate::kernels::{
-    CHUNK, Place, Slots, chunk_bytes, pack, place_of, prefetch_at, unpack, unpack_at,
+    BitPlace, CHUNK, Slots, chunk_bytes, pack, place_of, prefetch_at, unpack, unpack_at,
 };
 use std::ops::Range;
 
@@ -67,7 +67,7 @@ impl<'a, W: Word> Packed<'a, W> {
         let mut ahead = Ahead {
             wanted: ranges.iter().cloned().flatten(),
             taken: 0,
-            places: [Place::default(); AHEAD],
+            places: [BitPlace::default(); AHEAD],
         };
         let mut selected = 0;
         let (mut rest, mut dst) = (ranges, dst);
@@ -141,7 +141,7 @@ struct Ahead<I> {
     /// How many of them have been taken.
     taken: usize,
     /// The places of the last ones that were taken, by their ordinal modulo the length.
-    places: [Place; AHEAD],
+    places: [BitPlace; AHEAD],
 }
 
 impl<I: Iterator<Item = usize>> Ahead<I> {

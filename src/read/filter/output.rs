@@ -23,7 +23,7 @@ use std::collections::VecDeque;
 use std::ops::Range;
 
 /// Read whole runs if one row in so many matches, and drop the others.
-const DENSE: usize = 16;
+const READ_WHOLE: usize = 16;
 /// Read whole runs if one row in so many matches, and keep the matching rows until they make a batch.
 /// If fewer match, read single rows once they make a batch.
 const SCATTERED: usize = 35;
@@ -32,7 +32,7 @@ const LATITUDE: usize = 4;
 
 /// Neighbouring rows of a stripe, and which of them are still in question or match.
 #[derive(Debug, Clone)]
-pub(super) struct Part {
+pub(super) struct Candidates {
     rows: Range<u64>,
     alive: BooleanBuffer,
     matches: usize,
@@ -40,7 +40,7 @@ pub(super) struct Part {
     values: Vec<Option<ArrayRef>>,
 }
 
-impl Part {
+impl Candidates {
     /// The wanted rows of a range.
     pub(super) fn new(rows: Range<u64>, wanted: Option<&Selection>) -> Result<Self> {
         let len = to_usize(rows.end - rows.start)?;
@@ -80,7 +80,7 @@ impl Part {
 
     /// Whether it is worth while to read all of the rows and drop some.
     pub(super) fn is_dense(&self) -> bool {
-        self.matches > 0 && self.matches.saturating_mul(DENSE) >= self.len()
+        self.matches > 0 && self.matches.saturating_mul(READ_WHOLE) >= self.len()
     }
 
     /// The rows whose bytes may be needed to read those that match.
@@ -302,8 +302,8 @@ impl Output {
         &mut self,
         format: &RowFormat,
         pending: &Pending,
-        part: Option<&Part>,
-        parts: &VecDeque<Part>,
+        part: Option<&Candidates>,
+        parts: &VecDeque<Candidates>,
         tested: &Fetched,
     ) -> Result<()> {
         let inner = &format.metadata;
@@ -320,7 +320,7 @@ impl Output {
             false => pending.rows(),
         };
         for range in part
-            .map_or_else(Selection::default, Part::read_rows)
+            .map_or_else(Selection::default, Candidates::read_rows)
             .ranges()
         {
             rows.push(range.clone());
@@ -383,7 +383,7 @@ impl Output {
     pub(super) fn emit(
         &mut self,
         format: &RowFormat,
-        part: &mut Part,
+        part: &mut Candidates,
         counters: &Counters,
     ) -> Result<RecordBatch> {
         let (now, columns) = loop {
@@ -402,7 +402,7 @@ impl Output {
     }
 
     /// The columns at the rows of a part that match.
-    fn matching(&mut self, format: &RowFormat, part: &Part) -> Result<Vec<ArrayRef>> {
+    fn matching(&mut self, format: &RowFormat, part: &Candidates) -> Result<Vec<ArrayRef>> {
         match self.filtered(format, part) {
             // Nobody asked for the values of the other rows in these types.
             Err(e) if e.kind() == ErrorKind::ValueOutOfRange => {
@@ -413,7 +413,7 @@ impl Output {
     }
 
     /// The columns at the rows of a part that match, read at all of its rows.
-    fn filtered(&mut self, format: &RowFormat, part: &Part) -> Result<Vec<ArrayRef>> {
+    fn filtered(&mut self, format: &RowFormat, part: &Candidates) -> Result<Vec<ArrayRef>> {
         let rows = Selection::range(part.rows.clone());
         if part.matches == part.len() {
             return self.read(format, &rows, &part.values, |_| true);
@@ -443,7 +443,7 @@ impl Output {
     pub(super) fn read_part(
         &mut self,
         format: &RowFormat,
-        part: &Part,
+        part: &Candidates,
         pending: &mut Pending,
         counters: &Counters,
     ) -> Result<()> {

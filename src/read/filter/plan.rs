@@ -180,7 +180,11 @@ impl Filter {
         let fields = ready!(self.of_columns(read));
         let fields = fields.iter().map(|nodes| nodes.iter());
         let descriptors: Vec<Descriptors<'_>> = fields
-            .map(|nodes| nodes.map(|node: &Arc<StripeField>| node.facts()).collect())
+            .map(|nodes| {
+                nodes
+                    .map(|node: &Arc<StripeField>| node.descriptor())
+                    .collect()
+            })
             .collect();
         let facts = self.facts(&descriptors, rows, false);
         let mut truths = self.truths(&facts, &[])?;

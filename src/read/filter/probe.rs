@@ -1,7 +1,7 @@
 //! Tests rows: reads the columns of a predicate where rows are still in question.
 
 use super::metrics::count;
-use super::output::Part;
+use super::output::Candidates;
 use super::plan::{Conjunct, Filter, Outcome, StripePlan};
 use super::predicate::{Rows, member};
 use super::runs::{RunValues, tests_values};
@@ -19,7 +19,7 @@ use arrow_buffer::BooleanBuffer;
 use arrow_schema::DataType;
 
 /// Read whole runs if one row in so many is in question.
-const DENSE: usize = 4;
+const TEST_WHOLE: usize = 4;
 
 /// Tests the rows of a stripe.
 #[derive(Debug)]
@@ -110,7 +110,7 @@ impl Probe {
         format: &RowFormat,
         filter: &Filter,
         plan: &StripePlan,
-        chunks: &mut [Part],
+        chunks: &mut [Candidates],
         are_awaited: bool,
     ) -> Result<()> {
         let Outcome::Some(conjuncts) = &plan.outcome else {
@@ -164,7 +164,7 @@ impl Probe {
         format: &RowFormat,
         plan: &StripePlan,
         conjunct: &Conjunct,
-        chunks: &[Part],
+        chunks: &[Candidates],
     ) -> Result<()> {
         if plan.fields.are_resident() {
             return Ok(());
@@ -203,7 +203,7 @@ impl Probe {
         filter: &Filter,
         plan: &StripePlan,
         conjunct: &Conjunct,
-        chunk: &mut Part,
+        chunk: &mut Candidates,
     ) -> Result<()> {
         let rows = chunk.selection(dense(conjunct));
         let is_whole = rows.as_range().as_ref() == Some(chunk.rows());
@@ -289,7 +289,7 @@ impl Probe {
         format: &RowFormat,
         conjunct: &Conjunct,
         columns: &[Option<ArrayRef>],
-        chunk: &mut Part,
+        chunk: &mut Candidates,
     ) {
         for &(from, to) in &self.same {
             if let (true, Some(array)) = (conjunct.columns.contains(&from), &columns[from]) {
@@ -369,6 +369,6 @@ fn evaluate(
 fn dense(conjunct: &Conjunct) -> usize {
     match conjunct.calls {
         true => 0,
-        false => DENSE,
+        false => TEST_WHOLE,
     }
 }

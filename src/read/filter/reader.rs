@@ -1,7 +1,7 @@
 //! Reads the rows that match, batch by batch.
 
 use super::metrics::{Counters, Level, count};
-use super::output::{Output, Part, Pending, defeats_filter};
+use super::output::{Candidates, Output, Pending, defeats_filter};
 use super::plan::{Filter, Outcome, StripePlan};
 use super::probe::Probe;
 use crate::buffer::Selection;
@@ -49,7 +49,7 @@ struct OpenStripe {
     probe: Probe,
     output: Output,
     /// Rows that have been tested, in pieces of a batch at most.
-    parts: VecDeque<Part>,
+    parts: VecDeque<Candidates>,
     /// Rows that match and lie apart, until they make a batch.
     pending: Pending,
     /// Rows that are tested at a time.
@@ -69,7 +69,7 @@ impl OpenStripe {
     }
 
     /// Fetches what is needed for the rows that wait, and for those of a part.
-    async fn fetch(&mut self, part: Option<&Part>, format: &RowFormat) -> Result<()> {
+    async fn fetch(&mut self, part: Option<&Candidates>, format: &RowFormat) -> Result<()> {
         let Self {
             output,
             pending,
@@ -91,7 +91,7 @@ impl OpenStripe {
     /// Reads a part of which few rows match.
     async fn read_part(
         &mut self,
-        part: &Part,
+        part: &Candidates,
         format: &RowFormat,
         counters: &Counters,
     ) -> Result<()> {
@@ -103,7 +103,7 @@ impl OpenStripe {
     /// A batch of the rows of a part that match.
     async fn emit(
         &mut self,
-        mut part: Part,
+        mut part: Candidates,
         format: &RowFormat,
         counters: &Counters,
     ) -> Result<RecordBatch> {
@@ -343,7 +343,7 @@ impl FilteredReader {
             let to = border(from, stripe.chunk_rows).min(end);
             // A bit for each row.
             limits.check_batch_bytes((to - from).div_ceil(8), 1)?;
-            chunks.push(Part::new(from..to, stripe.wanted.as_ref())?);
+            chunks.push(Candidates::new(from..to, stripe.wanted.as_ref())?);
             from = to;
         }
         let are_awaited = stripe.is_awaited();

@@ -187,7 +187,7 @@ fn known_of(
             Scope::Shard => metadata.shard_descriptor(bench, id),
             Scope::Stripes => {
                 let field = metadata.field(bench, (stripe, id))?;
-                Ok(field.map(|field| field.facts().cloned()))
+                Ok(field.map(|field| field.descriptor().cloned()))
             }
         };
         let own = read(target.node.schema_id)?;

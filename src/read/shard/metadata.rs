@@ -65,7 +65,7 @@ impl StripeField {
     }
 
     /// What is known of the values; `None` if the stripe has no such field.
-    pub(in crate::read) fn facts(&self) -> Option<&FieldDescriptor> {
+    pub(in crate::read) fn descriptor(&self) -> Option<&FieldDescriptor> {
         self.described().map(|(_, descriptor)| &descriptor.field)
     }
 }
@@ -412,7 +412,7 @@ impl Metadata {
         if let Some(index) = field.range_index.get() {
             return Ok(Some(Some(index.clone())));
         }
-        let layout = self.places(&field, node)?;
+        let layout = self.layout(&field, node)?;
         let Some(stored) = stored_index(&layout) else {
             return Ok(Some(None));
         };
@@ -438,7 +438,7 @@ impl Metadata {
         node: &DataType,
     ) -> Result<Option<Option<RangeIndexHeader>>> {
         let field = ready!(self.field(bench, key));
-        let layout = self.places(&field, node)?;
+        let layout = self.layout(&field, node)?;
         let Some(stored) = stored_index(&layout) else {
             return Ok(Some(None));
         };

@@ -5,7 +5,7 @@ pub(in crate::read) mod cache;
 pub(in crate::read) mod column;
 mod columns;
 pub(in crate::read) mod described;
-pub(in crate::read) mod dictionary;
+pub(in crate::read) mod dictionary_entries;
 pub(in crate::read) mod fetch;
 pub(in crate::read) mod metadata;
 pub(in crate::read) mod open_field;

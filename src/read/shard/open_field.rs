@@ -12,7 +12,7 @@ use std::sync::Arc;
 
 impl Metadata {
     /// Where the values of a stripe field are.
-    pub(super) fn places(&self, field: &StripeField, node: &DataType) -> Result<Arc<FieldLayout>> {
+    pub(super) fn layout(&self, field: &StripeField, node: &DataType) -> Result<Arc<FieldLayout>> {
         if let Some(layout) = field.layout.get() {
             return Ok(layout.clone());
         }
@@ -34,7 +34,7 @@ impl Metadata {
         node: &DataType,
     ) -> Result<Option<u64>> {
         let field = ready!(self.field(bench, key));
-        let layout = self.places(&field, node)?;
+        let layout = self.layout(&field, node)?;
         let Storage::Buffers(buffers) = &layout.storage else {
             return Ok(Some(0));
         };
@@ -50,7 +50,7 @@ impl Metadata {
         node: &DataType,
     ) -> Result<Option<OpenField>> {
         let field = ready!(self.field(bench, key));
-        let layout = self.places(&field, node)?;
+        let layout = self.layout(&field, node)?;
         let has_maps = self.load_maps(bench, key, &layout)?;
         let mut dictionary = None;
         if let Storage::Buffers(buffers) = &layout.storage
@@ -76,7 +76,7 @@ impl Metadata {
         node: &DataType,
     ) -> Result<Option<OpenField>> {
         let field = ready!(self.field(bench, key));
-        let layout = self.places(&field, node)?;
+        let layout = self.layout(&field, node)?;
         let has_maps = self.load_maps(bench, key, &layout)?;
         let dictionary = None;
         Ok(has_maps.then_some(OpenField { layout, dictionary }))
@@ -133,7 +133,7 @@ impl Metadata {
         check_dictionary(place.range, self.artifacts.limits())?;
         let bytes = ready!(bench.get(place));
         let entries = ValueDictionary::parse(&bytes)
-            .and_then(|d| super::dictionary::entries(d, node, layout))
+            .and_then(|d| super::dictionary_entries::entries(d, node, layout))
             .within(|| "value dictionary".to_owned())?;
         let entries = Arc::new(entries);
         if field.dictionary.set(entries.clone()).is_ok() {

@@ -30,10 +30,6 @@ What was measured:
   columns; **again**: of a map that is open. Of lineitem it is March 1995 of `l_shipdate`, which is not sorted but in
   lineitem_sorted; of the log a hundredth of the rows by `time`, or one `host` of 2,000. Parquet skips row groups and
   pages by their statistics, then rows by a row filter; Vortex is given the filter; Arrow IPC reads everything, and filters.
-* **store**: the file is an object of a store whose every request takes 30 ms until its first byte comes, then
-  5 ns per byte (200 MB/s), and which answers 16 requests at a time. The object is opened, and the question asked as
-  above, by the asynchronous readers: shards as streams, Parquet by `ParquetObjectReader` (with the page index where rows
-  are left out; 512 KiB are read at first), Vortex by `open_object_store`, all on one thread with tokio's runtime.
 * **CPU**: time of all threads, user and system. **peak**: `VmHWM` of the process after doing it once, pages of
   memory maps included. **requests**, **MB**: reads that are asked of the operating system, when done once.
 * Writers have their defaults, but for what the name of a format says. Compression of Parquet is zstd at level 3.
@@ -45,10 +41,68 @@ What was measured:
 * The real tables are small ones repeated to a million rows: what repeats helps compressors with a long window.
 ";
 
+const STORE_METHOD: &str = "\
+What was measured:
+
+* The file is an object of a store whose every request takes 30 ms until its first byte comes and then 5 ns per byte
+  (200 MB/s), and which answers 16 requests at a time; others wait for their turn. The object is in memory.
+* A process opens the object and reads what is asked, again and again. **3 columns**: the first, the middle and the last.
+  **range**: March 1995 of `l_shipdate`, which is sorted in lineitem_sorted alone; of the log a hundredth of the rows by
+  `time`. **1,000 rows**, **1 row**: random ones, all columns.
+* Readers are the asynchronous ones with their defaults, in one thread on tokio's runtime: shards as streams; Parquet by
+  `ParquetObjectReader`, which is told the size of the object, reads 512 KiB at first as DataFusion does, and the page index
+  where rows are left out; Vortex by `open_object_store`. Batches have 8,192 rows, but those of Vortex.
+* `run` asks nothing else with `--questions store-project3,store-scan,store-range,store-take-1000,store-take-1`.
+* No answer can be faster than its rounds of 30 ms, and than its bytes at 3.2 GB/s, 16 requests of 200 MB/s.
+";
+
+/// The page about readers behind a store.
+pub(super) fn store_page(answers: &Answers) -> Result<Option<String>> {
+    let mut page = String::new();
+    writeln!(page, "# Shards beside Parquet and Vortex in a store\n")?;
+    made(&mut page, answers)?;
+    writeln!(page, "\n{STORE_METHOD}")?;
+    let mut any = false;
+    for name in &answers.tables {
+        any |= table::behind_a_store(&mut page, answers, name)?;
+    }
+    Ok(any.then_some(page))
+}
+
 pub(super) fn page(answers: &Answers) -> Result<String> {
     let mut page = String::new();
-    let machine = &answers.machine;
     writeln!(page, "# Shards beside Parquet, Vortex and Arrow IPC\n")?;
+    made(&mut page, answers)?;
+    let busy = answers.threads.iter().filter(|(_, threads)| **threads > 1);
+    for (format, threads) in busy {
+        writeln!(
+            page,
+            "\nProcesses of {} ended with {threads} threads.",
+            format.name()
+        )?;
+    }
+    writeln!(page, "\n{METHOD}")?;
+    let idle = short(megabytes(answers.idle_peak));
+    writeln!(
+        page,
+        "A process that had not begun had a peak of {idle} MB.\n"
+    )?;
+    writeln!(
+        page,
+        "![Size and scan speed of each table](benchmarks.svg)\n"
+    )?;
+    table::summary(&mut page, answers)?;
+    pairs::sections(&mut page, answers)?;
+    table::under_the_system(&mut page, answers)?;
+    for name in &answers.tables {
+        table::details(&mut page, answers, name)?;
+    }
+    Ok(page)
+}
+
+/// When, where and by what the figures were made.
+fn made(page: &mut String, answers: &Answers) -> Result<()> {
+    let machine = &answers.machine;
     writeln!(
         page,
         "Made on {}, processes per answer: {}, on {} ({} cores, {} GB, Linux {}), by\n",
@@ -77,29 +131,5 @@ pub(super) fn page(answers: &Answers) -> Result<String> {
             "\n**The machine was not idle (load {load}): these times mean little.**"
         )?;
     }
-    let busy = answers.threads.iter().filter(|(_, threads)| **threads > 1);
-    for (format, threads) in busy {
-        writeln!(
-            page,
-            "\nProcesses of {} ended with {threads} threads.",
-            format.name()
-        )?;
-    }
-    writeln!(page, "\n{METHOD}")?;
-    let idle = short(megabytes(answers.idle_peak));
-    writeln!(
-        page,
-        "A process that had not begun had a peak of {idle} MB.\n"
-    )?;
-    writeln!(
-        page,
-        "![Size and scan speed of each table](benchmarks.svg)\n"
-    )?;
-    table::summary(&mut page, answers)?;
-    pairs::sections(&mut page, answers)?;
-    table::under_the_system(&mut page, answers)?;
-    for name in &answers.tables {
-        table::details(&mut page, answers, name)?;
-    }
-    Ok(page)
+    Ok(())
 }

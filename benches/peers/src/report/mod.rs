@@ -129,10 +129,18 @@ impl Answers {
     }
 }
 
-/// Writes `benchmarks.md` and `benchmarks.svg` into the folder `out`.
+/// Writes `benchmarks.md` and `benchmarks.svg`, and `benchmarks-store.md` if a store was asked, into the
+/// folder `out`.
 pub(crate) fn write(data: &Path, out: &Path) -> Result<()> {
     let answers = Answers::read(&results(data))?;
-    std::fs::write(out.join("benchmarks.svg"), plot::plot(&answers)?)?;
-    std::fs::write(out.join("benchmarks.md"), markdown::page(&answers)?)?;
+    if let Some(page) = markdown::store_page(&answers)? {
+        std::fs::write(out.join("benchmarks-store.md"), page)?;
+    }
+    // A run may have asked for nothing else.
+    let local = |key: &(_, _, _, Question)| key.3 == Question::Scan;
+    if answers.answers.keys().any(local) {
+        std::fs::write(out.join("benchmarks.svg"), plot::plot(&answers)?)?;
+        std::fs::write(out.join("benchmarks.md"), markdown::page(&answers)?)?;
+    }
     Ok(())
 }

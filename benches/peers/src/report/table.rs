@@ -47,7 +47,7 @@ const fn row(title: &'static str, question: Question, value: fn(&Answer) -> f64)
     }
 }
 
-const COMPARED: [Row; 22] = [
+const COMPARED: [Row; 17] = [
     row("size, MB", Question::Write, |answer| {
         megabytes(answer.file_bytes)
     }),
@@ -67,14 +67,9 @@ const COMPARED: [Row; 22] = [
     row("range again", Question::RangeAgain, wall),
     row("equal", Question::Equal, wall),
     row("equal again", Question::EqualAgain, wall),
-    row("store 3 columns", Question::StoreProject3, wall),
-    row("store scan", Question::StoreScan, wall),
-    row("store range", Question::StoreRange, wall),
-    row("store 1,000 rows", Question::StoreTake1000, wall),
-    row("store 1 row", Question::StoreTake1, wall),
 ];
 
-const COSTS: [Row; 32] = [
+const COSTS: [Row; 16] = [
     row("CPU write", Question::Write, cpu),
     row("CPU scan", Question::Scan, cpu),
     row("CPU 3 columns", Question::Project3, cpu),
@@ -91,30 +86,34 @@ const COSTS: [Row; 32] = [
     row("MB 1,000 rows", Question::Take1000, read),
     row("requests 1 row", Question::Take1, requests),
     row("MB 1 row", Question::Take1, read),
-    row("store peak scan", Question::StoreScan, peak),
-    row("store rounds 3 columns", Question::StoreProject3, rounds),
-    row(
-        "store requests 3 columns",
-        Question::StoreProject3,
-        requests,
-    ),
-    row("store MB 3 columns", Question::StoreProject3, read),
-    row("store rounds scan", Question::StoreScan, rounds),
-    row("store requests scan", Question::StoreScan, requests),
-    row("store MB scan", Question::StoreScan, read),
-    row("store rounds range", Question::StoreRange, rounds),
-    row("store requests range", Question::StoreRange, requests),
-    row("store MB range", Question::StoreRange, read),
-    row("store rounds 1,000 rows", Question::StoreTake1000, rounds),
-    row(
-        "store requests 1,000 rows",
-        Question::StoreTake1000,
-        requests,
-    ),
-    row("store MB 1,000 rows", Question::StoreTake1000, read),
-    row("store rounds 1 row", Question::StoreTake1, rounds),
-    row("store requests 1 row", Question::StoreTake1, requests),
-    row("store MB 1 row", Question::StoreTake1, read),
+];
+
+const STORE_COMPARED: [Row; 5] = [
+    row("3 columns", Question::StoreProject3, wall),
+    row("scan", Question::StoreScan, wall),
+    row("range", Question::StoreRange, wall),
+    row("1,000 rows", Question::StoreTake1000, wall),
+    row("1 row", Question::StoreTake1, wall),
+];
+
+const STORE_COSTS: [Row; 17] = [
+    row("rounds 3 columns", Question::StoreProject3, rounds),
+    row("requests 3 columns", Question::StoreProject3, requests),
+    row("MB 3 columns", Question::StoreProject3, read),
+    row("rounds scan", Question::StoreScan, rounds),
+    row("requests scan", Question::StoreScan, requests),
+    row("MB scan", Question::StoreScan, read),
+    row("CPU scan", Question::StoreScan, cpu),
+    row("peak scan", Question::StoreScan, peak),
+    row("rounds range", Question::StoreRange, rounds),
+    row("requests range", Question::StoreRange, requests),
+    row("MB range", Question::StoreRange, read),
+    row("rounds 1,000 rows", Question::StoreTake1000, rounds),
+    row("requests 1,000 rows", Question::StoreTake1000, requests),
+    row("MB 1,000 rows", Question::StoreTake1000, read),
+    row("rounds 1 row", Question::StoreTake1, rounds),
+    row("requests 1 row", Question::StoreTake1, requests),
+    row("MB 1 row", Question::StoreTake1, read),
 ];
 
 /// What was measured of one table with one allocator.
@@ -164,9 +163,9 @@ impl Measured<'_> {
 
     /// Values; behind those of shards how many times as good they are as the best peer's, which is
     /// bold.
-    fn compared(&self, page: &mut String) -> Result<()> {
+    fn compared(&self, page: &mut String, rows: &'static [Row]) -> Result<()> {
         header(page, self.answers)?;
-        for row in self.answered(&COMPARED) {
+        for row in self.answered(rows) {
             let best = self.best(row);
             write!(page, "| {} |", row.title)?;
             for format in self.answers.formats() {
@@ -189,9 +188,9 @@ impl Measured<'_> {
         Ok(())
     }
 
-    fn costs(&self, page: &mut String) -> Result<()> {
+    fn costs(&self, page: &mut String, rows: &'static [Row]) -> Result<()> {
         header(page, self.answers)?;
-        for row in self.answered(&COSTS) {
+        for row in self.answered(rows) {
             write!(page, "| {} |", row.title)?;
             for format in self.answers.formats() {
                 let value = self.value(format, row).map(short).unwrap_or_default();
@@ -269,7 +268,7 @@ pub(super) fn under_the_system(page: &mut String, answers: &Answers) -> Result<(
              The same questions to programs that choose no allocator, and so have that of the C library.\n\
              {COMPARED_ABOUT}"
         )?;
-        measured.compared(page)?;
+        measured.compared(page, &COMPARED)?;
     }
     Ok(())
 }
@@ -284,13 +283,33 @@ pub(super) fn details(page: &mut String, answers: &Answers, table: &str) -> Resu
     let of_table = answers.answers.iter().find(|(key, _)| key.1 == table);
     let rows = of_table.map_or(0, |(_, answer)| answer.rows);
     writeln!(page, "## {table}, {rows} rows\n\n{COMPARED_ABOUT}")?;
-    measured.compared(page)?;
+    measured.compared(page, &COMPARED)?;
     writeln!(
         page,
-        "CPU time in milliseconds, peak memory in MB, reads; of stores the longest chain of requests that\n\
-         waited for each other, all requests, MB.\n"
+        "CPU time in milliseconds, peak memory in MB, reads.\n"
     )?;
-    measured.costs(page)
+    measured.costs(page, &COSTS)
+}
+
+/// What was measured of a table behind a store; `false` if nothing was.
+pub(super) fn behind_a_store(page: &mut String, answers: &Answers, table: &str) -> Result<bool> {
+    let measured = Measured {
+        answers,
+        allocator: Allocator::Mimalloc,
+        table,
+    };
+    if measured.answered(&STORE_COMPARED).next().is_none() {
+        return Ok(false);
+    }
+    writeln!(page, "## {table}\n\n{COMPARED_ABOUT}")?;
+    measured.compared(page, &STORE_COMPARED)?;
+    writeln!(
+        page,
+        "Requests in the longest chain of those that waited for each other, all requests, MB that came; CPU\n\
+         time in milliseconds, peak memory in MB.\n"
+    )?;
+    measured.costs(page, &STORE_COSTS)?;
+    Ok(true)
 }
 
 fn header(page: &mut String, answers: &Answers) -> Result<()> {

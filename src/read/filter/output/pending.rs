@@ -1,6 +1,6 @@
 //! Rows that match and lie apart, until they make a batch.
 
-use super::{LATITUDE, Part, SCATTERED, push_matches};
+use super::{Candidates, LATITUDE, SCATTERED, push_matches};
 use crate::buffer::Selection;
 use crate::error::{Result, to_usize};
 use crate::read::scan::join::join;
@@ -61,13 +61,18 @@ impl Pending {
     }
 
     /// Whether the part can wait with the rows that are there.
-    pub(in crate::read::filter) fn fits(&self, part: &Part, is_read: bool, most: u64) -> bool {
+    pub(in crate::read::filter) fn fits(
+        &self,
+        part: &Candidates,
+        is_read: bool,
+        most: u64,
+    ) -> bool {
         self.is_empty() || self.is_read == is_read && self.len() + part.matches as u64 <= most
     }
 
     /// Whether there are values of the same ones of some columns at the rows that wait and at those of a
     /// part: values that only some have are read again for all.
-    pub(in crate::read::filter) fn is_alike(&self, part: &Part, columns: &[usize]) -> bool {
+    pub(in crate::read::filter) fn is_alike(&self, part: &Candidates, columns: &[usize]) -> bool {
         let has_values = |column| part.values.get(column).is_some_and(Option::is_some);
         let mut columns = columns.iter();
         self.is_empty() || columns.all(|&c| self.values(c).is_some() == has_values(c))
@@ -75,7 +80,7 @@ impl Pending {
 
     /// Whether to read the part at once: where most of its rows have to be looked at anyway. What
     /// is done with the parts before is done as long as it is not much worse.
-    pub(in crate::read::filter) fn reads_now(&self, part: &Part) -> bool {
+    pub(in crate::read::filter) fn reads_now(&self, part: &Candidates) -> bool {
         let (matches, len) = (part.matches.saturating_mul(SCATTERED), part.len());
         match (self.is_empty(), self.is_read) {
             (true, _) => matches >= len,
@@ -85,7 +90,7 @@ impl Pending {
     }
 
     /// Adds the rows of a part that match, to be read with the others.
-    pub(in crate::read::filter) fn push(&mut self, part: &Part) -> Result<()> {
+    pub(in crate::read::filter) fn push(&mut self, part: &Candidates) -> Result<()> {
         self.push_rows(part);
         self.is_read = false;
         if part.values.is_empty() {
@@ -103,7 +108,7 @@ impl Pending {
     }
 
     /// Adds the rows of a part that match, with their values in all columns.
-    pub(super) fn push_read(&mut self, part: &Part, columns: Vec<ArrayRef>) {
+    pub(super) fn push_read(&mut self, part: &Candidates, columns: Vec<ArrayRef>) {
         self.push_rows(part);
         self.is_read = true;
         for (pieces, values) in self.values.iter_mut().zip(columns) {
@@ -113,7 +118,7 @@ impl Pending {
         }
     }
 
-    fn push_rows(&mut self, part: &Part) {
+    fn push_rows(&mut self, part: &Candidates) {
         self.parts.push((part.rows.clone(), part.alive.clone()));
         self.len += part.matches as u64;
     }

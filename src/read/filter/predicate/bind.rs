@@ -1,6 +1,6 @@
 //! Predicates on the columns of a shard: paths resolved, literals in the columns' types.
 
-use super::place::{Place, place, text};
+use super::place::{LiteralPlace, place, text};
 use super::truth::Truth;
 use super::{Comparison, Expr, Function, Literal, MAX_DEPTH, Predicate};
 use crate::column::Casts;
@@ -400,7 +400,7 @@ fn check_comparable(data_type: &DataType) -> Result<()> {
 }
 
 /// The place of a literal that is not null among the values of a column.
-fn place_in(literal: &Literal, column: &FilterColumn) -> Result<Place> {
+fn place_in(literal: &Literal, column: &FilterColumn) -> Result<LiteralPlace> {
     let is_uuid = column.leaf().basic_type == BasicType::Guid
         && column.value_type == DataType::FixedSizeBinary(16);
     match text(literal.array()).filter(|_| is_uuid) {
@@ -410,7 +410,7 @@ fn place_in(literal: &Literal, column: &FilterColumn) -> Result<Place> {
                 Error::new(ErrorKind::SchemaMismatch, message)
             })?;
             let uuid = FixedSizeBinaryArray::try_from_iter([uuid].iter())?;
-            Ok(Place::At(Arc::new(uuid)))
+            Ok(LiteralPlace::At(Arc::new(uuid)))
         }
         None => place(literal, &column.value_type),
     }
@@ -438,13 +438,13 @@ fn compare(comparison: Comparison, literal: &Literal, column: &FilterColumn) -> 
     let above = matches!(comparison, NotEq | Gt | GtEq);
     let below = matches!(comparison, NotEq | Lt | LtEq);
     Ok(match (place_in(literal, column)?, comparison) {
-        (Place::At(value), comparison) => Test::Compare(comparison, value),
-        (Place::After(_), Eq) => Test::Present(false),
-        (Place::After(_), NotEq) => Test::Present(true),
-        (Place::After(value), Lt | LtEq) => Test::Compare(LtEq, value),
-        (Place::After(value), Gt | GtEq) => Test::Compare(Gt, value),
-        (Place::BelowAll, _) => Test::Present(above),
-        (Place::AboveAll, _) => Test::Present(below),
+        (LiteralPlace::At(value), comparison) => Test::Compare(comparison, value),
+        (LiteralPlace::After(_), Eq) => Test::Present(false),
+        (LiteralPlace::After(_), NotEq) => Test::Present(true),
+        (LiteralPlace::After(value), Lt | LtEq) => Test::Compare(LtEq, value),
+        (LiteralPlace::After(value), Gt | GtEq) => Test::Compare(Gt, value),
+        (LiteralPlace::BelowAll, _) => Test::Present(above),
+        (LiteralPlace::AboveAll, _) => Test::Present(below),
     })
 }
 
@@ -459,7 +459,7 @@ fn is_in(literals: &[Literal], column: &FilterColumn) -> Result<Test> {
     for literal in literals {
         if literal.is_null() {
             has_null = true;
-        } else if let Place::At(value) = place_in(literal, column)? {
+        } else if let LiteralPlace::At(value) = place_in(literal, column)? {
             values.push(value);
         }
     }

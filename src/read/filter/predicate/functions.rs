@@ -12,10 +12,10 @@ use std::fmt;
 
 /// A pattern of LIKE.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Pattern(Vec<Part>);
+pub(super) struct Pattern(Vec<Wildcard>);
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Part {
+enum Wildcard {
     Char(char),
     /// `_`
     One,
@@ -31,14 +31,14 @@ impl Pattern {
         let mut chars = text.chars();
         while let Some(c) = chars.next() {
             parts.push(match c {
-                '%' => Part::Any,
-                '_' => Part::One,
-                '\\' => Part::Char(chars.next().ok_or_else(|| {
+                '%' => Wildcard::Any,
+                '_' => Wildcard::One,
+                '\\' => Wildcard::Char(chars.next().ok_or_else(|| {
                     Error::invalid(format!(
                         "expected a character behind the last `\\` of '{text}'"
                     ))
                 })?),
-                c => Part::Char(c),
+                c => Wildcard::Char(c),
             });
         }
         Ok(Self(parts))
@@ -46,9 +46,9 @@ impl Pattern {
 
     /// The rows whose text is like it. Texts and prefixes are looked up in statistics and dictionaries.
     pub(super) fn predicate(self, path: &str) -> Predicate {
-        let text = |parts: &[Part]| -> Option<String> {
-            let char = |part: &Part| match part {
-                Part::Char(c) => Some(*c),
+        let text = |parts: &[Wildcard]| -> Option<String> {
+            let char = |part: &Wildcard| match part {
+                Wildcard::Char(c) => Some(*c),
                 _ => None,
             };
             parts.iter().map(char).collect()
@@ -56,7 +56,7 @@ impl Pattern {
         if let Some(all) = text(&self.0) {
             return col(path).eq(all);
         }
-        if let Some((Part::Any, start)) = self.0.split_last()
+        if let Some((Wildcard::Any, start)) = self.0.split_last()
             && let Some(prefix) = text(start)
         {
             return col(path).starts_with(prefix);
@@ -81,12 +81,12 @@ impl Pattern {
         loop {
             let mut next = rest.clone();
             match (parts.get(at), next.next()) {
-                (Some(Part::Any), _) => {
+                (Some(Wildcard::Any), _) => {
                     at += 1;
                     retry = Some((at, rest.clone()));
                 }
-                (Some(Part::One), Some(_)) => (rest, at) = (next, at + 1),
-                (Some(Part::Char(want)), Some(found)) if *want == found => {
+                (Some(Wildcard::One), Some(_)) => (rest, at) = (next, at + 1),
+                (Some(Wildcard::Char(want)), Some(found)) if *want == found => {
                     (rest, at) = (next, at + 1);
                 }
                 (None, None) => return true,
@@ -108,9 +108,9 @@ impl fmt::Display for Pattern {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for part in &self.0 {
             match part {
-                Part::Any => f.write_str("%")?,
-                Part::One => f.write_str("_")?,
-                Part::Char(c) => f.write_str(&escaped(&c.to_string()))?,
+                Wildcard::Any => f.write_str("%")?,
+                Wildcard::One => f.write_str("_")?,
+                Wildcard::Char(c) => f.write_str(&escaped(&c.to_string()))?,
             }
         }
         Ok(())

@@ -18,7 +18,7 @@ use std::sync::Arc;
 
 /// The place of a literal among the values of a type. Values are arrays of one element.
 #[derive(Debug, Clone)]
-pub(super) enum Place {
+pub(super) enum LiteralPlace {
     /// The literal is this value.
     At(ArrayRef),
     /// The literal is greater than this value, and less than every greater one.
@@ -117,7 +117,7 @@ impl Exact {
 /// [`SchemaMismatch`](ErrorKind::SchemaMismatch) if values of the types cannot be compared,
 /// [`InvalidArgument`](ErrorKind::InvalidArgument) for a number that is no whole one of a duration's
 /// units.
-pub(super) fn place(literal: &Literal, data_type: &DataType) -> Result<Place> {
+pub(super) fn place(literal: &Literal, data_type: &DataType) -> Result<LiteralPlace> {
     let value = literal.array();
     if !literal.is_untyped() {
         return place_value(value, data_type);
@@ -163,7 +163,7 @@ pub(super) fn place(literal: &Literal, data_type: &DataType) -> Result<Place> {
 }
 
 /// The place of a value that is not null among those of a type.
-pub(super) fn place_value(literal: &ArrayRef, data_type: &DataType) -> Result<Place> {
+pub(super) fn place_value(literal: &ArrayRef, data_type: &DataType) -> Result<LiteralPlace> {
     let incompatible = || {
         let advice = match data_type {
             decimal if decimal.is_decimal() && literal.data_type().is_floating() => {
@@ -183,7 +183,7 @@ pub(super) fn place_value(literal: &ArrayRef, data_type: &DataType) -> Result<Pl
     let text = text(literal);
     if data_type.is_string() {
         let text = text.ok_or_else(incompatible)?;
-        return binary(text.as_bytes(), data_type).map(Place::At);
+        return binary(text.as_bytes(), data_type).map(LiteralPlace::At);
     }
     if let DataType::FixedSizeBinary(size) = data_type {
         // Text of any length would be compared with what it is not.
@@ -193,7 +193,7 @@ pub(super) fn place_value(literal: &ArrayRef, data_type: &DataType) -> Result<Pl
     }
     if data_type.is_binary() {
         let bytes = bytes(literal).ok_or_else(incompatible)?;
-        return binary(&bytes, data_type).map(Place::At);
+        return binary(&bytes, data_type).map(LiteralPlace::At);
     }
     if data_type.is_floating() {
         return match (double(literal), Exact::of(literal)) {
@@ -208,7 +208,7 @@ pub(super) fn place_value(literal: &ArrayRef, data_type: &DataType) -> Result<Pl
     }
     let Some(grid) = Grid::of(data_type) else {
         return match literal.data_type() == data_type {
-            true => Ok(Place::At(literal.clone())),
+            true => Ok(LiteralPlace::At(literal.clone())),
             false => Err(incompatible()),
         };
     };
@@ -242,10 +242,10 @@ pub(super) fn place_value(literal: &ArrayRef, data_type: &DataType) -> Result<Pl
 }
 
 /// The greatest value of the type that is not above the literal.
-fn on_grid(exact: Exact, grid: Grid, data_type: &DataType) -> Result<Place> {
+fn on_grid(exact: Exact, grid: Grid, data_type: &DataType) -> Result<LiteralPlace> {
     let outside = match exact.value.is_negative() {
-        true => Place::BelowAll,
-        false => Place::AboveAll,
+        true => LiteralPlace::BelowAll,
+        false => LiteralPlace::AboveAll,
     };
     let shift = i64::from(grid.scale) - i64::from(exact.scale);
     let Some(power) = ten_to(shift.unsigned_abs()) else {
@@ -278,10 +278,15 @@ fn on_grid(exact: Exact, grid: Grid, data_type: &DataType) -> Result<Place> {
     found(floor, rest != i256::ZERO, outside, data_type)
 }
 
-fn found(value: i256, after: bool, outside: Place, data_type: &DataType) -> Result<Place> {
+fn found(
+    value: i256,
+    after: bool,
+    outside: LiteralPlace,
+    data_type: &DataType,
+) -> Result<LiteralPlace> {
     Ok(match (scalar(value, data_type)?, after) {
-        (Some(scalar), false) => Place::At(scalar),
-        (Some(scalar), true) => Place::After(scalar),
+        (Some(scalar), false) => LiteralPlace::At(scalar),
+        (Some(scalar), true) => LiteralPlace::After(scalar),
         (None, _) => outside,
     })
 }
@@ -333,10 +338,10 @@ fn double(literal: &ArrayRef) -> Option<f64> {
     }
 }
 
-fn among_integers(double: f64, data_type: &DataType) -> Result<Place> {
+fn among_integers(double: f64, data_type: &DataType) -> Result<LiteralPlace> {
     let outside = match double.is_sign_negative() {
-        true => Place::BelowAll,
-        false => Place::AboveAll,
+        true => LiteralPlace::BelowAll,
+        false => LiteralPlace::AboveAll,
     };
     let floor = double.floor();
     match i256::from_f64(floor) {
@@ -365,18 +370,18 @@ macro_rules! float_place {
         let nearest = $nearest;
         let array = |value| Arc::new(PrimitiveArray::<$ty>::from_value(value, 1)) as ArrayRef;
         match $compare($widen(nearest)) {
-            Ordering::Equal => Place::At(array(nearest)),
-            Ordering::Less => Place::After(array(nearest)),
+            Ordering::Equal => LiteralPlace::At(array(nearest)),
+            Ordering::Less => LiteralPlace::After(array(nearest)),
             Ordering::Greater => {
                 // In this order of the bits, total order is that of signed integers.
                 let order = |bits: $key| bits ^ ((bits >> (<$key>::BITS - 1)) & <$key>::MAX);
                 match order(nearest.to_bits().cast_signed()).checked_sub(1) {
-                    Some(key) => Place::After(array(
+                    Some(key) => LiteralPlace::After(array(
                         <$ty as arrow_array::ArrowPrimitiveType>::Native::from_bits(
                             order(key).cast_unsigned(),
                         ),
                     )),
-                    None => Place::BelowAll,
+                    None => LiteralPlace::BelowAll,
                 }
             }
         }
@@ -388,11 +393,11 @@ fn among_floats(
     nearest: f64,
     compare: impl Fn(f64) -> Ordering,
     data_type: &DataType,
-) -> Result<Place> {
+) -> Result<LiteralPlace> {
     if nearest.is_nan() {
         // A NaN is one in every type.
         let double: ArrayRef = Arc::new(Float64Array::from_value(nearest, 1));
-        return Ok(Place::At(arrow_cast::cast(&double, data_type)?));
+        return Ok(LiteralPlace::At(arrow_cast::cast(&double, data_type)?));
     }
     #[expect(
         clippy::cast_possible_truncation,
@@ -449,7 +454,7 @@ fn binary(bytes: &[u8], data_type: &DataType) -> Result<ArrayRef> {
 }
 
 /// The place of bytes of any length among those of one.
-fn among_fixed(bytes: &[u8], size: i32) -> Result<Place> {
+fn among_fixed(bytes: &[u8], size: i32) -> Result<LiteralPlace> {
     let width = usize::try_from(size).unwrap_or(0);
     let array = |bytes: Vec<u8>| -> Result<ArrayRef> {
         let values = Buffer::from_vec(bytes);
@@ -459,8 +464,8 @@ fn among_fixed(bytes: &[u8], size: i32) -> Result<Place> {
     if bytes.len() >= width {
         let value = array(bytes[..width].to_vec())?;
         return Ok(match bytes.len() == width {
-            true => Place::At(value),
-            false => Place::After(value),
+            true => LiteralPlace::At(value),
+            false => LiteralPlace::After(value),
         });
     }
     // Shorter bytes are less than what begins with them, and greater than what comes before that.
@@ -469,10 +474,10 @@ fn among_fixed(bytes: &[u8], size: i32) -> Result<Place> {
         if last > 0 {
             value.push(last - 1);
             value.resize(width, 0xFF);
-            return Ok(Place::After(array(value)?));
+            return Ok(LiteralPlace::After(array(value)?));
         }
     }
-    Ok(Place::BelowAll)
+    Ok(LiteralPlace::BelowAll)
 }
 
 /// Reads a text as what values of the type are compared as.

@@ -1,7 +1,7 @@
 //! Literals among the values of every type: exact, whatever type they are of.
 
 use super::member;
-use super::place::{Place, place_value as place};
+use super::place::{LiteralPlace, place_value as place};
 use crate::error::ErrorKind;
 use arrow_array::types::{Float16Type, Float32Type, Float64Type, Int8Type, Int64Type, UInt8Type};
 use arrow_array::*;
@@ -13,14 +13,14 @@ use std::cmp::Ordering;
 use std::sync::Arc;
 
 /// How value `i` of an array compares with the literal at a place.
-fn order(values: &dyn Array, i: usize, place: &Place) -> Ordering {
+fn order(values: &dyn Array, i: usize, place: &LiteralPlace) -> Ordering {
     let compare =
         |at: &ArrayRef| make_comparator(values, at, SortOptions::default()).unwrap()(i, 0);
     match place {
-        Place::At(at) => compare(at),
-        Place::After(at) if compare(at) == Ordering::Greater => Ordering::Greater,
-        Place::After(_) | Place::AboveAll => Ordering::Less,
-        Place::BelowAll => Ordering::Greater,
+        LiteralPlace::At(at) => compare(at),
+        LiteralPlace::After(at) if compare(at) == Ordering::Greater => Ordering::Greater,
+        LiteralPlace::After(_) | LiteralPlace::AboveAll => Ordering::Less,
+        LiteralPlace::BelowAll => Ordering::Greater,
     }
 }
 
@@ -166,7 +166,7 @@ fn decimals_compare_with_decimals_integers_and_text() {
     let hundreds = DataType::Decimal128(5, -2);
     let found = place(&scalar(Int64Array::from_value(-150, 1)), &hundreds).unwrap();
     assert!(
-        matches!(found, Place::After(v) if v.as_ref() == &Decimal128Array::from_value(-2, 1)
+        matches!(found, LiteralPlace::After(v) if v.as_ref() == &Decimal128Array::from_value(-2, 1)
         .with_data_type(hundreds))
     );
 }
@@ -203,7 +203,7 @@ fn times_compare_across_units_and_with_text() {
         let expected =
             TimestampSecondArray::from_value(809_913_600, 1).with_timezone("Europe/Berlin");
         assert!(
-            matches!(found, Place::At(v) if v.as_ref() == &expected as &dyn Array),
+            matches!(found, LiteralPlace::At(v) if v.as_ref() == &expected as &dyn Array),
             "{at}"
         );
     }
@@ -234,7 +234,7 @@ fn bytes_compare_with_those_of_any_length() {
         DataType::BinaryView,
     ] {
         let found = place(&scalar(StringArray::from(vec!["é"])), &data_type).unwrap();
-        assert!(matches!(found, Place::At(v) if *v.data_type() == data_type));
+        assert!(matches!(found, LiteralPlace::At(v) if *v.data_type() == data_type));
     }
 }
 
@@ -288,11 +288,11 @@ fn texts_of_times_keep_every_digit_of_their_seconds_or_are_refused() {
     let micros = DataType::Timestamp(TimeUnit::Microsecond, None);
     let found = place(&text("1970-01-01T00:00:01.000001999"), &micros).unwrap();
     let expected = TimestampMicrosecondArray::from_value(1_000_001, 1);
-    assert!(matches!(found, Place::After(v) if v.as_ref() == &expected as &dyn Array));
+    assert!(matches!(found, LiteralPlace::After(v) if v.as_ref() == &expected as &dyn Array));
     // Beyond the reach of nanoseconds, digits count as well.
     let found = place(&text("0001-01-01T00:00:00.0000009Z"), &micros).unwrap();
     let expected = TimestampMicrosecondArray::from_value(-62_135_596_800_000_000, 1);
-    assert!(matches!(found, Place::After(v) if v.as_ref() == &expected as &dyn Array));
+    assert!(matches!(found, LiteralPlace::After(v) if v.as_ref() == &expected as &dyn Array));
     let nanos = DataType::Time64(TimeUnit::Nanosecond);
     assert!(place(&text("12:30:00.123456789"), &nanos).is_ok());
     for (written, data_type) in [

@@ -2,7 +2,7 @@
 
 use super::literal::{Literal, lit};
 use super::number::number;
-use super::place::{Place, place};
+use super::place::{LiteralPlace, place};
 use crate::error::{Error, Result};
 use arrow_array::ArrayRef;
 use arrow_cast::{CastOptions, cast_with_options};
@@ -57,9 +57,9 @@ fn parse_as(text: &str, data_type: &DataType) -> Result<ArrayRef> {
         _ => written(),
     };
     match place(&literal, data_type)? {
-        Place::At(value) => Ok(value),
-        Place::After(_) | Place::BelowAll | Place::AboveAll => Err(Error::invalid(format!(
-            "no value of type {data_type} is exactly `{text}`"
-        ))),
+        LiteralPlace::At(value) => Ok(value),
+        LiteralPlace::After(_) | LiteralPlace::BelowAll | LiteralPlace::AboveAll => Err(
+            Error::invalid(format!("no value of type {data_type} is exactly `{text}`")),
+        ),
     }
 }

@@ -20,7 +20,7 @@ pub(in crate::read) enum Elements {
 
 /// What else decides what a DATA buffer holds.
 #[derive(Debug, Clone, Copy)]
-pub(in crate::read) struct Part {
+pub(in crate::read) struct BufferRole {
     /// The role of the buffer.
     pub(in crate::read) kind: BufferKind,
     /// Whether there is a value dictionary beside it.
@@ -31,7 +31,11 @@ pub(in crate::read) struct Part {
 
 impl Elements {
     /// What the blocks of a buffer of `node` hold; `None` if it has no blocks that are known.
-    pub(in crate::read) fn of(node: &DataType, physical: Physical, part: Part) -> Option<Self> {
+    pub(in crate::read) fn of(
+        node: &DataType,
+        physical: Physical,
+        part: BufferRole,
+    ) -> Option<Self> {
         let unsigned = |width| Some(Self::Numbers(NumberKind::Unsigned, width));
         match (part.kind, physical) {
             (BufferKind::Presence, _) => unsigned(1),

@@ -1,6 +1,6 @@
 //! One field of a stripe, and the buffers and blocks that it is stored in.
 
-use super::blocks::{Elements, Part, block_groups};
+use super::blocks::{BufferRole, Elements, block_groups};
 use super::statistics::{contradictions, folded};
 use super::{
     BlockInfo, BlocksInfo, BufferInfo, EncodingCount, FieldInfo, InspectOptions, RangeIndexInfo,
@@ -269,8 +269,8 @@ impl Inspector<'_> {
 }
 
 /// What decides what a buffer of an encoding holds.
-fn part_of(native: &NativeDataEncoding, buffer: &EncodedBuffer) -> Part {
-    Part {
+fn part_of(native: &NativeDataEncoding, buffer: &EncodedBuffer) -> BufferRole {
+    BufferRole {
         kind: buffer.kind,
         dictionary: native.has_dictionary(),
         embedded_offsets: buffer.embedded_offsets,

@@ -6,7 +6,7 @@ mod statistics;
 #[cfg(test)]
 mod tests;
 
-pub(in crate::read) use blocks::{Elements, Part, block_groups};
+pub(in crate::read) use blocks::{BufferRole, Elements, block_groups};
 pub(in crate::read) use field::child_name;
 pub(in crate::read) use statistics::contradictions;
 

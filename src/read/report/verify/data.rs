@@ -1,6 +1,6 @@
 //! The buffers of one stripe field: checksums, block maps, blocks, dictionaries, range indexes.
 
-use super::super::inspect::{Elements, Part, block_groups};
+use super::super::inspect::{BufferRole, Elements, block_groups};
 use super::report::At;
 use super::{Checked, Verifier};
 use crate::buffer::{
@@ -16,7 +16,7 @@ use crate::format::{
     StripeFieldDescriptor,
 };
 use crate::read::open_shard::Shard;
-use crate::read::shard::dictionary;
+use crate::read::shard::dictionary_entries;
 use crate::read::shard::open_field::check_dictionary;
 use crate::read::shard::waiting::give_way;
 use crate::stats::BloomFilter;
@@ -67,7 +67,7 @@ impl Verifier<'_> {
                 Body::Raw(None) => {}
                 Body::Raw(Some(chunks)) => self.raw(buffer, chunks, &at).await,
                 Body::Blocks(blocks) => {
-                    let part = Part {
+                    let part = BufferRole {
                         kind: buffer.kind,
                         dictionary: buffers.dictionary.is_some(),
                         embedded_offsets: buffers.embedded_offsets,
@@ -128,8 +128,6 @@ impl Verifier<'_> {
         at: &At,
     ) {
         let Some(map) = blocks.map() else { return };
-        let compared = self.compare_map(buffer, blocks).await;
-        self.note(at.clone(), compared);
         for (group, members) in block_groups(map) {
             let read = read_part(self.shard, buffer, group).await;
             let Some(piece) = self.note(at.clone(), read) else {
@@ -156,22 +154,6 @@ impl Verifier<'_> {
         }
     }
 
-    /// Compares the copy of a block map, if there is one, with the block map.
-    async fn compare_map(&self, buffer: &StoredBuffer, blocks: &Blocks) -> Result<()> {
-        let Some(copy) = &blocks.map_copy else {
-            return Ok(());
-        };
-        let len = buffer.place.range.len();
-        let start = len.saturating_sub(copy.len() as u64);
-        let stored = read_part(self.shard, buffer, start..len).await?;
-        match stored.bytes == *copy {
-            true => Ok(()),
-            false => Err(Error::corrupt(
-                "the block map is not what its copy among the properties says",
-            )),
-        }
-    }
-
     async fn dictionary(
         &mut self,
         place: Place,
@@ -187,7 +169,7 @@ impl Verifier<'_> {
         if let Some(filter) = filter {
             check_filter(filter, &dictionary)?;
         }
-        dictionary::entries(dictionary, node, layout)?;
+        dictionary_entries::entries(dictionary, node, layout)?;
         Ok(())
     }
 

@@ -123,7 +123,7 @@ impl Verifier<'_> {
         let field = inner.run(|bench| inner.field(bench, key)).await;
         let at = self.at(stripe, &node.name);
         let field = self.again(&at, field);
-        let known = field.as_ref().and_then(|field| field.facts());
+        let known = field.as_ref().and_then(|field| field.descriptor());
         // A union is null where the member is that it holds, and a unit has no values.
         let is_counted = !matches!(node.basic_type, BasicType::Union | BasicType::Unit);
         let known = known.filter(|_| is_counted);

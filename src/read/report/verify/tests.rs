@@ -402,6 +402,34 @@ fn a_range_index_of_another_version_is_no_fault() {
 }
 
 #[test]
+fn a_block_map_of_which_readers_have_a_copy_is_verified_too() {
+    let noise = |i: i64| i.wrapping_mul(i).wrapping_mul(0x1E37_79B9_7F4A_7C15);
+    let values: Int64Array = (0..50_000)
+        .map(|i| Some(noise(i) ^ noise(i) >> 31))
+        .collect();
+    let batch = RecordBatch::try_from_iter([("id", Arc::new(values) as ArrayRef)]).unwrap();
+    let mut file = written(&batch, WriterOptions::default());
+    let shard = Shard::from_bytes(file.clone().into()).unwrap();
+    assert!(shard.verify(|_| {}).unwrap().is_sound());
+    let field = shard.stripe_field_descriptor(0, 0).unwrap().unwrap();
+    let mut buffers = super::data::native_buffers(&field);
+    let map = buffers.find_map(|buffer| buffer.block_map.clone()).unwrap();
+    file[usize::try_from(map.range.start()).unwrap()] ^= 1;
+    // Readers have the copy.
+    assert_eq!(
+        rows(file.clone()),
+        rows(written(&batch, WriterOptions::default()))
+    );
+    let report = verify(file).unwrap();
+    assert_eq!(report.problems.len(), 1);
+    let problem = report.problems[0].to_string();
+    assert!(
+        problem.contains("`id`") && problem.contains("block map"),
+        "{problem}"
+    );
+}
+
+#[test]
 fn reports_are_the_same_however_many_threads_there_are() {
     let sound = written(
         &batch(3000),

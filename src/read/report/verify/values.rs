@@ -108,7 +108,7 @@ impl Claims {
         if !self.facts.may_be_nan {
             wrong.push(("is no number, and all are said to be", valid & nan));
         }
-        if let Some(descriptor) = self.field.facts()
+        if let Some(descriptor) = self.field.descriptor()
             && descriptor.membership_filter.is_some()
         {
             let values = filter(values, &BooleanArray::new(valid.clone(), None))?;
@@ -166,7 +166,7 @@ impl Verifier<'_> {
             let Some(fields) = self.again(&at, read) else {
                 continue;
             };
-            let known: Vec<_> = fields.iter().map(|field| field.facts()).collect();
+            let known: Vec<_> = fields.iter().map(|field| field.descriptor()).collect();
             // What contradicts itself says nothing of the values.
             if known
                 .iter()
@@ -243,7 +243,7 @@ impl Verifier<'_> {
                 other.ordinals.len() < member.ordinals.len()
                     && member.ordinals.starts_with(&other.ordinals)
             });
-            let known = member.field.facts();
+            let known = member.field.descriptor();
             let nulls = known.filter(|known| known.position_count == rows);
             let nulls = nulls.and_then(|known| known.null_count);
             if let Some(nulls) = nulls.filter(|nulls| *nulls != member.nulls)

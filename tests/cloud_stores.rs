@@ -1,8 +1,12 @@
-//! Shards in S3, as a server speaks it.
+//! Shards in S3 and in Azure, as servers speak them.
 #![expect(clippy::unwrap_used, reason = "a failed helper is a failed test")]
 
+#[path = "support/azurite.rs"]
+mod azurite;
 #[path = "support/moto.rs"]
 mod moto;
+#[path = "support/process.rs"]
+mod process;
 mod support;
 #[path = "support/watched.rs"]
 mod watched;
@@ -13,6 +17,7 @@ use arrow_shard::io::ObjectFolder;
 use arrow_shard::read::{ShardOptions, col};
 use arrow_shard::write::{AsyncShardWriter, Layout, Profile, WriterOptions};
 use arrow_shard::{Error, ErrorKind, Result, Shard};
+use azurite::Azurite;
 use futures::TryStreamExt;
 use moto::{Moto, SECRET};
 use object_store::ObjectStore;
@@ -73,10 +78,8 @@ async fn read(store: &Arc<dyn ObjectStore>) -> Result<RecordBatch> {
     Ok(concat_batches(&batch(0).schema(), &read).unwrap())
 }
 
-#[test]
-fn what_is_written_to_s3_is_read_from_it() {
-    let Some(moto) = Moto::start() else { return };
-    let store: Arc<dyn ObjectStore> = Arc::new(moto.store());
+/// Both layouts, in one put and in several parts, come back, by scans, filters and numbers of rows.
+fn round_trips(store: &Arc<dyn ObjectStore>) {
     // More than two parts of 8 MiB, and less than one.
     for rows in [1_200_000, 1_000] {
         let batch = batch(rows);
@@ -86,9 +89,9 @@ fn what_is_written_to_s3_is_read_from_it() {
                 .with_overwrite(true)
                 .with_stripe_rows(500_000);
             wait(async {
-                write(&store, &batch, options).await.unwrap();
-                assert_eq!(read(&store).await.unwrap(), batch);
-                let shard = open(&store, ShardOptions::default()).await.unwrap();
+                write(store, &batch, options).await.unwrap();
+                assert_eq!(read(store).await.unwrap(), batch);
+                let shard = open(store, ShardOptions::default()).await.unwrap();
                 let middle = rows / 2;
                 let filter = col("id").between(middle - 5, middle + 5);
                 let stream = shard
@@ -101,34 +104,72 @@ fn what_is_written_to_s3_is_read_from_it() {
                 let found = concat_batches(&batch.schema(), &found).unwrap();
                 let first = usize::try_from(middle - 5).unwrap();
                 assert_eq!(found, batch.slice(first, 11));
+                let taken = shard.take_async(&[0, 999], ["id"]).await.unwrap();
+                assert_eq!(taken.num_rows(), 2);
             });
         }
     }
+}
+
+/// An object is overwritten on request alone, and who has opened it learns of it.
+fn replaced_on_request(store: &Arc<dyn ObjectStore>) {
+    let (first, second) = (batch(1_000), batch(1_200_000));
+    wait(async {
+        write(store, &first, WriterOptions::default())
+            .await
+            .unwrap();
+        for other in [&first, &second] {
+            let error = write(store, other, WriterOptions::default()).await;
+            assert_eq!(error.unwrap_err().kind(), ErrorKind::AlreadyExists);
+        }
+        let options = ShardOptions::default().with_tail_bytes(100);
+        let shard = open(store, options).await.unwrap();
+        let overwriting = WriterOptions::default().with_overwrite(true);
+        write(store, &second, overwriting).await.unwrap();
+        let error = shard.take_async(&[1], ["id"]).await.unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Io);
+        assert!(format!("{error:#}").contains("opened first"), "{error:#}");
+        assert_eq!(read(store).await.unwrap(), second);
+    });
+}
+
+#[test]
+fn what_is_written_to_s3_is_read_from_it() {
+    let Some(moto) = Moto::start() else { return };
+    let store: Arc<dyn ObjectStore> = Arc::new(moto.store());
+    round_trips(&store);
     assert!(!moto.request("GET /shards?uploads").contains("<Upload>"));
+}
+
+#[test]
+fn what_is_written_to_azure_is_read_from_it() {
+    let Some(azurite) = Azurite::start() else {
+        return;
+    };
+    let store: Arc<dyn ObjectStore> = Arc::new(azurite.store());
+    wait(async {
+        let error = open(&store, ShardOptions::default()).await.unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::NotFound);
+        let shown = format!("{error} {error:#} {error:?}");
+        assert!(!shown.contains(azurite::SECRET), "{shown}");
+    });
+    round_trips(&store);
+}
+
+#[test]
+fn an_object_of_azure_is_replaced_on_request_only_and_readers_notice() {
+    let Some(azurite) = Azurite::start() else {
+        return;
+    };
+    let store: Arc<dyn ObjectStore> = Arc::new(azurite.store());
+    replaced_on_request(&store);
 }
 
 #[test]
 fn an_object_of_s3_is_replaced_on_request_only_and_readers_notice() {
     let Some(moto) = Moto::start() else { return };
     let store: Arc<dyn ObjectStore> = Arc::new(moto.store());
-    let (first, second) = (batch(1_000), batch(1_200_000));
-    wait(async {
-        write(&store, &first, WriterOptions::default())
-            .await
-            .unwrap();
-        for other in [&first, &second] {
-            let error = write(&store, other, WriterOptions::default()).await;
-            assert_eq!(error.unwrap_err().kind(), ErrorKind::AlreadyExists);
-        }
-        let options = ShardOptions::default().with_tail_bytes(100);
-        let shard = open(&store, options).await.unwrap();
-        let overwriting = WriterOptions::default().with_overwrite(true);
-        write(&store, &second, overwriting).await.unwrap();
-        let error = shard.take_async(&[1], ["id"]).await.unwrap_err();
-        assert_eq!(error.kind(), ErrorKind::Io);
-        assert!(format!("{error:#}").contains("opened first"), "{error:#}");
-        assert_eq!(read(&store).await.unwrap(), second);
-    });
+    replaced_on_request(&store);
 }
 
 #[test]
@@ -198,6 +239,8 @@ fn scans_ask_for_much_at_a_time_and_rows_come_in_few_rounds() {
     let (watched, store) = watched(&moto);
     let batch = batch(3_000_000);
     let options = WriterOptions::default().with_profile(Profile::Plain);
+    // A stripe is no more than what is fetched at a time.
+    let options = options.with_stripe_rows(800_000);
     wait(async {
         write(&store, &batch, options).await.unwrap();
         let shard = open(&store, ShardOptions::default()).await.unwrap();
@@ -211,12 +254,13 @@ fn scans_ask_for_much_at_a_time_and_rows_come_in_few_rounds() {
         let mut reads = std::mem::take(&mut watched.calls().reads);
         reads.sort_unstable();
         let (total, count) = (reads.iter().sum::<u64>(), reads.len());
-        // Of a window of 8 MiB, each of 3 columns is elsewhere in the file, and 2 of them are small.
-        assert!(
-            total > 90 << 20 && count < 90,
-            "{count} requests of {total}"
-        );
-        assert!(*reads.last().unwrap() <= 16 << 20);
+        assert!(total > 90 << 20, "{total}");
+        assert!(count <= 14, "{reads:?}");
+        let large = reads
+            .iter()
+            .filter(|bytes| (7 << 20..=16 << 20).contains(*bytes));
+        assert!(large.count() + 2 >= count, "{reads:?}");
+        assert!(*reads.last().unwrap() <= 16 << 20, "{reads:?}");
 
         watched.forget();
         let picked: Vec<u64> = (0..1_000).map(|i| i * 2_999).collect();

@@ -1,0 +1,78 @@
+//! Servers of other projects that tests start on a free port, and end.
+
+#![allow(
+    dead_code,
+    reason = "each test is a crate of its own and uses a part of this"
+)]
+
+use std::net::{TcpListener, TcpStream};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+/// A running server; it ends when this is dropped.
+#[derive(Debug)]
+pub(crate) struct Server {
+    child: Child,
+    pub(crate) port: u16,
+}
+
+/// A program below `target`, where `tools/setup.sh` installs it. `None`, and a line that says so, where it
+/// is not there, unless the environment variable `required` is set.
+pub(crate) fn installed(program: &str, required: &str) -> Option<PathBuf> {
+    let root = PathBuf::from(env!("CARGO_MANIFEST_DIR"));
+    let program = root.join("target").join(program);
+    if !program.exists() {
+        let why = format!("there is no {}; run tools/setup.sh", program.display());
+        assert!(std::env::var_os(required).is_none(), "{why}");
+        eprintln!("SKIPPED: {why}");
+        return None;
+    }
+    Some(program)
+}
+
+impl Server {
+    /// Starts a program with the arguments for a port, and waits until it listens.
+    pub(crate) fn start(program: &Path, arguments: impl Fn(&str) -> Vec<String>) -> Self {
+        // Somebody else may take the port first.
+        let server = (0..5).find_map(|_| Self::listen(program, &arguments));
+        server.unwrap()
+    }
+
+    /// A server that listens; `None` if it ended.
+    fn listen(program: &Path, arguments: &impl Fn(&str) -> Vec<String>) -> Option<Self> {
+        let free = TcpListener::bind("127.0.0.1:0").unwrap();
+        let port = free.local_addr().unwrap().port();
+        drop(free);
+        let child = Command::new(program)
+            .args(arguments(&port.to_string()))
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap();
+        let mut server = Self { child, port };
+        let start = Instant::now();
+        loop {
+            let answers = TcpStream::connect(("127.0.0.1", port)).is_ok();
+            if let Some(status) = server.child.try_wait().unwrap() {
+                eprintln!("the server ended: {status}");
+                return None;
+            }
+            if answers {
+                return Some(server);
+            }
+            assert!(
+                start.elapsed() < Duration::from_secs(60),
+                "it does not listen"
+            );
+            std::thread::sleep(Duration::from_millis(50));
+        }
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
