@@ -36,12 +36,23 @@ fn send(child: &Child, signal: &str) {
     assert!(sent.unwrap().success());
 }
 
+/// Fails where signals are ignored: whoever ignores them starts programs that do, which would never end.
+fn assert_signals_are_heeded() {
+    let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let ignored = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+    let ignored = ignored.map_or(0, |mask| u64::from_str_radix(mask.trim(), 16).unwrap());
+    let [hangup, interrupt, terminate] = [1, 2, 15].map(|number| 1 << (number - 1));
+    let message = "signals are ignored here, as nohup and scripts in the background do";
+    assert_eq!(ignored & (hangup | interrupt | terminate), 0, "{message}");
+}
+
 /// Moments of a conversion at which each signal is sent.
 const MOMENTS: u64 = 25;
 
 #[test]
 fn signals_leave_no_file() {
     use std::os::unix::process::ExitStatusExt;
+    assert_signals_are_heeded();
     let two_level = &["--layout", "two-level", "--stripe-rows", "20000"][..];
     let cases = [
         ("HUP", 1, "t.parquet", &[][..]),
