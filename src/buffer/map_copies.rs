@@ -17,8 +17,17 @@ const LEAST_RATIO: u64 = 256;
 /// the descriptor need not ask for the map before the blocks.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct MapCopies {
-    /// Ordinals of encoding and buffer, and the block map.
-    entries: Vec<(u16, u16, Bytes)>,
+    copies: Vec<MapCopy>,
+}
+
+/// The copy of a block map.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct MapCopy {
+    /// Ordinal of the encoding in the stripe field.
+    encoding: u16,
+    /// Ordinal of the buffer in the encoding.
+    buffer: u16,
+    map: Bytes,
 }
 
 impl MapCopies {
@@ -26,26 +35,29 @@ impl MapCopies {
     pub fn add(&mut self, encoding: u16, buffer: u16, map: &[u8], buffer_len: u64) {
         let is_small = (map.len() as u64).saturating_mul(LEAST_RATIO) <= buffer_len;
         if is_small && map.len() <= MOST_BYTES {
-            self.entries
-                .push((encoding, buffer, Bytes::copy_from_slice(map)));
+            self.copies.push(MapCopy {
+                encoding,
+                buffer,
+                map: Bytes::copy_from_slice(map),
+            });
         }
     }
 
     /// Whether there is no copy.
     pub fn is_empty(&self) -> bool {
-        self.entries.is_empty()
+        self.copies.is_empty()
     }
 
     /// The copies as a property.
     pub fn to_property(&self) -> NameValuePair {
         let mut bytes = Vec::new();
-        for (encoding, buffer, map) in &self.entries {
-            bytes.extend_from_slice(&encoding.to_le_bytes());
-            bytes.extend_from_slice(&buffer.to_le_bytes());
+        for copy in &self.copies {
+            bytes.extend_from_slice(&copy.encoding.to_le_bytes());
+            bytes.extend_from_slice(&copy.buffer.to_le_bytes());
             // A map that is copied is short.
-            let len = u32::try_from(map.len()).unwrap_or(u32::MAX);
+            let len = u32::try_from(copy.map.len()).unwrap_or(u32::MAX);
             bytes.extend_from_slice(&len.to_le_bytes());
-            bytes.extend_from_slice(map);
+            bytes.extend_from_slice(&copy.map);
         }
         NameValuePair::new(BLOCK_MAPS_PROPERTY, bytes)
     }
@@ -63,34 +75,37 @@ impl MapCopies {
             return Err(malformed());
         };
         let mut rest = bytes.as_ref();
-        let mut entries = Vec::new();
+        let mut copies = Vec::new();
         while !rest.is_empty() {
-            let (entry, behind) = parse_entry(rest).ok_or_else(malformed)?;
-            entries.push(entry);
+            let (copy, behind) = MapCopy::parse(rest).ok_or_else(malformed)?;
+            copies.push(copy);
             rest = behind;
         }
-        Ok(Self { entries })
+        Ok(Self { copies })
     }
 
     /// The copy of the block map of a buffer, if there is one; of several, the first.
     pub fn find(&self, encoding: usize, buffer: usize) -> Option<&Bytes> {
-        let is_it = |(e, b, _): &&(u16, u16, Bytes)| {
-            (usize::from(*e), usize::from(*b)) == (encoding, buffer)
-        };
-        self.entries.iter().find(is_it).map(|(_, _, map)| map)
+        let place = |copy: &MapCopy| (usize::from(copy.encoding), usize::from(copy.buffer));
+        let mut copies = self.copies.iter();
+        let found = copies.find(|copy| place(copy) == (encoding, buffer));
+        found.map(|copy| &copy.map)
     }
 }
 
-/// The first entry and the bytes behind it.
-fn parse_entry(bytes: &[u8]) -> Option<((u16, u16, Bytes), &[u8])> {
-    let ([e0, e1, b0, b1, len @ ..], bytes) = bytes.split_first_chunk::<8>()?;
-    let len = u32::from_le_bytes(*len) as usize;
-    let (map, rest) = bytes.split_at_checked(len)?;
-    let (encoding, buffer) = (
-        u16::from_le_bytes([*e0, *e1]),
-        u16::from_le_bytes([*b0, *b1]),
-    );
-    Some(((encoding, buffer, Bytes::copy_from_slice(map)), rest))
+impl MapCopy {
+    /// The first copy and the bytes behind it.
+    fn parse(bytes: &[u8]) -> Option<(Self, &[u8])> {
+        let ([e0, e1, b0, b1, len @ ..], bytes) = bytes.split_first_chunk::<8>()?;
+        let len = u32::from_le_bytes(*len) as usize;
+        let (map, rest) = bytes.split_at_checked(len)?;
+        let copy = Self {
+            encoding: u16::from_le_bytes([*e0, *e1]),
+            buffer: u16::from_le_bytes([*b0, *b1]),
+            map: Bytes::copy_from_slice(map),
+        };
+        Some((copy, rest))
+    }
 }
 
 #[cfg(test)]
