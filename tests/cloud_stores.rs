@@ -240,7 +240,7 @@ fn scans_ask_for_much_at_a_time_and_rows_come_in_few_rounds() {
     let batch = batch(3_000_000);
     let options = WriterOptions::default().with_profile(Profile::Plain);
     // A stripe is no more than what is fetched at a time.
-    let options = options.with_stripe_rows(800_000);
+    let options = options.with_stripe_rows(700_000);
     wait(async {
         write(&store, &batch, options).await.unwrap();
         let shard = open(&store, ShardOptions::default()).await.unwrap();

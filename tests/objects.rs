@@ -86,7 +86,11 @@ fn an_object_that_is_replaced_or_missing_is_an_error_that_says_so() {
     block_on(async {
         let store = Arc::new(InMemory::new());
         let path = put(&*store, &batch(100_000, 0), Layout::SingleFile).await;
-        let options = || ShardOptions::default().with_fetch_bytes(50_000);
+        // Nearly all of the object is fetched after it was opened.
+        let options = || {
+            let options = ShardOptions::default().with_tail_bytes(10_000);
+            options.with_fetch_bytes(50_000)
+        };
         let shard = Shard::open_object(store.clone(), &path, options())
             .await
             .unwrap();

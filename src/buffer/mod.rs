@@ -6,6 +6,7 @@ mod checksums;
 mod map_copies;
 mod offsets;
 mod own_properties;
+mod physical;
 mod pieces;
 mod range_index;
 mod runs;
@@ -24,6 +25,7 @@ pub use checksums::{CHUNK_BYTES, Chunks};
 pub use map_copies::{BLOCK_MAPS_PROPERTY, MapCopies};
 pub use offsets::{offset_width, read_offsets};
 pub use own_properties::OwnProperties;
+pub use physical::Physical;
 pub use pieces::{PiecePool, Pieces};
 #[cfg(feature = "experimental")]
 pub use range_index::IndexedBlock;
@@ -31,7 +33,7 @@ pub use range_index::{RANGE_INDEX_HEADER, RangeIndex, RangeIndexHeader, RangeInd
 pub use runs::{Runs, read_runs};
 pub use selection::Selection;
 pub use stored::{
-    Blocks, Body, FieldBuffers, FieldLayout, Physical, Place, Storage, StoredBuffer, StoredIndex,
+    Blocks, Body, FieldBuffers, FieldLayout, Place, Storage, StoredBuffer, StoredIndex,
 };
 pub use stream::{BlockCache, ByteSource, Numbers, ReadContext, read_bits, read_numbers};
 pub use strings::{StringCache, Strings, read_fixed, read_strings, string_bytes};

@@ -2,77 +2,17 @@
 
 use super::checksums::{Chunks, CoveredPart, VerifiedSet};
 use super::own_properties::OwnProperties;
+use super::physical::Physical;
 use super::{BlockMap, RANGE_INDEX_HEADER, Selection};
 use crate::error::{Error, Result};
 use crate::format::{
-    AnyValue, BasicType, BufferKind, DataEncoding, DataRef, DataType, EncodedBuffer,
-    NativeDataEncoding, StripeFieldDescriptor,
+    AnyValue, BufferKind, DataEncoding, DataRef, DataType, EncodedBuffer, NativeDataEncoding,
+    StripeFieldDescriptor,
 };
 use crate::io::ByteRange;
 use bytes::Bytes;
 use std::ops::Range;
 use std::sync::OnceLock;
-
-/// How the values of a schema node are stored.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Physical {
-    /// Nothing but presence: `Unit`, `Struct`, `FixedSizeList`.
-    Presence,
-    /// One bit per position.
-    Bits,
-    /// Numbers of 1, 2, 4 or 8 bytes.
-    Number(usize),
-    /// Binary values of one size, in bytes.
-    Fixed(usize),
-    /// Strings and binary values of any size.
-    Bytes,
-    /// Offsets into children: `List`, `Map`.
-    Lists,
-    /// Ordinals of children.
-    Union,
-}
-
-impl Physical {
-    /// How values of `node` are stored.
-    ///
-    /// # Errors
-    /// [`LimitExceeded`](crate::ErrorKind::LimitExceeded) if a fixed size exceeds 31 bits, as
-    /// Arrow's do.
-    pub fn of(node: &DataType) -> Result<Self> {
-        use BasicType as T;
-        Ok(match node.basic_type {
-            T::Unit | T::Struct | T::FixedSizeList => Self::Presence,
-            T::Boolean => Self::Bits,
-            T::Int8 => Self::Number(1),
-            T::Int16 => Self::Number(2),
-            T::Int32 | T::Float32 => Self::Number(4),
-            T::Int64 | T::Float64 | T::DateTime => Self::Number(8),
-            T::Binary | T::String => Self::Bytes,
-            T::Guid => Self::Fixed(16),
-            T::FixedSizeBinary => Self::Fixed(
-                i32::try_from(node.fixed_size)
-                    .ok()
-                    .and_then(|size| usize::try_from(size).ok())
-                    .ok_or_else(|| {
-                        Error::new(
-                            crate::ErrorKind::LimitExceeded,
-                            format!("a fixed size of {} bytes exceeds 31 bits", node.fixed_size),
-                        )
-                    })?,
-            ),
-            T::List | T::Map => Self::Lists,
-            T::Union => Self::Union,
-        })
-    }
-
-    /// Bytes per value, for values of one size.
-    pub fn width(self) -> Option<usize> {
-        match self {
-            Self::Number(width) | Self::Fixed(width) => Some(width),
-            _ => None,
-        }
-    }
-}
 
 /// Where the values of a stripe field are.
 #[derive(Debug)]

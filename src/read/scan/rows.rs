@@ -137,8 +137,13 @@ impl RowReader {
             let scanned = self.format.rows.start.max(stripe.rows.start)
                 ..self.format.rows.end.min(stripe.rows.end);
             let is_part = window.end - window.start < scanned.end - scanned.start;
-            drive(&inner.artifacts, &mut self.fetched, |bench| {
-                if is_part {
+            let is_whole = window == (0..stripe.rows.end - stripe.rows.start);
+            if is_whole && !inner.artifacts.are_near() {
+                // Bytes whose place others tell come along with those: offsets do not stand before texts.
+                self.fetched.fetch_along(inner.artifacts.fetch_bytes());
+            }
+            let fetched = drive(&inner.artifacts, &mut self.fetched, |bench| {
+                if is_part || is_whole {
                     stripe.fields.places().for_each(|p| bench.note_later(p));
                 }
                 let mut reader = StripeReader {
@@ -152,7 +157,9 @@ impl RowReader {
                     .fetch(&self.format.columns, &selection)?
                     .then_some(()))
             })
-            .await?;
+            .await;
+            self.fetched.fetch_along(0);
+            fetched?;
             self.fetched.drop_unused();
             stripe.window = window;
         }
