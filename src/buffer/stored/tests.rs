@@ -3,7 +3,7 @@
 use super::*;
 use crate::ErrorKind;
 use crate::buffer::checksums::CHECKSUMS_PROPERTY;
-use crate::format::{FieldDescriptor, NameValuePair};
+use crate::format::{BasicType, FieldDescriptor, NameValuePair};
 use std::time::{Duration, Instant};
 
 /// A buffer of 16 bytes.
