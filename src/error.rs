@@ -40,6 +40,8 @@ pub enum ErrorKind {
     OffsetOverflow,
     /// The destination exists already.
     AlreadyExists,
+    /// Somebody else has changed what was to be replaced.
+    Conflict,
     /// The file does not exist.
     NotFound,
     /// A reference points outside the places a shard may refer to.
@@ -69,6 +71,7 @@ impl ErrorKind {
             Self::RowOutOfRange => "row out of range",
             Self::OffsetOverflow => "offset overflow",
             Self::AlreadyExists => "already exists",
+            Self::Conflict => "conflict",
             Self::NotFound => "not found",
             Self::ForbiddenUrl => "forbidden URL",
             Self::Poisoned => "poisoned writer",

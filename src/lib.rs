@@ -160,6 +160,7 @@ pub mod format;
 pub mod io;
 pub(crate) mod kernels;
 pub mod limits;
+pub mod ops;
 pub mod read;
 mod settings;
 mod sorting;

@@ -4,11 +4,13 @@
 mod block_map;
 mod checksums;
 mod map_copies;
+mod needed;
 mod offsets;
 mod own_properties;
 mod physical;
 mod pieces;
 mod range_index;
+mod raw_part;
 mod runs;
 mod selection;
 mod stored;
@@ -23,7 +25,7 @@ pub use checksums::{CHECKSUMS_PROPERTY, ChecksumEntry, ChecksumTable, CoveredPar
 pub use checksums::{CHUNK_BYTES, Chunks};
 #[cfg(feature = "experimental")]
 pub use map_copies::{BLOCK_MAPS_PROPERTY, MapCopies};
-pub use offsets::{offset_width, read_offsets};
+pub use offsets::{OffsetsCache, Spans, offset_width};
 pub use own_properties::OwnProperties;
 pub use physical::Physical;
 pub use pieces::{PiecePool, Pieces};
@@ -36,7 +38,7 @@ pub use stored::{
     Blocks, Body, FieldBuffers, FieldLayout, Place, Storage, StoredBuffer, StoredIndex,
 };
 pub use stream::{BlockCache, ByteSource, Numbers, ReadContext, read_bits, read_numbers};
-pub use strings::{StringCache, Strings, read_fixed, read_strings, string_bytes};
+pub use strings::{StringCache, Strings, read_fixed, read_strings};
 pub use value_dictionary::{DictionaryInput, ValueDictionary};
 pub use writer::{BlockStreamWriter, FinishedBuffer};
 

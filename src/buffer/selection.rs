@@ -126,6 +126,26 @@ impl Selection {
         }
         scaled
     }
+
+    /// The bytes of a bitmap that hold the selected bits.
+    #[must_use]
+    pub fn bytes_of_bits(&self) -> Self {
+        let mut bytes = Self::default();
+        for range in &self.ranges {
+            let start = (range.start / 8).max(bytes.end());
+            bytes.push(start..range.end.div_ceil(8).max(start));
+        }
+        bytes
+    }
+
+    /// The elements of OFFSETS that say where the selected positions begin and end: one more than
+    /// there are positions, per range.
+    #[must_use]
+    pub fn with_ends(&self) -> Self {
+        // There is a gap between ranges, so that those of their ends do not overlap.
+        let ranges = self.ranges.iter();
+        ranges.map(|range| range.start..range.end + 1).collect()
+    }
 }
 
 impl FromIterator<Range<u64>> for Selection {
@@ -149,6 +169,9 @@ mod tests {
         assert_eq!(s.len(), 6);
         assert_eq!(s.end(), 10);
         assert_eq!(s.as_range(), None);
+        assert_eq!(s.with_ends().ranges(), [0..6, 9..11]);
+        let bits: Selection = [3..9, 14..15, 17..18, 40..41].into_iter().collect();
+        assert_eq!(bits.bytes_of_bits().ranges(), [0..3, 5..6]);
         assert_eq!(s.scale(2).ranges(), [0..10, 18..20]);
     }
 

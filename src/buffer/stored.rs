@@ -11,7 +11,6 @@ use crate::format::{
 };
 use crate::io::ByteRange;
 use bytes::Bytes;
-use std::ops::Range;
 use std::sync::OnceLock;
 
 /// Where the values of a stripe field are.
@@ -161,55 +160,6 @@ impl Blocks {
 }
 
 impl StoredBuffer {
-    /// Appends the byte ranges that hold the given elements of `width` bytes each; the block map
-    /// of a block-based buffer must be loaded.
-    ///
-    /// # Errors
-    /// [`Corrupt`](crate::ErrorKind::Corrupt) if there are fewer elements.
-    pub fn places_of(
-        &self,
-        elements: &Selection,
-        width: usize,
-        out: &mut Vec<Place>,
-    ) -> Result<()> {
-        let mut push = |relative: Range<u64>| -> Result<()> {
-            let range = self.place.range.slice(relative.start, relative.end)?;
-            out.push(Place {
-                artifact: self.place.artifact,
-                range,
-            });
-            Ok(())
-        };
-        match &self.body {
-            Body::Raw(checksums) => {
-                for range in elements.ranges() {
-                    let bytes = raw_bytes(range, width)?;
-                    if bytes.end > self.place.range.len() {
-                        let found = self.place.range.len() / width.max(1) as u64;
-                        return Err(self.too_few(range.end, found));
-                    }
-                    push(checksums.as_ref().map_or(bytes.clone(), |c| c.cover(bytes)))?;
-                }
-            }
-            Body::Blocks(blocks) => {
-                let map = blocks.loaded_map()?;
-                let mut next = 0;
-                for range in elements.ranges() {
-                    if range.end > map.value_count() {
-                        return Err(self.too_few(range.end, map.value_count()));
-                    }
-                    for block in map.overlapping(range.clone()) {
-                        if block.ordinal >= next {
-                            next = block.ordinal + 1;
-                            push(block.bytes)?;
-                        }
-                    }
-                }
-            }
-        }
-        Ok(())
-    }
-
     /// The error for a buffer that ends too early.
     pub(super) fn too_few(&self, wanted: u64, found: u64) -> Error {
         Error::corrupt(format!(
@@ -217,15 +167,6 @@ impl StoredBuffer {
             self.kind
         ))
     }
-}
-
-/// The bytes of elements of `width` bytes.
-pub(super) fn raw_bytes(elements: &Range<u64>, width: usize) -> Result<Range<u64>> {
-    let scale = |n: u64| {
-        n.checked_mul(width as u64)
-            .ok_or_else(|| Error::corrupt("element positions exceed 64 bits"))
-    };
-    Ok(scale(elements.start)?..scale(elements.end)?)
 }
 
 /// Stands for the number of positions of a field without a descriptor: it has as many as its place

@@ -1,7 +1,7 @@
 //! Spec: Chapter 6, "Encoded Buffers": elements out of raw buffers and block streams.
 
-use super::checksums::Chunks;
-use super::stored::{Blocks, Body, Place, StoredBuffer, raw_bytes};
+use super::raw_part::{RawPart, raw_bytes};
+use super::stored::{Blocks, Body, Place, StoredBuffer};
 use super::{BlockMap, BlockRange, Selection};
 use crate::encoding::bytes::NullsOut;
 use crate::encoding::{Context, NumberKind, Scratch, Word, envelope, number, presence};
@@ -205,48 +205,6 @@ pub(super) fn block_bytes(
         blocks.set_verified(block.ordinal);
     }
     Ok(bytes.slice(..len))
-}
-
-/// Elements of a raw buffer.
-struct RawPart<'a> {
-    /// Their bytes of the buffer.
-    wanted: Range<u64>,
-    /// The bytes that have to be verified with them.
-    covered: Range<u64>,
-    checksums: Option<&'a Chunks>,
-}
-
-impl<'a> RawPart<'a> {
-    fn new(
-        buffer: &'a StoredBuffer,
-        elements: &Range<u64>,
-        width: usize,
-        verify: bool,
-    ) -> Result<Self> {
-        let Body::Raw(checksums) = &buffer.body else {
-            return Err(Error::corrupt("a raw buffer was expected"));
-        };
-        let wanted = raw_bytes(elements, width)?;
-        if wanted.end > buffer.place.range.len() {
-            let found = buffer.place.range.len() / width.max(1) as u64;
-            return Err(buffer.too_few(elements.end, found));
-        }
-        let checksums = checksums.as_ref().filter(|_| verify);
-        Ok(Self {
-            covered: checksums.map_or(wanted.clone(), |c| c.cover(wanted.clone())),
-            wanted,
-            checksums,
-        })
-    }
-
-    /// Verifies the bytes that have to be, and gives the place of the elements among them.
-    fn verify(&self, covered: &[u8]) -> Result<Range<usize>> {
-        if let Some(checksums) = self.checksums {
-            checksums.verify(&self.covered, covered)?;
-        }
-        let from = to_usize(self.wanted.start - self.covered.start)?;
-        Ok(from..from + to_usize(self.wanted.end - self.wanted.start)?)
-    }
 }
 
 /// The bytes of elements of a raw buffer, checked against their checksums.
@@ -544,13 +502,7 @@ pub fn read_bits(
     cx: &mut ReadContext<'_>,
     cache: &mut BlockCache<Numbers>,
 ) -> Result<BooleanBuffer> {
-    let mut elements = Selection::default();
-    let mut next = 0;
-    for range in positions.ranges() {
-        let (start, end) = ((range.start / 8).max(next), range.end.div_ceil(8));
-        elements.push(start..end.max(start));
-        next = end;
-    }
+    let elements = positions.bytes_of_bits();
     let bytes = read_numbers::<u8>(buffer, NumberKind::Unsigned, false, &elements, cx, cache)?.data;
     if let Some(range) = positions.as_range() {
         let offset = (range.start % 8) as usize;

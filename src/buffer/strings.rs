@@ -2,7 +2,7 @@
 //! out of raw buffers and block streams.
 
 use super::Selection;
-use super::offsets::read_offsets;
+use super::offsets::{OffsetsCache, Spans};
 use super::stored::{Body, FieldBuffers, StoredBuffer};
 use super::stream::{
     BlockCache, BlockPart, NullsBuilder, Numbers, ReadContext, block_bytes, block_parts, raw_slice,
@@ -34,7 +34,8 @@ type StringBlocks = BlockCache<Strings, (BytesLayout, usize)>;
 pub struct StringCache {
     blocks: StringBlocks,
     numbers: BlockCache<Numbers>,
-    offsets: BlockCache<Numbers>,
+    /// What was decoded of OFFSETS.
+    pub offsets: OffsetsCache,
 }
 
 impl Strings {
@@ -127,67 +128,6 @@ pub fn read_strings(
     }
 }
 
-/// Which bytes of DATA the values of the rows are, for values whose OFFSETS are stored apart.
-///
-/// # Errors
-/// Those of damaged bytes.
-pub fn string_bytes(
-    buffers: &FieldBuffers,
-    positions: u64,
-    rows: &Selection,
-    cx: &mut ReadContext<'_>,
-    cache: &mut StringCache,
-) -> Result<Selection> {
-    let Some(offsets) = &buffers.offsets else {
-        return Err(Error::corrupt("the field has no OFFSETS buffer"));
-    };
-    let placed = Placed::read(offsets, positions, rows, cx, &mut cache.offsets)?;
-    Ok(placed.bytes)
-}
-
-/// Where values are whose OFFSETS are stored apart.
-struct Placed {
-    /// Their bytes of DATA.
-    bytes: Selection,
-    /// Where each begins among these bytes, and the last one ends.
-    ends: Vec<u64>,
-}
-
-impl Placed {
-    fn read(
-        offsets: &StoredBuffer,
-        positions: u64,
-        rows: &Selection,
-        cx: &mut ReadContext<'_>,
-        cache: &mut BlockCache<Numbers>,
-    ) -> Result<Self> {
-        // There is a gap between ranges, so that those of their ends do not overlap.
-        let with_ends = rows.ranges().iter().map(|range| range.start..range.end + 1);
-        let stored = read_offsets(offsets, positions, &with_ends.collect(), cx, cache)?;
-        let mut rest = stored.as_slice();
-        let mut bytes = Selection::default();
-        let mut ends = Vec::with_capacity(to_usize(rows.len())? + 1);
-        ends.push(0);
-        for range in rows.ranges() {
-            let len = to_usize(range.end - range.start)?;
-            let (Some((&first, own)), Some(later)) = (rest.split_first(), rest.get(len + 1..))
-            else {
-                return Err(Error::corrupt(format!(
-                    "expected {} offsets, found {}",
-                    len + 1,
-                    rest.len()
-                )));
-            };
-            let own = own.get(..len).unwrap_or_default();
-            let before = bytes.len();
-            ends.extend(own.iter().map(|end| end - first + before));
-            bytes.push(first..own.last().copied().unwrap_or(first));
-            rest = later;
-        }
-        Ok(Self { bytes, ends })
-    }
-}
-
 fn read_separate(
     data: &StoredBuffer,
     offsets: &StoredBuffer,
@@ -203,9 +143,9 @@ fn read_separate(
         return Ok(decoded);
     }
     let mut builder = BytesBuilder::new(layout, to_usize(rows.len())?);
-    let Placed { bytes, ends } = Placed::read(offsets, positions, rows, cx, &mut cache.offsets)?;
+    let Spans { items, ends } = Spans::read(offsets, positions, rows, cx, &mut cache.offsets)?;
     let (kind, cache) = (NumberKind::Unsigned, &mut cache.numbers);
-    let read = read_numbers::<u8>(data, kind, false, &bytes, cx, cache)
+    let read = read_numbers::<u8>(data, kind, false, &items, cx, cache)
         .within(|| "DATA buffer".to_owned())?;
     builder.append_values(&ends, read.data)?;
     Ok(builder.finish())

@@ -1,6 +1,7 @@
 //! Spec: Chapter 6, "Data Encoding", "Encoded Buffers" and "External Parquet Encoding".
 
 use super::DataRef;
+use crate::error::Result;
 use crate::io::ByteRange;
 
 /// One representation of a stripe field's values.
@@ -18,6 +19,43 @@ impl DataEncoding {
     /// Whether the values are codes of a value dictionary.
     pub fn has_dictionary(&self) -> bool {
         matches!(self, Self::Native(native) if native.has_dictionary())
+    }
+
+    /// Calls `visit` with the URL of every reference to bytes.
+    ///
+    /// # Errors
+    /// Those of `visit`.
+    pub(crate) fn for_each_url(
+        &mut self,
+        visit: &mut dyn FnMut(&mut String) -> Result<()>,
+    ) -> Result<()> {
+        match self {
+            Self::Native(native) => {
+                for buffer in &mut native.buffers {
+                    let references = [&mut buffer.buffer, &mut buffer.block_map];
+                    for reference in references.into_iter().flatten() {
+                        visit(&mut reference.url)?;
+                    }
+                }
+            }
+            Self::Parquet(files) => {
+                for file in files {
+                    if let Some(reference) = &mut file.file_ref {
+                        visit(&mut reference.url)?;
+                    }
+                    for chunk in &mut file.column_chunks {
+                        if let Some(url) = &mut chunk.file_url {
+                            visit(url)?;
+                        }
+                        if let Some(reference) = &mut chunk.data_page_map {
+                            visit(&mut reference.url)?;
+                        }
+                    }
+                }
+            }
+            Self::Unknown => {}
+        }
+        Ok(())
     }
 }
 

@@ -1,6 +1,7 @@
 //! Spec: Chapter 6, "(Shard) Field Descriptor" and "Stripe Field Descriptor".
 
 use super::{AnyValue, DataEncoding, IndexDescriptor, NameValuePair};
+use crate::error::Result;
 use bytes::Bytes;
 
 /// What is known of a field over a shard or a stripe.
@@ -178,4 +179,25 @@ pub struct StripeFieldDescriptor {
     pub field: FieldDescriptor,
     /// Equal representations of the values, the preferred one first.
     pub encodings: Vec<DataEncoding>,
+}
+
+impl StripeFieldDescriptor {
+    /// Calls `visit` with the URL of every reference to bytes.
+    ///
+    /// # Errors
+    /// Those of `visit`.
+    pub(crate) fn for_each_url(
+        &mut self,
+        visit: &mut dyn FnMut(&mut String) -> Result<()>,
+    ) -> Result<()> {
+        for encoding in &mut self.encodings {
+            encoding.for_each_url(visit)?;
+        }
+        let indexes = self.field.indexes.iter_mut();
+        let artifacts = indexes.flat_map(|index| &mut index.artifacts);
+        for reference in artifacts.filter_map(|artifact| artifact.data_ref.as_mut()) {
+            visit(&mut reference.url)?;
+        }
+        Ok(())
+    }
 }

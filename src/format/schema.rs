@@ -160,7 +160,6 @@ pub struct Schema {
     pub fields: Vec<Field>,
 }
 
-#[cfg(feature = "experimental")]
 /// Internal field that marks deleted records.
 pub const DELETED_RECORD: &str = "Kusto.Amudai.DeletedRecord";
 #[cfg(feature = "experimental")]

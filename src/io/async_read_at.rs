@@ -33,6 +33,12 @@ pub trait AsyncReadAt: Send + Sync + Debug {
 
     /// The size in bytes, if an answer of the store has told it.
     fn known_size(&self) -> Option<u64>;
+
+    /// Which of the artifacts that have had this name it is, such as the entity tag of an object, if an
+    /// answer of the store has told it. None by default.
+    fn version(&self) -> Option<String> {
+        None
+    }
 }
 
 /// Resolves the references of a shard of several files, as [`Container`](super::Container) does.

@@ -36,7 +36,7 @@ impl LocalFile {
             file,
             path: path.to_path_buf(),
             size: metadata.len(),
-            version: version(&metadata),
+            version: version_of(&metadata),
         })
     }
 
@@ -104,7 +104,7 @@ pub(super) fn existing_folder(folder: &Path) -> Result<PathBuf> {
 }
 
 /// Which file it is, where the system has numbers for files, and when it was last changed.
-fn version(metadata: &Metadata) -> Option<String> {
+pub(super) fn version_of(metadata: &Metadata) -> Option<String> {
     let changed = metadata.modified().ok()?;
     #[cfg(unix)]
     let number = {

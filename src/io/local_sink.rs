@@ -1,6 +1,6 @@
 //! Local files that appear whole or not at all.
 
-use super::local_file::{describe, existing_folder};
+use super::local_file::{describe, existing_folder, version_of};
 use super::sink::{Sink, State};
 use super::temporary::{self, Writer};
 use super::uncommitted::Listed;
@@ -29,11 +29,22 @@ const BUFFER_BYTES: usize = 1 << 18;
 pub struct LocalSink {
     state: State<Temporary>,
     path: PathBuf,
-    overwrite: bool,
+    existing: Existing,
     /// Whose the temporary file is.
     writer: Writer,
     /// The last field, so that the file is gone when the list forgets it.
     _listed: Listed,
+}
+
+/// What becomes of a file that has the name already.
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Existing {
+    /// It stays, and there is no other.
+    Kept,
+    /// It is replaced.
+    Replaced,
+    /// It is replaced if it is the one that has this version, which must be there.
+    ReplacedIf(String),
 }
 
 /// The temporary file.
@@ -76,7 +87,18 @@ impl LocalSink {
         writer: Option<&Writer>,
     ) -> Result<Self> {
         let path = path.as_ref();
-        Self::open(path, false, permissions, writer).within(|| describe(path))
+        Self::open(path, Existing::Kept, permissions, writer).within(|| describe(path))
+    }
+
+    /// A new file in place of the one at `path` whose [`version`](super::ReadAt::version) it was, of all
+    /// that are committed for it at the same time the first. Where the system has no locks for files, two
+    /// that are committed in the same instant may both replace it.
+    ///
+    /// The commit fails with [`Conflict`](ErrorKind::Conflict) if there is another file.
+    pub(crate) fn replace(path: &Path, version: String) -> Result<Self> {
+        let replaced = permissions(path);
+        let existing = Existing::ReplacedIf(version);
+        Self::open(path, existing, replaced.as_ref(), None).within(|| describe(path))
     }
 
     /// A new file at `path`; the commit replaces a file that is there.
@@ -87,12 +109,12 @@ impl LocalSink {
     pub fn create_or_replace(path: impl AsRef<Path>) -> Result<Self> {
         let path = path.as_ref();
         let replaced = permissions(path);
-        Self::open(path, true, replaced.as_ref(), None).within(|| describe(path))
+        Self::open(path, Existing::Replaced, replaced.as_ref(), None).within(|| describe(path))
     }
 
     fn open(
         path: &Path,
-        overwrite: bool,
+        existing: Existing,
         permissions: Option<&Permissions>,
         writer: Option<&Writer>,
     ) -> Result<Self> {
@@ -107,7 +129,7 @@ impl LocalSink {
                     "a folder of this name exists; choose another name",
                 ));
             }
-            Ok(_) if !overwrite => return Err(already_exists()),
+            Ok(_) if existing == Existing::Kept => return Err(already_exists()),
             Ok(_) => {}
             Err(e) if e.kind() == io::ErrorKind::NotFound => {}
             Err(e) => return Err(e.into()),
@@ -130,7 +152,7 @@ impl LocalSink {
             writer,
             state: State::Open(Temporary::Open(file, temporary)),
             path: path.to_path_buf(),
-            overwrite,
+            existing,
             _listed: listed,
         })
     }
@@ -164,9 +186,9 @@ impl Sink for LocalSink {
     }
 
     fn commit(&mut self) -> Result<()> {
-        let (path, overwrite) = (&self.path, self.overwrite);
+        let (path, existing) = (&self.path, &self.existing);
         self.state
-            .commit(|file| persist(file.seal()?, path, overwrite))
+            .commit(|file| persist(file.seal()?, path, existing))
             .within(|| describe(path))
     }
 }
@@ -177,11 +199,25 @@ pub(super) fn permissions(path: &Path) -> Option<Permissions> {
     metadata.is_file().then(|| metadata.permissions())
 }
 
-fn persist(file: TempPath, path: &Path, overwrite: bool) -> Result<()> {
-    let renamed = if overwrite {
-        file.persist(path)
-    } else {
-        file.persist_noclobber(path)
+fn persist(file: TempPath, path: &Path, existing: &Existing) -> Result<()> {
+    // Whoever replaces a file holds its lock, so that one comes after the other.
+    let _locked = match existing {
+        Existing::Kept => None,
+        Existing::Replaced => lock(path).ok(),
+        Existing::ReplacedIf(version) => {
+            let locked = lock(path).map_err(|e| conflict().caused_by(e))?;
+            let is_same = |metadata: io::Result<std::fs::Metadata>| {
+                metadata.is_ok_and(|metadata| version_of(&metadata).as_ref() == Some(version))
+            };
+            if !is_same(locked.metadata()) || !is_same(std::fs::metadata(path)) {
+                return Err(conflict());
+            }
+            Some(locked)
+        }
+    };
+    let renamed = match existing {
+        Existing::Kept => file.persist_noclobber(path),
+        Existing::Replaced | Existing::ReplacedIf(_) => file.persist(path),
     };
     renamed.map_err(|e| match e.error.kind() {
         io::ErrorKind::AlreadyExists => already_exists(),
@@ -189,6 +225,27 @@ fn persist(file: TempPath, path: &Path, overwrite: bool) -> Result<()> {
     })?;
     sync_folder(folder_of(path));
     Ok(())
+}
+
+/// The file at `path`, locked as long as it is open, where files can be.
+fn lock(path: &Path) -> io::Result<File> {
+    // To open a pipe may wait for ever.
+    if !std::fs::metadata(path)?.is_file() {
+        return Err(io::ErrorKind::NotFound.into());
+    }
+    let file = File::open(path)?;
+    match file.lock() {
+        Err(e) if e.kind() != io::ErrorKind::Unsupported => Err(e),
+        _ => Ok(file),
+    }
+}
+
+fn conflict() -> Error {
+    Error::new(
+        ErrorKind::Conflict,
+        "the file was replaced or removed meanwhile, and is left as it is; open it again and repeat the \
+         change",
+    )
 }
 
 /// The folder that holds the file `path`.

@@ -70,4 +70,4 @@ pub use uncommitted::{Discarded, discard_uncommitted};
 pub use url::RelativeUrl;
 #[cfg(not(target_family = "wasm"))]
 pub(crate) use url::STRIPE_FILE_SUFFIX;
-pub(crate) use url::{Reference, resolve, stripe_file_name};
+pub(crate) use url::{Reference, random_stripe_file_name, resolve};

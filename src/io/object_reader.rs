@@ -135,4 +135,8 @@ impl AsyncReadAt for ObjectReader {
     fn known_size(&self) -> Option<u64> {
         Some(self.known.get()?.meta.size)
     }
+
+    fn version(&self) -> Option<String> {
+        self.known.get()?.meta.e_tag.clone()
+    }
 }

@@ -12,6 +12,7 @@
 
 use crate::error::{Error, ErrorKind, Result};
 use std::fmt::{self, Write};
+use std::hash::{BuildHasher, Hasher};
 use std::str::FromStr;
 
 #[cfg(test)]
@@ -52,15 +53,28 @@ impl RelativeUrl {
     /// # Errors
     /// [`InvalidArgument`](ErrorKind::InvalidArgument) if a shard cannot refer to such a name.
     pub fn from_file_name(name: &str) -> Result<Self> {
-        match check_segment(name).and_then(|()| check_start(name)) {
-            Ok(()) => Ok(Self {
-                path: name.to_owned(),
-            }),
-            Err(why) => Err(Error::invalid(format!(
-                "no shard can refer to a file named `{}`: {why}",
-                name.escape_debug()
-            ))),
+        Self::from_names([name])
+    }
+
+    /// The URL of a file below the folder of the shard, by the names on the way, taken literally.
+    ///
+    /// # Errors
+    /// [`InvalidArgument`](ErrorKind::InvalidArgument) if a shard cannot refer to such names.
+    pub(crate) fn from_names<'a>(names: impl IntoIterator<Item = &'a str>) -> Result<Self> {
+        let mut path = String::new();
+        for name in names {
+            check_segment(name).map_err(|why| unfit(name, why))?;
+            if !path.is_empty() {
+                path.push('/');
+            }
+            path.push_str(name);
         }
+        let checked = match path.is_empty() {
+            true => check_segment(&path),
+            false => check_start(&path),
+        };
+        checked.map_err(|why| unfit(&path, why))?;
+        Ok(Self { path })
     }
 
     /// The decoded path: names separated by `/`.
@@ -145,8 +159,13 @@ pub(crate) fn resolve(reference: &str, base: Option<&str>) -> Result<Reference> 
 /// How the usual name of a stripe data file ends.
 pub(crate) const STRIPE_FILE_SUFFIX: &str = ".amudai.stripe";
 
-/// The usual name of a stripe data file; a writer draws `random` anew for each file.
-pub(crate) fn stripe_file_name(random: u64) -> String {
+/// A new name for a stripe data file.
+pub(crate) fn random_stripe_file_name() -> String {
+    let random = std::collections::hash_map::RandomState::new().build_hasher();
+    stripe_file_name(random.finish())
+}
+
+fn stripe_file_name(random: u64) -> String {
     format!("{random:x}{STRIPE_FILE_SUFFIX}")
 }
 
@@ -224,6 +243,13 @@ impl<'a> Absolute<'a> {
         }
         RelativeUrl::parse(rest)
     }
+}
+
+fn unfit(name: &str, why: &str) -> Error {
+    Error::invalid(format!(
+        "no shard can refer to a file named `{}`: {why}",
+        name.escape_debug()
+    ))
 }
 
 fn forbidden(reference: &str, why: &str) -> Error {

@@ -12,6 +12,7 @@ mod filter;
 mod open_shard;
 mod polled;
 mod reader;
+mod referenced;
 mod report;
 mod scan;
 mod scan_builder;
@@ -21,6 +22,9 @@ mod stream;
 mod stripe;
 #[cfg(feature = "threads")]
 mod threads;
+
+pub(crate) use shard::projection::unknown_column;
+pub(crate) use shard::waiting::now;
 
 pub use crate::column::TypeMapping;
 pub use crate::encoding::presence::PresenceKind;

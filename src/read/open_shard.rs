@@ -237,9 +237,15 @@ impl Shard {
         self.inner.drive(step)
     }
 
-    /// Number of rows.
+    /// Number of rows, those that are deleted left out.
     pub fn num_rows(&self) -> u64 {
-        self.inner.directory.total_record_count
+        self.inner.directory.total_record_count - self.num_deleted_rows()
+    }
+
+    /// Number of rows that are deleted. They keep their row numbers, so that those of all rows are
+    /// below `num_rows() + num_deleted_rows()`.
+    pub fn num_deleted_rows(&self) -> u64 {
+        self.inner.directory.deleted_record_count
     }
 
     /// Number of stripes.
@@ -269,7 +275,7 @@ impl Shard {
     }
 
     /// The schema as it is stored, internal fields included.
-    pub(in crate::read) async fn stored_schema(&self) -> Result<Schema> {
+    pub(crate) async fn stored_schema(&self) -> Result<Schema> {
         let schema = self.inner.run(|bench| {
             let schema = ready!(self.inner.schema(bench));
             let fields = (0..schema.len())

@@ -43,6 +43,7 @@ pub struct ScanBuilder {
     batch_size: usize,
     row_number: Option<String>,
     strict_casts: bool,
+    deleted_rows: bool,
     threads: usize,
     #[cfg(feature = "async")]
     prefetch: usize,
@@ -62,6 +63,7 @@ impl ScanBuilder {
             batch_size: DEFAULT_BATCH_SIZE,
             row_number: None,
             strict_casts: false,
+            deleted_rows: false,
             threads: 1,
             #[cfg(feature = "async")]
             prefetch: 4,
@@ -178,6 +180,19 @@ impl ScanBuilder {
         self
     }
 
+    /// Gives deleted rows, too; by default they are left out, as if a filter did that. Row numbers count
+    /// them either way.
+    #[must_use]
+    pub fn with_deleted_rows(mut self, deleted_rows: bool) -> Self {
+        self.deleted_rows = deleted_rows;
+        self
+    }
+
+    /// Whether rows are left out because they are deleted.
+    fn hides_rows(&self) -> bool {
+        self.metadata.has_deleted() && !self.deleted_rows
+    }
+
     /// Decodes on that many threads, 1 by default: on the one that asks for the batches, and ahead of
     /// it on threads of rayon's pool, at most as many as that has and one. Up to twice as many pieces
     /// of the rows are being read, or have been and wait to be asked for. The rows and their order are
@@ -198,12 +213,14 @@ impl ScanBuilder {
     ///
     /// # Errors
     /// [`RowOutOfRange`](ErrorKind::RowOutOfRange), a damaged list of stripes, or
-    /// [`InvalidArgument`](ErrorKind::InvalidArgument) for an offset or a limit beside a filter,
-    /// because the matching rows are not known yet.
+    /// [`InvalidArgument`](ErrorKind::InvalidArgument) for an offset or a limit beside a filter or
+    /// deleted rows, because the matching rows are not known yet.
     pub fn split(&self, parts: usize) -> Result<Vec<Self>> {
-        if self.filter.is_some() && (self.offset > 0 || self.limit.is_some()) {
+        let is_filtered = self.filter.is_some() || self.hides_rows();
+        if is_filtered && (self.offset > 0 || self.limit.is_some()) {
             return Err(Error::invalid(
-                "a scan with a filter and an offset or a limit cannot be split; limit its parts",
+                "a scan with an offset or a limit cannot be split beside a filter or deleted rows; limit \
+                 its parts",
             ));
         }
         let Wanted {
@@ -251,17 +268,20 @@ impl ScanBuilder {
         }
         let mut wanted = self.wanted()?;
         let format = self.format(wanted.rows.clone()).await?;
-        let bound = match &self.filter {
+        let inner = &self.metadata;
+        let mut bound = match &self.filter {
             Some(predicate) => {
-                let inner = &self.metadata;
                 inner
                     .run(|bench| Bound::load(inner, bench, predicate))
                     .await?
             }
             None => Bound::default(),
         };
+        if self.hides_rows() {
+            bound.exclude(inner.run(|bench| inner.deleted_column(bench)).await?);
+        }
         let selection = wanted.selection.take();
-        let is_filtered = self.filter.is_some() || selection.is_some();
+        let is_filtered = !bound.conjuncts.is_empty() || selection.is_some();
         let plan = RowPlan {
             format,
             filter: is_filtered.then(|| Arc::new(Filter::new(bound))),
@@ -320,8 +340,8 @@ impl ScanBuilder {
     /// ```
     ///
     /// # Errors
-    /// Those of [`build`](Self::build), [`RowOutOfRange`](ErrorKind::RowOutOfRange), those of
-    /// the data, [`LimitExceeded`](ErrorKind::LimitExceeded) for more bytes than
+    /// Those of [`build`](Self::build), [`RowOutOfRange`](ErrorKind::RowOutOfRange) for a row that is not
+    /// there or that is deleted, those of the data, [`LimitExceeded`](ErrorKind::LimitExceeded) for more bytes than
     /// [`Limits::max_batch_bytes`](crate::Limits::max_batch_bytes), or
     /// [`InvalidArgument`](ErrorKind::InvalidArgument) for a scan that selects rows in other ways.
     pub fn take(self, rows: &[u64]) -> Result<RecordBatch> {
@@ -348,7 +368,13 @@ impl ScanBuilder {
             ));
         }
         let all = 0..self.metadata.directory.total_record_count;
-        take(&self.format(all).await?, rows).await
+        let format = self.format(all).await?;
+        let inner = &self.metadata;
+        let deleted = match self.hides_rows() {
+            true => Some(inner.run(|bench| inner.deleted_column(bench)).await?),
+            false => None,
+        };
+        take(&format, rows, deleted).await
     }
 
     /// What is read of each of the rows, and how.
@@ -397,7 +423,7 @@ impl ScanBuilder {
         }
         let selection = self.selection.clone();
         let selection = selection.map(|selection| selection.into_inner().within(&rows));
-        if self.filter.is_some() {
+        if self.filter.is_some() || self.hides_rows() {
             return Ok(Wanted {
                 rows,
                 selection,

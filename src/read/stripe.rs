@@ -1,6 +1,7 @@
 //! One stripe of an open shard.
 
 use super::scan_builder::ScanBuilder;
+use super::shard::deleted::live_rows;
 use super::shard::metadata::Metadata;
 use super::shard::waiting::now;
 use crate::error::Result;
@@ -30,15 +31,25 @@ impl Stripe {
         self.ordinal
     }
 
-    /// Number of rows.
+    /// Number of rows, those that are deleted left out.
     pub fn num_rows(&self) -> u64 {
-        self.directory.total_record_count
+        live_rows(&self.directory)
     }
 
-    /// Numbers of the stripe's rows in the shard.
+    /// Number of rows that are deleted.
+    pub fn num_deleted_rows(&self) -> u64 {
+        self.directory.deleted_record_count
+    }
+
+    /// Numbers of the stripe's rows in the shard, those of deleted ones included.
     pub fn row_range(&self) -> Range<u64> {
         let start = self.directory.record_offset;
         start..start + self.directory.total_record_count
+    }
+
+    /// Number of rows, those that are deleted included.
+    pub(super) fn all_rows(&self) -> u64 {
+        self.directory.total_record_count
     }
 
     /// Bytes of the data before encoding, if they are known.

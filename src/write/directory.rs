@@ -11,36 +11,41 @@
 //! tail opens a usual shard, and tells where the rest of a large one is. Where there is too much of them to
 //! be kept, those of stripes that are written stand between later stripes.
 
-use super::options::WriterOptions;
 use super::output::Output;
 use crate::error::Result;
 use crate::format::{
-    DataRef, DataRefArray, FieldDescriptor, HEADER, Message, NameValuePair, Schema, ShardDirectory,
+    DataRef, DataRefArray, FieldDescriptor, HEADER, Message, Schema, ShardDirectory,
     ShardProperties, StripeDirectory, StripeFieldDescriptor, StripeList, StripeProperties, UrlList,
     Wire, seal,
 };
 use crate::io::ByteRange;
 use crate::stats::ShardStats;
+use std::collections::HashSet;
 
-/// A stripe that has been written.
+/// A stripe whose buffers have been written.
 #[derive(Debug)]
-pub(super) struct StripeRecord {
-    pub(super) rows: u64,
-    /// URL of the file that holds the buffers; empty for the directory file.
-    pub(super) url: String,
-    /// By schema id.
-    pub(super) fields: Vec<StripeFieldDescriptor>,
+pub(crate) struct StripeRecord {
+    /// Rows, the deleted ones included.
+    pub(crate) rows: u64,
+    pub(crate) deleted_rows: u64,
+    /// URLs of the files that hold the buffers, without the directory file.
+    pub(crate) urls: Vec<String>,
+    /// By schema id; `None` where all rows are null.
+    pub(crate) fields: Vec<Option<StripeFieldDescriptor>>,
+    pub(crate) properties: StripeProperties,
 }
 
 /// The metadata of all stripes so far.
 #[derive(Debug)]
-pub(super) struct StripesMetadata {
+pub(crate) struct StripesMetadata {
     wire: Wire,
-    properties: Vec<NameValuePair>,
     /// What the shard says of each field, by schema id.
     fields: Vec<ShardStats>,
     rows: u64,
+    deleted_rows: u64,
+    /// In the order in which stripes first referred to them.
     urls: Vec<String>,
+    known_urls: HashSet<String>,
     /// Stripes whose metadata are in the directory file.
     placed: Vec<StripeDirectory>,
     /// Stripes after those.
@@ -52,10 +57,12 @@ pub(super) struct StripesMetadata {
 #[derive(Debug)]
 struct KeptStripe {
     rows: u64,
+    deleted_rows: u64,
     raw_data_size: u64,
-    /// Frames of the descriptors, by schema id.
+    /// Frames of the descriptors, by schema id, and how long each is: 0 where there is none.
     frames: Vec<u8>,
     lens: Vec<u64>,
+    properties: StripeProperties,
 }
 
 /// Bytes that are kept of a field over all stripes, about: most of it is the sketch.
@@ -65,15 +72,15 @@ const STRIPE_BYTES: usize = size_of::<StripeDirectory>() + size_of::<String>() +
 
 impl StripesMetadata {
     /// No stripe so far, of a schema with so many nodes.
-    pub(super) fn new(options: &WriterOptions, nodes: usize) -> Self {
-        let wire = options.wire();
+    pub(crate) fn new(wire: Wire, nodes: usize) -> Self {
         let spec = wire.capabilities().spec_statistics;
         Self {
             wire,
-            properties: options.stripe_properties().to_vec(),
             fields: (0..nodes).map(|_| ShardStats::new(spec)).collect(),
             rows: 0,
+            deleted_rows: 0,
             urls: Vec::new(),
+            known_urls: HashSet::new(),
             placed: Vec::new(),
             kept: Vec::new(),
             kept_bytes: 0,
@@ -86,7 +93,7 @@ impl StripesMetadata {
     }
 
     /// Rows of all stripes.
-    pub(super) fn rows(&self) -> u64 {
+    pub(crate) fn rows(&self) -> u64 {
         self.rows
     }
 
@@ -107,14 +114,20 @@ impl StripesMetadata {
     }
 
     /// Adds a stripe.
-    pub(super) fn push(&mut self, stripe: StripeRecord) -> Result<()> {
+    pub(crate) fn push(&mut self, stripe: StripeRecord) -> Result<()> {
         let mut kept = KeptStripe {
             rows: stripe.rows,
+            deleted_rows: stripe.deleted_rows,
             raw_data_size: 0,
             frames: Vec::new(),
             lens: Vec::with_capacity(stripe.fields.len()),
+            properties: stripe.properties,
         };
-        for (mut field, shard) in stripe.fields.into_iter().zip(&mut self.fields) {
+        for (field, shard) in stripe.fields.into_iter().zip(&mut self.fields) {
+            let Some(mut field) = field else {
+                kept.lens.push(0);
+                continue;
+            };
             let descriptor = &mut field.field;
             let raw = descriptor.raw_data_size.unwrap_or(0);
             kept.raw_data_size = kept.raw_data_size.saturating_add(raw);
@@ -129,9 +142,12 @@ impl StripesMetadata {
         kept.frames.shrink_to_fit();
         self.kept_bytes += kept.memory_size();
         self.kept.push(kept);
-        self.rows += stripe.rows;
-        if !stripe.url.is_empty() {
-            self.urls.push(stripe.url);
+        self.rows = self.rows.saturating_add(stripe.rows);
+        self.deleted_rows = self.deleted_rows.saturating_add(stripe.deleted_rows);
+        for url in stripe.urls {
+            if self.known_urls.insert(url.clone()) {
+                self.urls.push(url);
+            }
         }
         Ok(())
     }
@@ -151,8 +167,8 @@ impl StripesMetadata {
         let last = self.placed.last();
         let mut record_offset = last.map_or(0, |last| last.record_offset + last.total_record_count);
         for (stripe, start) in self.kept.drain(..).zip(starts) {
-            let placed = writer.stripe(&stripe, *start, record_offset, &self.properties)?;
-            record_offset += stripe.rows;
+            let placed = writer.stripe(&stripe, *start, record_offset)?;
+            record_offset = record_offset.saturating_add(stripe.rows);
             self.placed.push(placed);
         }
         self.kept_bytes = 0;
@@ -160,12 +176,11 @@ impl StripesMetadata {
     }
 
     /// Writes what is left, up to the footer.
-    pub(super) fn finish(
+    pub(crate) fn finish(
         &mut self,
         out: &mut Output<'_>,
         schema: &Schema,
-        properties: Vec<NameValuePair>,
-        creation_time: u64,
+        properties: &ShardProperties,
     ) -> Result<()> {
         let wire = self.wire;
         let mut writer = MetadataWriter { out, wire };
@@ -177,12 +192,7 @@ impl StripesMetadata {
         let stripe_count = stripes.len() as u64;
         let raw_data_size = stripes.iter().filter_map(|s| s.raw_data_size).sum();
         let schema_ref = writer.frame(&schema.encode(wire)?)?;
-        let properties_ref = writer.message(&ShardProperties {
-            creation_min: Some(creation_time),
-            creation_max: Some(creation_time),
-            standard_properties: Vec::new(),
-            custom_properties: properties,
-        })?;
+        let properties_ref = writer.message(properties)?;
         let url_list_ref = writer.message(&UrlList(self.urls.clone()))?;
         let stripe_list_ref = writer.message(&StripeList(stripes))?;
         let directory = ShardDirectory {
@@ -193,7 +203,7 @@ impl StripesMetadata {
             url_list_ref: Some(url_list_ref),
             indexes_ref: None,
             total_record_count: self.rows,
-            deleted_record_count: 0,
+            deleted_record_count: self.deleted_rows,
             stripe_count,
             raw_data_size: Some(raw_data_size),
         };
@@ -238,28 +248,26 @@ impl MetadataWriter<'_, '_> {
         stripe: &KeptStripe,
         mut start: u64,
         record_offset: u64,
-        properties: &[NameValuePair],
     ) -> Result<StripeDirectory> {
         let mut list = DataRefArray::default();
         for len in &stripe.lens {
-            list.push(DataRef::this(ByteRange::with_len(start, *len)?));
+            list.push(match len {
+                0 => DataRef::default(),
+                _ => DataRef::this(ByteRange::with_len(start, *len)?),
+            });
             start += len;
         }
         let field_list_ref = self.message(&list)?;
-        let properties_ref = if properties.is_empty() {
-            None
-        } else {
-            Some(self.message(&StripeProperties {
-                standard_properties: Vec::new(),
-                custom_properties: properties.to_vec(),
-            })?)
+        let properties_ref = match stripe.properties == StripeProperties::default() {
+            true => None,
+            false => Some(self.message(&stripe.properties)?),
         };
         Ok(StripeDirectory {
             properties_ref,
             field_list_ref: Some(field_list_ref),
             indexes_ref: None,
             total_record_count: stripe.rows,
-            deleted_record_count: 0,
+            deleted_record_count: stripe.deleted_rows,
             raw_data_size: Some(stripe.raw_data_size),
             record_offset,
         })

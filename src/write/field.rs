@@ -4,17 +4,13 @@ use super::bits::finish_bits;
 use super::candidate::Candidate;
 use super::codes::Used;
 use super::dictionary_encoder::{DictionaryEncoder, expand};
-use super::number::NumberEncoder;
 use super::plan::FieldPlan;
-use super::raw::RawOffsets;
-use super::strings::{BytesEncoder, offsets_encoder};
-use crate::buffer::{FinishedBuffer, Physical, words};
+use super::values::ValueEncoder;
+use crate::buffer::{FinishedBuffer, Physical};
 use crate::column::{Chunk, Values};
-use crate::encoding::{NumberKind, Word};
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::format::{AnyValue, BufferKind, FieldDescriptor};
-use crate::stats::{Lengths, NumberStats};
-use arrow_buffer::{BooleanBuffer, BooleanBufferBuilder, Buffer, NullBuffer};
+use arrow_buffer::{BooleanBufferBuilder, NullBuffer};
 use std::sync::Arc;
 
 /// A finished field: its buffers, and its descriptor without them.
@@ -33,58 +29,6 @@ pub(super) struct FieldEncoder {
     /// Presence of all positions, from the first null on.
     presence: Option<BooleanBufferBuilder>,
     values: ValueEncoder,
-}
-
-#[derive(Debug)]
-pub(super) enum ValueEncoder {
-    /// No chunk has come yet.
-    Empty,
-    Presence,
-    Bits(BooleanBufferBuilder, BitCounts),
-    Number1(NumberField<u8>),
-    Number2(NumberField<u16>),
-    Number4(NumberField<u32>),
-    Number8(NumberField<u64>),
-    Bytes(BytesEncoder),
-    Dictionary(DictionaryEncoder),
-    Lists(ListEncoder, Lengths),
-    Union(NumberEncoder<u8>, Option<NumberEncoder<u64>>, Vec<u64>),
-}
-
-#[derive(Debug, Default)]
-pub(super) struct BitCounts {
-    pub(super) trues: u64,
-    pub(super) falses: u64,
-}
-
-#[derive(Debug)]
-pub(super) struct NumberField<W> {
-    pub(super) encoder: NumberEncoder<W>,
-    pub(super) stats: NumberStats<W>,
-}
-
-#[derive(Debug)]
-pub(super) enum ListEncoder {
-    Raw(RawOffsets),
-    Blocks(Box<NumberEncoder<u64>>, u64),
-}
-
-impl<W: Word> NumberField<W> {
-    fn new(plan: &FieldPlan) -> Self {
-        let encoder = NumberEncoder::new(plan.domain.kind(), plan.settings, &plan.pool);
-        Self {
-            encoder: encoder
-                .with_trial(plan.tried_entry())
-                .with_distinct(plan.distinct()),
-            stats: NumberStats::new(plan.domain, plan.settings.statistics),
-        }
-    }
-
-    fn push(&mut self, data: &Buffer, len: usize, nulls: Option<&NullBuffer>) -> Result<()> {
-        let words = words::<W>(data).slice(0, len);
-        self.stats.update(&words, nulls);
-        self.encoder.push(&words, nulls)
-    }
 }
 
 impl FieldEncoder {
@@ -146,31 +90,7 @@ impl FieldEncoder {
         if let ValueEncoder::Empty = self.values {
             self.values = ValueEncoder::for_chunk(&self.plan, &chunk.values)?;
         }
-        let (values, len) = (&chunk.values, chunk.len);
-        match (&mut self.values, values) {
-            (ValueEncoder::Presence, Values::None) => Ok(()),
-            (ValueEncoder::Bits(bits, counts), Values::Bits(chunk)) => {
-                push_bits(bits, counts, chunk, nulls);
-                Ok(())
-            }
-            (ValueEncoder::Number1(f), Values::Fixed { data, .. }) => f.push(data, len, nulls),
-            (ValueEncoder::Number2(f), Values::Fixed { data, .. }) => f.push(data, len, nulls),
-            (ValueEncoder::Number4(f), Values::Fixed { data, .. }) => f.push(data, len, nulls),
-            (ValueEncoder::Number8(f), Values::Fixed { data, .. }) => f.push(data, len, nulls),
-            (ValueEncoder::Bytes(f), Values::Fixed { data, .. }) => f.push_fixed(data, len, nulls),
-            (ValueEncoder::Bytes(f), Values::Bytes(bytes)) => f.push(bytes, len, nulls),
-            (ValueEncoder::Dictionary(f), Values::Dictionary { codes, entries }) => {
-                f.push(codes, nulls, entries)
-            }
-            (ValueEncoder::Lists(f, lengths), Values::Offsets(offsets)) => {
-                note_lengths(lengths, offsets, nulls);
-                f.push(offsets)
-            }
-            (ValueEncoder::Union(kinds, slots, next), Values::Union { ordinals, offsets }) => {
-                push_union(kinds, slots, next, ordinals, offsets.as_deref())
-            }
-            _ => Err(Error::invalid("a chunk does not fit the field")),
-        }
+        self.values.push(&chunk.values, chunk.len, nulls)
     }
 
     fn push_presence(&mut self, len: usize, nulls: Option<&NullBuffer>) {
@@ -196,36 +116,13 @@ impl FieldEncoder {
 
     /// How the staged values might be encoded; empty if there is nothing to choose.
     pub(super) fn into_candidates(self) -> Result<Vec<Candidate>> {
-        match self.values {
-            ValueEncoder::Number1(f) => f.encoder.into_candidates(),
-            ValueEncoder::Number2(f) => f.encoder.into_candidates(),
-            ValueEncoder::Number4(f) => f.encoder.into_candidates(),
-            ValueEncoder::Number8(f) => f.encoder.into_candidates(),
-            ValueEncoder::Bytes(f) => f.into_candidates(),
-            ValueEncoder::Lists(ListEncoder::Blocks(f, _), _) => f.into_candidates(),
-            _ => Ok(Vec::new()),
-        }
+        self.values.into_candidates()
     }
 
     /// Bytes held in memory.
     pub(super) fn memory_size(&self) -> usize {
         let bits = |b: &BooleanBufferBuilder| b.len() / 8;
-        let values = match &self.values {
-            ValueEncoder::Empty | ValueEncoder::Presence => 0,
-            ValueEncoder::Bits(b, _) => bits(b),
-            ValueEncoder::Number1(f) => f.encoder.memory_size(),
-            ValueEncoder::Number2(f) => f.encoder.memory_size(),
-            ValueEncoder::Number4(f) => f.encoder.memory_size(),
-            ValueEncoder::Number8(f) => f.encoder.memory_size(),
-            ValueEncoder::Bytes(f) => f.memory_size(),
-            ValueEncoder::Dictionary(f) => f.memory_size(),
-            ValueEncoder::Lists(ListEncoder::Raw(offsets), _) => offsets.memory_size(),
-            ValueEncoder::Lists(ListEncoder::Blocks(f, _), _) => f.memory_size(),
-            ValueEncoder::Union(kinds, slots, _) => {
-                kinds.memory_size() + slots.as_ref().map_or(0, NumberEncoder::memory_size)
-            }
-        };
-        values + self.presence.as_ref().map_or(0, bits)
+        self.values.memory_size() + self.presence.as_ref().map_or(0, bits)
     }
 
     /// The buffers and the descriptor of the field.
@@ -313,124 +210,4 @@ fn raw_size_with_bitmaps(
             Physical::Lists => 8 * positions,
             _ => values.unwrap_or(0),
         }
-}
-
-/// Takes note of the lengths of lists that are not null.
-fn note_lengths(lengths: &mut Lengths, offsets: &[u64], nulls: Option<&NullBuffer>) {
-    for (i, ends) in offsets.windows(2).enumerate() {
-        if nulls.is_none_or(|nulls| nulls.is_valid(i)) {
-            lengths.add(ends[1] - ends[0]);
-        }
-    }
-}
-
-fn push_bits(
-    bits: &mut BooleanBufferBuilder,
-    counts: &mut BitCounts,
-    values: &BooleanBuffer,
-    nulls: Option<&NullBuffer>,
-) {
-    let (values, present) = match nulls {
-        // What stands under a null is written as false.
-        Some(nulls) => (values & nulls.inner(), values.len() - nulls.null_count()),
-        None => (values.clone(), values.len()),
-    };
-    let trues = values.count_set_bits();
-    counts.trues += trues as u64;
-    counts.falses += (present - trues) as u64;
-    bits.append_buffer(&values);
-}
-
-fn push_union(
-    kinds: &mut NumberEncoder<u8>,
-    slots: &mut Option<NumberEncoder<u64>>,
-    next: &mut Vec<u64>,
-    ordinals: &[u8],
-    offsets: Option<&[u64]>,
-) -> Result<()> {
-    kinds.push(ordinals, None)?;
-    let (Some(slots), Some(offsets)) = (slots, offsets) else {
-        return Ok(());
-    };
-    let mut counts: Vec<u64> = Vec::new();
-    let shifted: Vec<u64> = ordinals
-        .iter()
-        .zip(offsets)
-        .map(|(&ordinal, &offset)| {
-            let child = usize::from(ordinal);
-            let most = next.len().max(child + 1);
-            next.resize(most, 0);
-            counts.resize(most.max(counts.len()), 0);
-            counts[child] += 1;
-            next[child] + offset
-        })
-        .collect();
-    for (next, count) in next.iter_mut().zip(counts) {
-        *next += count;
-    }
-    slots.push(&shifted, None)
-}
-
-impl ListEncoder {
-    fn push(&mut self, offsets: &[u64]) -> Result<()> {
-        let ends = offsets.get(1..).unwrap_or_default();
-        match self {
-            Self::Raw(all) => {
-                all.extend(ends.len(), |i| ends[i]);
-                Ok(())
-            }
-            Self::Blocks(encoder, base) => {
-                let shifted: Vec<u64> = ends.iter().map(|end| *base + end).collect();
-                *base = shifted.last().copied().unwrap_or(*base);
-                encoder.push(&shifted, None)
-            }
-        }
-    }
-}
-
-impl ValueEncoder {
-    fn for_chunk(plan: &FieldPlan, values: &Values) -> Result<Self> {
-        if let Values::Dictionary { .. } = values {
-            return Ok(Self::Dictionary(DictionaryEncoder::new(
-                plan.entry_type(),
-                plan.settings,
-            )));
-        }
-        let is_dense = matches!(
-            values,
-            Values::Union {
-                offsets: Some(_),
-                ..
-            }
-        );
-        Self::of_plain(plan, is_dense)
-    }
-
-    /// An encoder of values that have no dictionary; `is_dense` matters to unions alone.
-    fn of_plain(plan: &FieldPlan, is_dense: bool) -> Result<Self> {
-        Ok(match plan.physical {
-            Physical::Presence => Self::Presence,
-            Physical::Bits => Self::Bits(BooleanBufferBuilder::new(0), BitCounts::default()),
-            Physical::Number(1) => Self::Number1(NumberField::new(plan)),
-            Physical::Number(2) => Self::Number2(NumberField::new(plan)),
-            Physical::Number(4) => Self::Number4(NumberField::new(plan)),
-            Physical::Number(_) => Self::Number8(NumberField::new(plan)),
-            Physical::Fixed(_) | Physical::Bytes => Self::Bytes(BytesEncoder::new(plan)),
-            Physical::Lists if plan.settings.is_raw() => {
-                let offsets = RawOffsets::new(plan.wide_offsets, plan.pool.clone());
-                Self::Lists(ListEncoder::Raw(offsets), Lengths::default())
-            }
-            Physical::Lists => {
-                let mut encoder = offsets_encoder(plan);
-                encoder.push(&[0], None)?;
-                let encoder = ListEncoder::Blocks(Box::new(encoder), 0);
-                Self::Lists(encoder, Lengths::default())
-            }
-            Physical::Union => Self::Union(
-                NumberEncoder::new(NumberKind::Unsigned, plan.settings, &plan.pool),
-                is_dense.then(|| offsets_encoder(plan)),
-                Vec::new(),
-            ),
-        })
-    }
 }

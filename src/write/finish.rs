@@ -1,11 +1,9 @@
 //! Spec: Chapter 6, "Stripe Field Descriptor": what a stripe field comes to, its buffers and what is
 //! said of the values.
 
-use super::bits::finish_bits;
 use super::choose;
 use super::codes::Entries;
 use super::dictionary_encoder::DictionaryEncoder;
-use super::field::{ListEncoder, NumberField, ValueEncoder};
 use super::finished::{FinishedBytes, FinishedLeaf};
 use super::plan::FieldPlan;
 use super::profile::Profile;
@@ -15,8 +13,8 @@ use crate::encoding::{NumberKind, Word};
 use crate::error::Result;
 use crate::format::decimal128::{self, Sign};
 use crate::format::{
-    AnyValue, BasicType, BufferKind, CardinalityInfo, FieldDescriptor, RangeStats,
-    SplitBlockBloomFilter, TypeStats, ValueKind,
+    AnyValue, BasicType, CardinalityInfo, FieldDescriptor, RangeStats, SplitBlockBloomFilter,
+    TypeStats, ValueKind,
 };
 use crate::stats::{
     ByteStats, DecimalForm, DecimalStats, DistinctStats, IndexedRanges, NumberStats, byte_value,
@@ -36,12 +34,12 @@ pub(super) struct FinishedValues {
     pub(super) constant: Option<AnyValue>,
     pub(super) dictionary_size: Option<u64>,
     pub(super) raw_data_size: Option<u64>,
-    range: Option<RangeStats>,
-    type_stats: Option<TypeStats>,
+    pub(super) range: Option<RangeStats>,
+    pub(super) type_stats: Option<TypeStats>,
     /// Number of distinct values, if it is known.
-    distinct_count: Option<u64>,
-    distinct: Option<DistinctStats>,
-    index: Option<IndexedRanges>,
+    pub(super) distinct_count: Option<u64>,
+    pub(super) distinct: Option<DistinctStats>,
+    pub(super) index: Option<IndexedRanges>,
 }
 
 impl FinishedValues {
@@ -151,87 +149,7 @@ impl FinishedValues {
     }
 }
 
-impl ValueEncoder {
-    /// Encodes what is still staged; `present` values are not null.
-    pub(super) fn finish(self, plan: &FieldPlan, present: u64) -> Result<FinishedValues> {
-        let width = plan.physical.width().unwrap_or(0) as u64;
-        Ok(match self {
-            Self::Empty | Self::Presence => FinishedValues::default(),
-            Self::Bits(mut bits, counts) => {
-                let constant = match (counts.trues, counts.falses) {
-                    (_, 0) => Some(AnyValue::from(true)),
-                    (0, _) => Some(AnyValue::from(false)),
-                    _ => None,
-                };
-                FinishedValues {
-                    buffers: vec![finish_bits(
-                        &bits.finish(),
-                        plan.settings,
-                        BufferKind::Data,
-                    )?],
-                    constant,
-                    type_stats: Some(TypeStats::Boolean {
-                        true_count: counts.trues,
-                        false_count: counts.falses,
-                    }),
-                    raw_data_size: Some(present),
-                    distinct_count: Some(
-                        u64::from(counts.trues > 0) + u64::from(counts.falses > 0),
-                    ),
-                    ..FinishedValues::default()
-                }
-            }
-            Self::Number1(field) => field.finish(plan, present)?,
-            Self::Number2(field) => field.finish(plan, present)?,
-            Self::Number4(field) => field.finish(plan, present)?,
-            Self::Number8(field) => field.finish(plan, present)?,
-            Self::Bytes(field) => {
-                let raw = match plan.physical {
-                    Physical::Fixed(_) => present * width,
-                    _ => field.total_bytes(),
-                };
-                FinishedValues {
-                    raw_data_size: Some(raw),
-                    ..finish_bytes(field.finish()?, plan)
-                }
-            }
-            Self::Dictionary(field) => finish_dictionary(field, plan)?,
-            Self::Lists(ListEncoder::Raw(offsets), lengths) => FinishedValues {
-                buffers: vec![offsets.finish()],
-                type_stats: Some(TypeStats::List(lengths.finish())),
-                ..FinishedValues::default()
-            },
-            Self::Lists(ListEncoder::Blocks(encoder, _), lengths) => FinishedValues {
-                buffers: vec![encoder.finish(BufferKind::Offsets)?],
-                type_stats: Some(TypeStats::List(lengths.finish())),
-                ..FinishedValues::default()
-            },
-            Self::Union(kinds, slots, _) => {
-                let mut buffers = vec![kinds.finish(BufferKind::Data)?];
-                if let Some(slots) = slots {
-                    buffers.push(slots.finish(BufferKind::Offsets)?);
-                }
-                FinishedValues {
-                    buffers,
-                    ..FinishedValues::default()
-                }
-            }
-        })
-    }
-}
-
-impl<W: Word> NumberField<W> {
-    fn finish(self, plan: &FieldPlan, present: u64) -> Result<FinishedValues> {
-        let values = of_numbers(&self.stats, plan, self.encoder.finish_values()?);
-        Ok(FinishedValues {
-            raw_data_size: Some(present * W::BYTES as u64),
-            index: self.stats.into_index(),
-            ..values
-        })
-    }
-}
-
-fn of_numbers<W: Word>(
+pub(super) fn of_numbers<W: Word>(
     stats: &NumberStats<W>,
     plan: &FieldPlan,
     leaf: FinishedLeaf,
@@ -244,7 +162,7 @@ fn of_numbers<W: Word>(
     }
 }
 
-fn finish_bytes(field: FinishedBytes, plan: &FieldPlan) -> FinishedValues {
+pub(super) fn finish_bytes(field: FinishedBytes, plan: &FieldPlan) -> FinishedValues {
     let values = of_bytes(&field.stats, field.decimals.as_ref(), plan, field.leaf);
     FinishedValues {
         index: field.decimals.and_then(DecimalStats::into_index),
@@ -292,7 +210,10 @@ fn byte_constant(value: &[u8], plan: &FieldPlan) -> Option<AnyValue> {
     Some(byte_value(value, plan.basic_type == BasicType::String))
 }
 
-fn finish_dictionary(field: DictionaryEncoder, plan: &FieldPlan) -> Result<FinishedValues> {
+pub(super) fn finish_dictionary(
+    field: DictionaryEncoder,
+    plan: &FieldPlan,
+) -> Result<FinishedValues> {
     let raw_bytes = field.raw_bytes();
     let (buffers, entries) = field.finish()?;
     let leaf = FinishedLeaf::with_entries(buffers, entries).with_distinct(plan.distinct());

@@ -31,6 +31,7 @@ mod options;
 #[cfg(feature = "async")]
 mod outbox;
 mod output;
+mod own_properties;
 mod plain_numbers;
 mod plan;
 mod profile;
@@ -46,7 +47,13 @@ mod stripe;
 mod stripe_files;
 mod summary;
 mod trial;
+mod values;
 mod workers;
+
+pub(crate) use directory::{StripeRecord, StripesMetadata};
+pub(crate) use output::Output;
+pub(crate) use own_properties::own_properties;
+pub(crate) use schema::{check_storable, stored_schema};
 
 pub use crate::column::TypeMapping;
 pub use crate::format::{AnyValue, DataRef, NameValuePair, ValueKind, Wire};

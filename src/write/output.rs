@@ -6,19 +6,19 @@ use crate::format::HEADER;
 use crate::io::{ByteRange, Sink};
 
 /// A sink and its position.
-pub(super) struct Output<'a> {
+pub(crate) struct Output<'a> {
     sink: &'a mut dyn Sink,
     position: &'a mut u64,
 }
 
 impl<'a> Output<'a> {
     /// `position` is the number of bytes that the sink has been given before.
-    pub(super) fn new(sink: &'a mut dyn Sink, position: &'a mut u64) -> Self {
+    pub(crate) fn new(sink: &'a mut dyn Sink, position: &'a mut u64) -> Self {
         Self { sink, position }
     }
 
     /// Writes the header, unless something has been written before.
-    pub(super) fn begin(&mut self) -> Result<()> {
+    pub(crate) fn begin(&mut self) -> Result<()> {
         match self.position() {
             0 => self.write(&HEADER),
             _ => Ok(()),
@@ -26,21 +26,21 @@ impl<'a> Output<'a> {
     }
 
     /// Appends bytes.
-    pub(super) fn write(&mut self, bytes: &[u8]) -> Result<()> {
+    pub(crate) fn write(&mut self, bytes: &[u8]) -> Result<()> {
         self.sink.write_all(bytes)?;
         *self.position += bytes.len() as u64;
         Ok(())
     }
 
     /// Appends bytes, and says where they are.
-    pub(super) fn append(&mut self, bytes: &[u8]) -> Result<ByteRange> {
+    pub(crate) fn append(&mut self, bytes: &[u8]) -> Result<ByteRange> {
         let start = *self.position;
         self.write(bytes)?;
         ByteRange::with_len(start, bytes.len() as u64)
     }
 
     /// Appends zeros up to the next place where a buffer may start.
-    pub(super) fn align(&mut self) -> Result<()> {
+    pub(crate) fn align(&mut self) -> Result<()> {
         const ZEROS: [u8; BUFFER_ALIGNMENT] = [0; BUFFER_ALIGNMENT];
         let padding = self.position.next_multiple_of(BUFFER_ALIGNMENT as u64) - *self.position;
         #[expect(clippy::cast_possible_truncation, reason = "below 64")]
@@ -48,7 +48,7 @@ impl<'a> Output<'a> {
     }
 
     /// Where the next byte goes.
-    pub(super) fn position(&self) -> u64 {
+    pub(crate) fn position(&self) -> u64 {
         *self.position
     }
 }

@@ -27,17 +27,27 @@ pub(super) fn shard_schema(schema: &SchemaRef, options: &WriterOptions) -> Resul
         let mapped = to_shard(&single, &schema_options)?;
         all.fields.extend(mapped.fields);
     }
-    let columns = all.fields.iter().map(|field| &field.data_type);
-    check_names(columns.clone(), &capabilities)?;
-    for column in columns {
-        check_node(column, &capabilities).within(|| format!("column `{}`", column.name))?;
-    }
+    check_storable(&all, &capabilities)?;
     all.assign_ids();
     Ok(all)
 }
 
+/// Refuses columns that readers of the wire would not take.
+///
+/// # Errors
+/// [`Unsupported`](ErrorKind::Unsupported), naming the column.
+pub(crate) fn check_storable(schema: &Schema, capabilities: &Capabilities) -> Result<()> {
+    let columns = schema.fields.iter().filter(|f| f.internal_kind.is_none());
+    let columns = columns.map(|field| &field.data_type);
+    check_names(columns.clone(), capabilities)?;
+    for column in columns {
+        check_node(column, capabilities).within(|| format!("column `{}`", column.name))?;
+    }
+    Ok(())
+}
+
 /// The schema as readers of the wire take it: without properties of labels, if they have none.
-pub(super) fn stored_schema(mut schema: Schema, capabilities: &Capabilities) -> Schema {
+pub(crate) fn stored_schema(mut schema: Schema, capabilities: &Capabilities) -> Schema {
     if !capabilities.extended_type_properties {
         for field in &mut schema.fields {
             drop_properties(&mut field.data_type);

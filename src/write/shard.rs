@@ -4,8 +4,9 @@ use super::batch::{batch_bytes, check_batch};
 use super::candidate::FieldCandidates;
 use super::directory::{StripeRecord, StripesMetadata};
 use super::growth::growth;
-use super::options::{ARROW_SCHEMA_PROPERTY, Layout, WriterOptions};
+use super::options::{Layout, WriterOptions};
 use super::output::Output;
+use super::own_properties::{now, own_properties};
 use super::plan::FieldPlan;
 #[cfg(not(target_family = "wasm"))]
 use super::replaced::Replaced;
@@ -17,17 +18,15 @@ use super::stripe::{EncodedStripe, FullStripe, NodeChunk, StripeBuilder, write_s
 use super::stripe_files::StripeFiles;
 use super::summary::ShardSummary;
 use super::workers::Workers;
-use crate::column::{UNIX_EPOCH_TICKS, encode_arrow_schema, shred};
+use crate::column::{encode_arrow_schema, shred};
 use crate::error::{Error, ErrorKind, Result, Within};
-use crate::format::{AnyValue, DataType, NameValuePair, Schema};
+use crate::format::{DataType, NameValuePair, Schema, ShardProperties};
 use crate::io::{Sink, SinkFactory};
 use crate::limits::Limits;
-use crate::sorting::{SORTING_COLUMNS_PROPERTY, SortingColumn};
 use arrow_array::{RecordBatch, RecordBatchWriter};
 use arrow_schema::{ArrowError, SchemaRef};
 use std::fmt;
 use std::ops::Range;
-use std::time::{SystemTime, UNIX_EPOCH};
 
 /// Writes RecordBatches to a shard.
 ///
@@ -126,7 +125,7 @@ impl<S: Sink> ShardWriter<S> {
         check_sorting_columns(&options, &schema)?;
         let shard_schema = shard_schema(&schema, &options)?;
         let plans = field_plans(&schema, &shard_schema, &options)?;
-        let stripes = StripesMetadata::new(&options, plans.len());
+        let stripes = StripesMetadata::new(options.wire(), plans.len());
         let workers = Workers::try_new(options.threads())?;
         Ok(Self {
             arrow_schema: encode_arrow_schema(&schema)?,
@@ -352,7 +351,9 @@ impl<S: Sink> ShardWriter<S> {
         };
         let place = format_stripe(self.stripes.len());
         let placed = full.encoded().and_then(|stripe| {
-            let record = self.place_stripe(stripe)?;
+            let mut record = self.place_stripe(stripe)?;
+            let properties = self.options.stripe_properties().to_vec();
+            record.properties.custom_properties = properties;
             self.stripes.push(record)
         });
         placed.within(place)?;
@@ -426,14 +427,23 @@ impl<S: Sink> ShardWriter<S> {
         self.check_poisoned()?;
         self.write_stripes()?;
         let stripes = self.stripes.len() as u64;
-        let properties = self.properties();
         let creation_time = self.options.creation_time().unwrap_or_else(now);
+        let properties = ShardProperties {
+            creation_min: Some(creation_time),
+            creation_max: Some(creation_time),
+            standard_properties: Vec::new(),
+            custom_properties: own_properties(
+                &self.arrow_schema,
+                self.options.sorting_columns(),
+                self.options.properties(),
+            ),
+        };
         let capabilities = self.options.wire().capabilities();
         let schema = stored_schema(std::mem::take(&mut self.shard_schema), &capabilities);
         let mut out = Output::new(&mut self.sink, &mut self.position);
         out.begin()?;
         self.stripes
-            .finish(&mut out, &schema, properties, creation_time)
+            .finish(&mut out, &schema, &properties)
             .within(|| "shard directory".to_owned())?;
         self.commit()?;
         let summary = ShardSummary {
@@ -470,20 +480,6 @@ impl<S: Sink> ShardWriter<S> {
         }
         done
     }
-
-    fn properties(&self) -> Vec<NameValuePair> {
-        let arrow_schema = AnyValue::from(self.arrow_schema.as_slice());
-        let mut properties = vec![NameValuePair::new(ARROW_SCHEMA_PROPERTY, arrow_schema)];
-        if !self.options.sorting_columns().is_empty() {
-            let columns = self.options.sorting_columns().iter().map(sorting_column);
-            properties.push(NameValuePair::new(
-                SORTING_COLUMNS_PROPERTY,
-                columns.collect::<Vec<AnyValue>>(),
-            ));
-        }
-        properties.extend_from_slice(self.options.properties());
-        properties
-    }
 }
 
 /// What so many of the rows have of a number that all have together.
@@ -516,23 +512,6 @@ impl<S: Sink> RecordBatchWriter for ShardWriter<S> {
         self.finish()?;
         Ok(())
     }
-}
-
-fn sorting_column(column: &SortingColumn) -> AnyValue {
-    vec![
-        NameValuePair::new("path", column.path.as_str()),
-        NameValuePair::new("descending", column.descending),
-        NameValuePair::new("nulls_first", column.nulls_first),
-    ]
-    .into()
-}
-
-/// The time in 100 ns ticks since 0001-01-01.
-fn now() -> u64 {
-    let since = SystemTime::now()
-        .duration_since(UNIX_EPOCH)
-        .unwrap_or_default();
-    UNIX_EPOCH_TICKS + since.as_secs() * 10_000_000 + u64::from(since.subsec_nanos() / 100)
 }
 
 /// Appends schema ids and paths of a node and of those below it.

@@ -14,6 +14,7 @@ use crate::column::{Chunk, Values};
 use crate::error::{Error, Result};
 use crate::format::{
     Capabilities, DataEncoding, NameValuePair, NativeDataEncoding, StripeFieldDescriptor,
+    StripeProperties,
 };
 use std::cmp::Reverse;
 use std::collections::VecDeque;
@@ -294,8 +295,8 @@ impl FullStripe {
     }
 }
 
-/// Writes the buffers of a stripe to the file with that URL. `properties` are those of the user, in
-/// the order of the schema ids of their columns.
+/// Writes the buffers of a stripe to the file with that URL, which is empty for the directory file.
+/// `properties` are those of the user, in the order of the schema ids of their columns.
 pub(super) fn write_stripe(
     stripe: EncodedStripe,
     url: String,
@@ -322,17 +323,22 @@ pub(super) fn write_stripe(
         if let Some((_, own)) = properties.next_if(|(column, _)| *column == id) {
             descriptor.custom_properties.extend(own);
         }
-        fields.push(StripeFieldDescriptor {
+        fields.push(Some(StripeFieldDescriptor {
             field: descriptor,
             encodings: vec![DataEncoding::Native(native)],
-        });
+        }));
     }
     // Raw buffers are padded to a multiple of 64 as well.
     out.align()?;
     Ok(StripeRecord {
         rows: stripe.rows,
-        url,
+        deleted_rows: 0,
+        urls: Some(url)
+            .filter(|url| !url.is_empty())
+            .into_iter()
+            .collect(),
         fields,
+        properties: StripeProperties::default(),
     })
 }
 

@@ -3,8 +3,7 @@
 use super::output::Output;
 use crate::error::Result;
 use crate::format::HEADER;
-use crate::io::{Sink, SinkFactory, stripe_file_name};
-use std::hash::{BuildHasher, Hasher};
+use crate::io::{Sink, SinkFactory, random_stripe_file_name};
 
 /// Stripe files that are written, and closed, but not visible yet.
 pub(super) struct StripeFiles {
@@ -42,7 +41,7 @@ impl StripeFiles {
         &mut self,
         content: impl FnOnce(String, &mut Output<'_>) -> Result<R>,
     ) -> Result<R> {
-        let name = stripe_file_name(random_u64());
+        let name = random_stripe_file_name();
         let mut sink = self.factory.create(&name)?;
         let mut position = 0;
         let mut out = Output::new(&mut *sink, &mut position);
@@ -74,10 +73,4 @@ impl StripeFiles {
             let _ = self.factory.remove(&name);
         }
     }
-}
-
-fn random_u64() -> u64 {
-    std::collections::hash_map::RandomState::new()
-        .build_hasher()
-        .finish()
 }

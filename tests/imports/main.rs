@@ -55,6 +55,7 @@ const ROOMS: &[Room] = &[
         &["column", "stats", "buffer", "encoding", "format", "io"],
         &[],
     ),
+    room("ops", &["read", "write", "column", "format", "io"], &[]),
 ];
 
 const fn room(

@@ -5,11 +5,10 @@
 //! ```
 
 use super::super::fields::{Fields, pad, write_word};
-use super::packed::Packed;
-use super::{
-    Children, Codec, Context, EncodingCode, Estimate, NumberKind, Plan, Stats, Word, ffor,
-    fl_bit_pack,
-};
+use super::ffor::Ffor;
+use super::fl_bit_pack::FlBitPack;
+use super::packed::{Layout, Packed};
+use super::{Children, Codec, Context, EncodingCode, Estimate, NumberKind, Plan, Stats, Word};
 use crate::error::{Error, Result, Within};
 use crate::kernels::{Slots, prefix_sum};
 use std::ops::Range;
@@ -57,8 +56,8 @@ fn packed<'a, W: Word>(
 ) -> Result<Option<Packed<'a, W>>> {
     let code = super::code_of::<W>(nested, kind)?;
     let packed = match code {
-        EncodingCode::Ffor => ffor::parse(nested, n),
-        EncodingCode::FlBitPack => fl_bit_pack::parse(nested, n),
+        EncodingCode::Ffor => Ffor::parse(nested, n),
+        EncodingCode::FlBitPack => FlBitPack::parse(nested, n),
         _ => return Ok(None),
     };
     cx.deeper(|_| packed.map(Some)).within(|| code.to_string())

@@ -6,40 +6,17 @@
 //! The reference has the type of the values and is their minimum.
 
 use super::super::fields::{Fields, pad, write_word};
-use super::packed::{Packed, packed_bytes, width_byte, write_chunks};
-use super::{Codec, Context, EncodingCode, Estimate, NumberKind, Stats, Word, single_value};
+use super::packed::{Layout, Packed, packed_bytes, width_byte, write_chunks};
+use super::{EncodingCode, Estimate, NumberKind, Stats, Word, single_value};
 use crate::error::Result;
-use crate::kernels::Slots;
-use std::ops::Range;
 
 pub(super) struct Ffor;
 
-pub(super) fn parse<W: Word>(values: &[u8], n: usize) -> Result<Packed<'_, W>> {
-    let (mut fields, chunks) = Fields::split(values, W::BYTES + 1)?;
-    let reference = fields.word()?;
-    Packed::try_new(chunks, fields.u8()?, reference, n)
-}
-
-impl Codec for Ffor {
-    fn decode<W: Word>(
-        values: &[u8],
-        _kind: NumberKind,
-        _cx: &mut Context<'_>,
-        dst: &mut Slots<'_, W>,
-    ) -> Result<()> {
-        parse(values, dst.len())?.decode(dst)
-    }
-
-    fn select<W: Word>(
-        values: &[u8],
-        _kind: NumberKind,
-        n: usize,
-        ranges: &[Range<usize>],
-        _cx: &mut Context<'_>,
-        dst: &mut [W],
-    ) -> Result<()> {
-        parse(values, n)?.select(ranges, dst);
-        Ok(())
+impl Layout for Ffor {
+    fn parse<W: Word>(values: &[u8], n: usize) -> Result<Packed<'_, W>> {
+        let (mut fields, chunks) = Fields::split(values, W::BYTES + 1)?;
+        let reference = fields.word()?;
+        Packed::try_new(chunks, fields.u8()?, reference, n)
     }
 }
 

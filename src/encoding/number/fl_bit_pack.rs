@@ -5,39 +5,16 @@
 //! ```
 
 use super::super::fields::{Fields, pad};
-use super::packed::{Packed, packed_bytes, width_byte, write_chunks};
-use super::{Codec, Context, EncodingCode, Estimate, NumberKind, Stats, Word, single_value};
+use super::packed::{Layout, Packed, packed_bytes, width_byte, write_chunks};
+use super::{EncodingCode, Estimate, NumberKind, Stats, Word, single_value};
 use crate::error::Result;
-use crate::kernels::Slots;
-use std::ops::Range;
 
 pub(super) struct FlBitPack;
 
-pub(super) fn parse<W: Word>(values: &[u8], n: usize) -> Result<Packed<'_, W>> {
-    let (mut fields, chunks) = Fields::split(values, 1)?;
-    Packed::try_new(chunks, fields.u8()?, W::ZERO, n)
-}
-
-impl Codec for FlBitPack {
-    fn decode<W: Word>(
-        values: &[u8],
-        _kind: NumberKind,
-        _cx: &mut Context<'_>,
-        dst: &mut Slots<'_, W>,
-    ) -> Result<()> {
-        parse(values, dst.len())?.decode(dst)
-    }
-
-    fn select<W: Word>(
-        values: &[u8],
-        _kind: NumberKind,
-        n: usize,
-        ranges: &[Range<usize>],
-        _cx: &mut Context<'_>,
-        dst: &mut [W],
-    ) -> Result<()> {
-        parse(values, n)?.select(ranges, dst);
-        Ok(())
+impl Layout for FlBitPack {
+    fn parse<W: Word>(values: &[u8], n: usize) -> Result<Packed<'_, W>> {
+        let (mut fields, chunks) = Fields::split(values, 1)?;
+        Packed::try_new(chunks, fields.u8()?, W::ZERO, n)
     }
 }
 

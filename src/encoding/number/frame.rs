@@ -5,69 +5,27 @@
 //! ```
 
 use super::super::fields::{Fields, pad, write_word};
-use super::{
-    Children, Codec, Context, EncodingCode, Estimate, NumberKind, Plan, Stats, View, Word,
-};
+use super::mapped::{Layout, Parts};
+use super::{EncodingCode, Estimate, NumberKind, Plan, Stats, Word};
 use crate::error::Result;
-use crate::kernels::{Slots, add, key_range};
-use std::ops::Range;
+use crate::kernels::{add, key_range};
 
 pub(super) struct For;
 
-fn parse<W: Word>(values: &[u8]) -> Result<(W, &[u8])> {
-    let (mut fields, nested) = Fields::split(values, W::BYTES)?;
-    Ok((fields.word()?, nested))
-}
+impl Layout for For {
+    const NESTED: &'static str = "deltas";
 
-impl Codec for For {
-    fn decode<W: Word>(
-        values: &[u8],
-        _kind: NumberKind,
-        cx: &mut Context<'_>,
-        dst: &mut Slots<'_, W>,
-    ) -> Result<()> {
-        let (reference, nested) = parse(values)?;
-        super::fill(nested, NumberKind::Unsigned, cx, dst)?;
-        add(dst.values(), reference);
-        Ok(())
+    fn parse<W: Word>(values: &[u8]) -> Result<Parts<'_, W>> {
+        let (mut fields, payload) = Fields::split(values, W::BYTES)?;
+        Ok(Parts {
+            reference: fields.word()?,
+            nested: true,
+            payload,
+        })
     }
 
-    fn select<W: Word>(
-        values: &[u8],
-        _kind: NumberKind,
-        n: usize,
-        ranges: &[Range<usize>],
-        cx: &mut Context<'_>,
-        dst: &mut [W],
-    ) -> Result<()> {
-        let (reference, nested) = parse(values)?;
-        super::decode_selected(nested, NumberKind::Unsigned, n, ranges, cx, dst)?;
-        add(dst, reference);
-        Ok(())
-    }
-
-    fn view<W: Word>(
-        values: &[u8],
-        _kind: NumberKind,
-        n: usize,
-        cx: &mut Context<'_>,
-    ) -> Result<View<W>> {
-        let (reference, nested) = parse::<W>(values)?;
-        let view = super::view::<W>(nested, NumberKind::Unsigned, n, cx)?;
-        Ok(view.map(|v| v.plus(reference)))
-    }
-
-    fn children<W: Word>(
-        values: &[u8],
-        _kind: NumberKind,
-        n: usize,
-        cx: &mut Context<'_>,
-    ) -> Result<Children> {
-        let (_, nested) = parse::<W>(values)?;
-        Ok(vec![(
-            "deltas",
-            super::tree::<W>(nested, NumberKind::Unsigned, n, cx)?,
-        )])
+    fn map<W: Word>(values: &mut [W], reference: W) {
+        add(values, reference);
     }
 }
 

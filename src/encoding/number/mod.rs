@@ -14,6 +14,7 @@ mod ffor;
 mod fl_bit_pack;
 mod follow;
 mod frame;
+mod mapped;
 mod packed;
 mod patched_ffor;
 mod pco;
@@ -142,9 +143,9 @@ macro_rules! with_codec {
         }
         match $code {
             EncodingCode::Plain => run!(plain::Plain),
-            EncodingCode::FlBitPack => run!(fl_bit_pack::FlBitPack),
-            EncodingCode::For => run!(frame::For),
-            EncodingCode::Ffor => run!(ffor::Ffor),
+            EncodingCode::FlBitPack => run!(packed::BitPacked<fl_bit_pack::FlBitPack>),
+            EncodingCode::For => run!(mapped::Mapped<frame::For>),
+            EncodingCode::Ffor => run!(packed::BitPacked<ffor::Ffor>),
             EncodingCode::Delta => run!(delta::Delta),
             EncodingCode::RunLength => run!(run_length::RunLength),
             EncodingCode::SingleValue => run!(single_value::SingleValue),
@@ -157,7 +158,7 @@ macro_rules! with_codec {
             EncodingCode::BlockDictionary => run!(block_dictionary::BlockDictionary),
             EncodingCode::Zstd => run!(compressed::Zstd),
             EncodingCode::Lz4 => run!(compressed::Lz4),
-            EncodingCode::ZigZag => run!(zig_zag::ZigZag),
+            EncodingCode::ZigZag => run!(mapped::Mapped<zig_zag::ZigZag>),
             EncodingCode::Sparse => run!(sparse::Sparse),
             EncodingCode::PatchedFfor => run!(patched_ffor::PatchedFfor),
             EncodingCode::Pco => run!(pco::Pco),

@@ -1,11 +1,44 @@
 //! Spec: Chapter 7, "FLBitPack" and "FFOR": what the bit-packed encodings share.
 
-use super::Word;
+use super::{Codec, Context, NumberKind, Word};
 use crate::error::{Error, Result};
 use crate::kernels::{
     BitPlace, CHUNK, Slots, chunk_bytes, pack, place_of, prefetch_at, unpack, unpack_at,
 };
+use std::marker::PhantomData;
 use std::ops::Range;
+
+/// An encoding that is nothing but bit-packed values behind a header.
+pub(super) trait Layout {
+    /// The chunks of a region of `n` values.
+    fn parse<W: Word>(values: &[u8], n: usize) -> Result<Packed<'_, W>>;
+}
+
+/// The codec of a [`Layout`].
+pub(super) struct BitPacked<L>(PhantomData<L>);
+
+impl<L: Layout> Codec for BitPacked<L> {
+    fn decode<W: Word>(
+        values: &[u8],
+        _kind: NumberKind,
+        _cx: &mut Context<'_>,
+        dst: &mut Slots<'_, W>,
+    ) -> Result<()> {
+        L::parse(values, dst.len())?.decode(dst)
+    }
+
+    fn select<W: Word>(
+        values: &[u8],
+        _kind: NumberKind,
+        n: usize,
+        ranges: &[Range<usize>],
+        _cx: &mut Context<'_>,
+        dst: &mut [W],
+    ) -> Result<()> {
+        L::parse(values, n)?.select(ranges, dst);
+        Ok(())
+    }
+}
 
 /// Chunks of bit-packed values, and what to add to each value.
 pub(super) struct Packed<'a, W> {

@@ -5,75 +5,27 @@
 //! ```
 
 use super::super::fields::{Fields, pad};
-use super::{
-    Children, Codec, Context, EncodingCode, Estimate, NumberKind, Plan, Stats, View, Word,
-};
+use super::mapped::{Layout, Parts};
+use super::{EncodingCode, Estimate, NumberKind, Plan, Stats, Word};
 use crate::error::Result;
-use crate::kernels::{Slots, un_zig_zag};
-use std::ops::Range;
+use crate::kernels::un_zig_zag;
 
 pub(super) struct ZigZag;
 
-fn parse(values: &[u8]) -> Result<(bool, &[u8])> {
-    let (mut fields, payload) = Fields::split(values, 1)?;
-    Ok((fields.flag()?, payload))
-}
+impl Layout for ZigZag {
+    const NESTED: &'static str = "values";
 
-impl Codec for ZigZag {
-    fn decode<W: Word>(
-        values: &[u8],
-        _kind: NumberKind,
-        cx: &mut Context<'_>,
-        dst: &mut Slots<'_, W>,
-    ) -> Result<()> {
-        let dst = dst.values();
-        let (nested, payload) = parse(values)?;
-        super::decode_part(payload, nested, NumberKind::Unsigned, cx, dst)?;
-        un_zig_zag(dst);
-        Ok(())
+    fn parse<W: Word>(values: &[u8]) -> Result<Parts<'_, W>> {
+        let (mut fields, payload) = Fields::split(values, 1)?;
+        Ok(Parts {
+            reference: W::ZERO,
+            nested: fields.flag()?,
+            payload,
+        })
     }
 
-    fn select<W: Word>(
-        values: &[u8],
-        _kind: NumberKind,
-        n: usize,
-        ranges: &[Range<usize>],
-        cx: &mut Context<'_>,
-        dst: &mut [W],
-    ) -> Result<()> {
-        let (nested, payload) = parse(values)?;
-        super::select_part(payload, nested, NumberKind::Unsigned, n, ranges, cx, dst)?;
-        un_zig_zag(dst);
-        Ok(())
-    }
-
-    fn view<W: Word>(
-        values: &[u8],
-        _kind: NumberKind,
-        n: usize,
-        cx: &mut Context<'_>,
-    ) -> Result<View<W>> {
-        let (nested, payload) = parse(values)?;
-        if !nested {
-            return Ok(View::None);
-        }
-        let view = super::view::<W>(payload, NumberKind::Unsigned, n, cx)?;
-        Ok(view.map(|v| {
-            let mut one = [v];
-            un_zig_zag(&mut one);
-            let [v] = one;
-            v
-        }))
-    }
-
-    fn children<W: Word>(
-        values: &[u8],
-        _kind: NumberKind,
-        n: usize,
-        cx: &mut Context<'_>,
-    ) -> Result<Children> {
-        let (nested, payload) = parse(values)?;
-        super::part_tree::<W>("values", payload, nested, NumberKind::Unsigned, n, cx)
+    fn map<W: Word>(values: &mut [W], _reference: W) {
+        un_zig_zag(values);
     }
 }
 

@@ -23,7 +23,7 @@ use std::sync::Arc;
 impl Shard {
     /// Statistics of the columns over the whole shard, in one row. Reads metadata only.
     ///
-    /// The first column is `row_count`. A struct follows for every column and every member of a
+    /// The first column is `row_count`, which leaves out deleted rows. A struct follows for every column and every member of a
     /// struct, named by its path. What is unknown is null in it:
     ///
     /// | member | |
@@ -38,6 +38,9 @@ impl Shard {
     /// Inexact distinct counts come from HyperLogLog sketches of 128 counters. Their standard error
     /// is 1.04 / sqrt(128), or 9.2 %. Over 1,000 sets of 10 to 10,000 values, two of three counts were
     /// off by less than 10 %, 95 of 100 by less than 20 %, and none by more than 40 %.
+    ///
+    /// Where rows are deleted, statistics are those of all rows, the deleted ones included: bounds and
+    /// distinct counts are inexact, and null counts are known only if no row is null, or all are.
     ///
     /// Lists and maps have only a `null_count`, unions have nothing, and what lies below them is left
     /// out. Floats that may be NaN have no bounds.
@@ -85,6 +88,14 @@ enum Scope {
 /// Descriptors that are fetched at once, about.
 const AT_ONCE: usize = 1 << 15;
 
+/// Numbers of rows.
+#[derive(Debug, Clone, Copy)]
+struct Rows {
+    /// Of all, the deleted ones included.
+    all: u64,
+    deleted: u64,
+}
+
 /// A field whose positions are the rows.
 struct Target {
     path: String,
@@ -101,18 +112,26 @@ async fn statistics(inner: &Metadata, projection: Projection, scope: Scope) -> R
     for column in &columns {
         add_targets(column, None, Vec::new(), &mut targets);
     }
-    let rows: Vec<u64> = match scope {
-        Scope::Shard => vec![inner.directory.total_record_count],
+    let rows: Vec<Rows> = match scope {
+        Scope::Shard => vec![Rows {
+            all: inner.directory.total_record_count,
+            deleted: inner.directory.deleted_record_count,
+        }],
         Scope::Stripes => {
             let rows = inner.run(|bench| {
-                let stripes = ready!(inner.stripes(bench)).iter();
-                Ok(Some(stripes.map(|s| s.total_record_count).collect()))
+                let rows = ready!(inner.stripes(bench)).iter().map(|stripe| Rows {
+                    all: stripe.total_record_count,
+                    deleted: stripe.deleted_record_count,
+                });
+                Ok(Some(rows.collect()))
             });
             rows.await?
         }
     };
     let mut fields = vec![Field::new("row_count", ArrowType::UInt64, false)];
-    let mut arrays: Vec<ArrayRef> = vec![Arc::new(UInt64Array::from(rows.clone()))];
+    let row_counts = rows.iter().map(|rows| rows.all - rows.deleted);
+    let row_counts: UInt64Array = row_counts.collect::<Vec<_>>().into();
+    let mut arrays: Vec<ArrayRef> = vec![Arc::new(row_counts)];
     for some in targets.chunks((AT_ONCE / rows.len().max(1)).max(1)) {
         let known = inner.run(|bench| {
             // All are asked for before any is missed, so that one round fetches all.
@@ -178,11 +197,11 @@ fn known_of(
     bench: &Bench<'_>,
     target: &Target,
     scope: Scope,
-    rows: &[u64],
+    rows: &[Rows],
 ) -> Result<Option<Vec<Known>>> {
     let mut all = Vec::with_capacity(rows.len());
     let mut complete = true;
-    for (stripe, &rows) in (0..).zip(rows) {
+    for (stripe, &Rows { all: rows, deleted }) in (0..).zip(rows) {
         let read = |id| match scope {
             Scope::Shard => metadata.shard_descriptor(bench, id),
             Scope::Stripes => {
@@ -204,13 +223,11 @@ fn known_of(
         match own {
             Some(own) => {
                 let own = own.as_ref();
-                all.push(Known::new(
-                    own,
-                    may_be_null,
-                    rows,
-                    &target.node,
-                    metadata.wire,
-                ));
+                let known = Known::new(own, may_be_null, rows, &target.node, metadata.wire);
+                all.push(match deleted {
+                    0 => known,
+                    _ => known.of_some(rows, rows - deleted),
+                });
             }
             None => complete = false,
         }
@@ -271,6 +288,26 @@ impl Known {
             max,
             is_constant: (is_constant || differs).then_some(is_constant),
             distinct,
+        }
+    }
+}
+
+impl Known {
+    /// What is known of some of `all` rows, not which.
+    fn of_some(self, all: u64, rows: u64) -> Self {
+        let inexact = |(value, _)| (value, false);
+        let is_null = self.null_count == Some(all);
+        Self {
+            null_count: match self.null_count {
+                Some(0) => Some(0),
+                _ => is_null.then_some(rows),
+            },
+            min: self.min.map(inexact),
+            max: self.max.map(inexact),
+            is_constant: self.is_constant.filter(|&is_constant| is_constant),
+            distinct: self
+                .distinct
+                .map(|(count, is_exact)| (count, is_exact && is_null)),
         }
     }
 }

@@ -2,6 +2,7 @@
 
 mod columns;
 mod data;
+mod deleted;
 mod report;
 mod statistics;
 #[cfg(test)]
@@ -17,8 +18,8 @@ use crate::column::may_exceed_arrow;
 use crate::encoding::Scratch;
 use crate::error::{Error, ErrorKind, Result, Within};
 use crate::format::{
-    DataRef, DataType, DirectoryTail, Field, FormatVersion, HEADER_LEN, IndexCollection, Message,
-    Schema, UrlList,
+    DELETED_RECORD, DataRef, DataType, DirectoryTail, Field, FormatVersion, HEADER_LEN,
+    IndexCollection, Message, Schema, UrlList,
 };
 use crate::io::ByteRange;
 use crate::read::open_shard::Shard;
@@ -275,6 +276,11 @@ impl<'a> Verifier<'a> {
         let indexes = message::<IndexCollection>(shard, indexes, "indexes").await;
         self.note(self.root(), indexes);
         let schema = shard.stored_schema().await;
+        if schema.is_ok() && shard.inner.has_deleted() {
+            let deleted = shard.inner.run(|bench| shard.inner.deleted_column(bench));
+            let deleted = deleted.await.map(|_| ());
+            self.note(self.root(), deleted);
+        }
         self.note(self.root(), schema)
     }
 
@@ -319,6 +325,9 @@ impl<'a> Verifier<'a> {
         let node = &field.data_type;
         let sound = self.fields(stripe, node).await;
         let id = node.schema_id;
+        if sound.readable && field.internal_kind.as_deref() == Some(DELETED_RECORD) {
+            self.deleted(stripe, node).await;
+        }
         if sound.readable
             && let Ok(ordinal) = columns.binary_search_by_key(&id, |column| column.node.schema_id)
         {
@@ -372,6 +381,7 @@ impl<'a> Verifier<'a> {
                 .shard
                 .scan()
                 .with_projection([ordinal])
+                .with_deleted_rows(true)
                 .with_row_range(rows.clone());
             let planned = scan.with_batch_size(BATCH_ROWS as usize).planned();
             let mut reader = match planned.await {

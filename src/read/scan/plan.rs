@@ -4,8 +4,8 @@
 //! then, window of rows by window of rows, data, and once more for every level of lists.
 
 use super::source::{ReadState, Source, StripeFields, may_end_early, stored_rows};
-use crate::buffer::{FieldLayout, Physical, Place, Runs, Selection, Storage, offset_width};
-use crate::column::{NodeSource, OffsetWidth, assemble_as, declared_nulls};
+use crate::buffer::{FieldLayout, Place, Runs, Selection, Storage};
+use crate::column::{NodeSource, assemble_as, declared_nulls};
 use crate::error::{Error, ErrorKind, Result, Within, to_usize};
 use crate::format::{BasicType, DataType, StripeDirectory, Wire};
 use crate::read::shard::artifacts::Artifacts;
@@ -193,10 +193,7 @@ impl StripeReader<'_> {
                 }
             }
             BasicType::List | BasicType::Map if !node.children.is_empty() => {
-                let below = self
-                    .source()
-                    .lists(node, OffsetWidth::Bits64, rows)?
-                    .children;
+                let below = self.source().items_ahead(node, rows)?;
                 for child in &node.children {
                     complete &= self.fetch_node(child, &below)?;
                 }
@@ -219,42 +216,21 @@ impl StripeReader<'_> {
         layout: &FieldLayout,
         rows: &Selection,
     ) -> Result<bool> {
-        let Storage::Buffers(buffers) = &layout.storage else {
-            return Ok(true);
-        };
         let mut places = Vec::new();
-        if let Some(presence) = &buffers.presence {
-            presence.places_of(&bytes_of_bits(rows), 1, &mut places)?;
+        let goes_on = layout.places_of(rows, !node.children.is_empty(), &mut places)?;
+        if !self.at_hand(&places)? {
+            return Ok(false);
         }
-        // A list without its items is asked for its presence alone.
-        let is_alone = layout.physical == Physical::Lists && node.children.is_empty();
-        if let Some(offsets) = buffers.offsets.as_ref().filter(|_| !is_alone) {
-            let (elements, width) = match layout.physical {
-                // One offset per position, of 64 bits always.
-                Physical::Union => (rows.clone(), 8),
-                _ => (with_ends(rows), offset_width(offsets, layout.positions)),
-            };
-            offsets.places_of(&elements, width, &mut places)?;
-        }
-        if let Some(data) = &buffers.data {
-            let width = match layout.physical {
-                _ if buffers.dictionary.is_some() => 4,
-                Physical::Number(width) | Physical::Fixed(width) => width,
-                _ => 1,
-            };
-            match layout.physical {
-                Physical::Bits => data.places_of(&bytes_of_bits(rows), 1, &mut places)?,
-                Physical::Bytes if buffers.has_separate_offsets() => {
-                    if !self.at_hand(&places)? {
-                        return Ok(false);
-                    }
-                    let elements = self.source().value_bytes(node, rows)?;
-                    data.places_of(&elements, 1, &mut places)?;
-                }
-                _ => data.places_of(rows, width, &mut places)?,
+        if goes_on {
+            let (bytes, mut places) = (self.source().items_ahead(node, rows)?, Vec::new());
+            if let Storage::Buffers(buffers) = &layout.storage
+                && let Some(data) = &buffers.data
+            {
+                data.places_of(&bytes, 1, &mut places)?;
             }
+            return self.at_hand(&places);
         }
-        self.at_hand(&places)
+        Ok(true)
     }
 
     fn at_hand(&self, places: &[Place]) -> Result<bool> {
@@ -330,25 +306,6 @@ const BLOCKWISE: u64 = 32;
 pub(in crate::read) fn is_blockwise(rows: &Selection) -> bool {
     let span = rows.end() - rows.ranges().first().map_or(0, |range| range.start);
     rows.len().saturating_mul(BLOCKWISE) >= span
-}
-
-/// The bytes of a bitmap that hold the given bits.
-fn bytes_of_bits(rows: &Selection) -> Selection {
-    let mut bytes = Selection::default();
-    for range in rows.ranges() {
-        let start = (range.start / 8).max(bytes.end());
-        bytes.push(start..range.end.div_ceil(8).max(start));
-    }
-    bytes
-}
-
-/// The given elements and the one after each range.
-fn with_ends(rows: &Selection) -> Selection {
-    let mut elements = Selection::default();
-    for range in rows.ranges() {
-        elements.push(range.start.max(elements.end())..range.end + 1);
-    }
-    elements
 }
 
 /// Bytes of the fields' values.

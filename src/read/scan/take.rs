@@ -11,11 +11,17 @@ use crate::format::StripeDirectory;
 use crate::read::shard::column::Column;
 use crate::read::shard::fetch::{Bench, Fetched, drive};
 use crate::read::shard::metadata::{Metadata, ready};
+use arrow_array::cast::AsArray;
 use arrow_array::{Array, ArrayRef, RecordBatch, UInt64Array, new_empty_array};
 use std::sync::Arc;
 
-/// The rows with the given numbers, in the given order.
-pub(in crate::read) async fn take(format: &RowFormat, rows: &[u64]) -> Result<RecordBatch> {
+/// The rows with the given numbers, in the given order. None of them may be true in the column
+/// `deleted`.
+pub(in crate::read) async fn take(
+    format: &RowFormat,
+    rows: &[u64],
+    deleted: Option<Column>,
+) -> Result<RecordBatch> {
     let (metadata, columns) = (&format.metadata, &format.columns);
     let total = metadata.directory.total_record_count;
     if let Some(row) = rows.iter().find(|&&row| row >= total) {
@@ -27,7 +33,16 @@ pub(in crate::read) async fn take(format: &RowFormat, rows: &[u64]) -> Result<Re
     let mut sorted = rows.to_vec();
     sorted.sort_unstable();
     sorted.dedup();
-    let parts = read_stripes(metadata, columns, &sorted).await?;
+    let parts = match deleted {
+        None => read_stripes(metadata, columns, &sorted).await?,
+        Some(deleted) => {
+            let columns: Vec<Column> = columns.iter().cloned().chain([deleted]).collect();
+            let mut parts = read_stripes(metadata, &columns, &sorted).await?;
+            let deleted: Vec<ArrayRef> = parts.iter_mut().filter_map(Vec::pop).collect();
+            check_live(&sorted, &deleted).within(|| metadata.artifacts.name().to_owned())?;
+            parts
+        }
+    };
     let order: Vec<usize> = rows
         .iter()
         .map(|row| sorted.partition_point(|before| before < row))
@@ -61,6 +76,19 @@ pub(in crate::read) async fn take(format: &RowFormat, rows: &[u64]) -> Result<Re
         arrays.push(Arc::new(UInt64Array::from(rows.to_vec())));
     }
     record_batch(&format.schema, arrays, rows.len()).within(|| metadata.artifacts.name().to_owned())
+}
+
+/// Refuses rows that are deleted, as arrays of Booleans say one after the other.
+fn check_live(rows: &[u64], deleted: &[ArrayRef]) -> Result<()> {
+    let flags = deleted.iter().flat_map(|array| array.as_boolean().iter());
+    let mut found = rows.iter().zip(flags);
+    match found.find(|(_, is_deleted)| *is_deleted == Some(true)) {
+        Some((row, _)) => Err(Error::new(
+            ErrorKind::RowOutOfRange,
+            format!("row {row} is deleted; ask for deleted rows to take it"),
+        )),
+        None => Ok(()),
+    }
 }
 
 /// Stripes whose rows are fetched at once: however many there are, few rounds are enough.

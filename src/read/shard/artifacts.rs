@@ -153,6 +153,14 @@ impl Artifacts {
         self.options.limits()
     }
 
+    /// Which file the directory file was when it was opened, where that is known.
+    pub(in crate::read) fn version(&self) -> Option<String> {
+        match &self.root {
+            Reader::Blocking(reader) => reader.version(),
+            Reader::Async(reader) => reader.version(),
+        }
+    }
+
     /// Name of the directory file, for errors.
     pub(in crate::read) fn name(&self) -> &str {
         &self.name
@@ -329,6 +337,16 @@ impl Artifacts {
             _ => self.reader(artifact)?.size().await,
         };
         size.within(|| self.name_of(artifact))
+    }
+
+    /// Where an artifact is in the folder of the shard; `None` for the directory file.
+    pub(in crate::read) fn url_of(&self, artifact: u32) -> Option<RelativeUrl> {
+        self.others().get(artifact).map(|other| other.url.clone())
+    }
+
+    /// The folder of the shard, as an absolute path, if it is known.
+    pub(in crate::read) fn base(&self) -> Option<&str> {
+        self.base.as_deref()
     }
 
     /// Name of an artifact, for errors.

@@ -253,7 +253,7 @@ impl Metadata {
                 self.directory.stripe_count
             )));
         }
-        let mut records = 0u64;
+        let (mut records, mut deleted) = (0u64, 0u64);
         for (i, stripe) in stripes.iter().enumerate() {
             if stripe.record_offset != records {
                 return Err(Error::corrupt(format!(
@@ -264,16 +264,19 @@ impl Metadata {
             records = records
                 .checked_add(stripe.total_record_count)
                 .ok_or_else(|| Error::corrupt("the records exceed 64 bits"))?;
-            if stripe.deleted_record_count > 0 {
-                return Err(Error::unsupported(format!(
-                    "stripe {i} has deleted records"
-                )));
-            }
+            // No stripe has more of them than records.
+            deleted = deleted.saturating_add(stripe.deleted_record_count);
         }
         if records != self.directory.total_record_count {
             return Err(Error::corrupt(format!(
                 "the stripes hold {records} records, the directory promises {}",
                 self.directory.total_record_count
+            )));
+        }
+        if deleted != self.directory.deleted_record_count {
+            return Err(Error::corrupt(format!(
+                "the stripes have {deleted} deleted records, the directory promises {}",
+                self.directory.deleted_record_count
             )));
         }
         Ok(())

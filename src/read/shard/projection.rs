@@ -202,10 +202,7 @@ fn unknown<'a>(parts: &Parts, place: &str, known: impl Iterator<Item = &'a str>)
 }
 
 /// The error for a name that no column has, with the nearest ones that there are.
-pub(in crate::read) fn unknown_column<'a>(
-    name: &str,
-    known: impl Iterator<Item = &'a str>,
-) -> Error {
+pub(crate) fn unknown_column<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> Error {
     unknown_name(name, "the shard", known)
 }
 

@@ -17,7 +17,7 @@ thread_local! {
 /// # Errors
 /// Those of the future, and [`InvalidArgument`](crate::ErrorKind::InvalidArgument) where it would ask
 /// an asynchronous reader.
-pub(in crate::read) fn now<T>(future: impl Future<Output = Result<T>>) -> Result<T> {
+pub(crate) fn now<T>(future: impl Future<Output = Result<T>>) -> Result<T> {
     /// Sets the flag back, after a panic too.
     struct Before(bool);
     impl Drop for Before {

@@ -21,11 +21,10 @@ pub(super) fn print(
         [] => Projection::All,
         columns => columns.to_vec().into(),
     };
-    let rows = shard.num_rows().min(ROWS as u64);
     let scan = shard
         .scan()
         .with_projection(projection)
-        .with_row_range(0..rows)
+        .with_limit(ROWS as u64)
         .with_batch_size(ROWS);
     // Rows of the first stripe, if it is a short one.
     let Some(batch) = scan.build()?.next().transpose()? else {

@@ -17,6 +17,7 @@ pub(super) fn shard(info: &ShardInfo) -> Value {
     json!({
         "files": files.collect::<Vec<_>>(),
         "rows": info.rows,
+        "deleted_rows": info.deleted_rows,
         "wire": format!("{:?}", info.wire),
         "mapping": info.mapping.map(|mapping| format!("{mapping:?}")),
         "created_min": info.creation_min.map(text::ticks),
@@ -35,6 +36,7 @@ fn stripe(info: &StripeInfo) -> Value {
         "ordinal": info.ordinal,
         "first_row": info.rows.start,
         "rows": info.rows.end - info.rows.start,
+        "deleted_rows": info.deleted_rows,
         "raw_bytes": info.raw_data_size,
         "encoded_bytes": info.encoded_bytes,
         "ratio": text::ratio(info.raw_data_size, info.encoded_bytes),

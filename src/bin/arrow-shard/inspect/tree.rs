@@ -26,8 +26,9 @@ pub(super) fn print(out: &mut impl Write, info: &ShardInfo, verbose: bool) -> io
     };
     writeln!(
         out,
-        "{} in {}, {:?} wire{mapping}{created}",
+        "{}{} in {}, {:?} wire{mapping}{created}",
         text::count(info.rows, "row"),
+        deleted(info.deleted_rows),
         text::count(info.stripes.len() as u64, "stripe"),
         info.wire
     )?;
@@ -49,8 +50,14 @@ pub(super) fn print(out: &mut impl Write, info: &ShardInfo, verbose: bool) -> io
         let sizes = sizes(stripe.raw_data_size, stripe.encoded_bytes);
         writeln!(
             out,
-            "stripe {}: rows {}..{}, {sizes}",
-            stripe.ordinal, rows.start, rows.end
+            "stripe {}: rows {}..{}{}, {sizes}",
+            stripe.ordinal,
+            rows.start,
+            rows.end,
+            match stripe.deleted_rows {
+                0 => String::new(),
+                rows => format!(", {rows} of them deleted"),
+            }
         )?;
         if !stripe.properties.is_empty() {
             writeln!(
@@ -63,6 +70,15 @@ pub(super) fn print(out: &mut impl Write, info: &ShardInfo, verbose: bool) -> io
         fields(out, "", &stripe.fields, verbose)?;
     }
     Ok(())
+}
+
+/// ` (3 more are deleted)`
+fn deleted(rows: u64) -> String {
+    match rows {
+        0 => String::new(),
+        1 => " (1 more is deleted)".to_owned(),
+        rows => format!(" ({rows} more are deleted)"),
+    }
 }
 
 fn problem(out: &mut impl Write, indent: &str, problem: Option<&String>) -> io::Result<()> {

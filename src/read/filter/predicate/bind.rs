@@ -10,7 +10,7 @@ use crate::read::shard::column::Column;
 use crate::read::shard::fetch::Bench;
 use crate::read::shard::metadata::{Metadata, ready};
 use crate::read::shard::projection::Projection;
-use arrow_array::{Array, ArrayRef, FixedSizeBinaryArray};
+use arrow_array::{Array, ArrayRef, BooleanArray, FixedSizeBinaryArray};
 use arrow_ord::ord::make_comparator;
 use arrow_schema::{DataType, Field, FieldRef, Schema, SchemaRef, SortOptions};
 use arrow_select::concat::concat;
@@ -235,6 +235,32 @@ impl Bound {
             root => vec![root],
         };
         Ok(Some(bound))
+    }
+}
+
+impl Bound {
+    /// Adds that rows for which a column is true do not match.
+    pub(in crate::read) fn exclude(&mut self, column: Column) {
+        let ordinal = self.columns.len();
+        let mut leaf = |test| {
+            self.leaves.push(Leaf {
+                column: ordinal,
+                test,
+            });
+            Node::Leaf(self.leaves.len() - 1)
+        };
+        let is_true: ArrayRef = Arc::new(BooleanArray::from(vec![true]));
+        let is_null = leaf(Test::IsNull);
+        let is_true = leaf(Test::Compare(Comparison::Eq, is_true));
+        let is_kept = vec![is_null, Node::Not(Box::new(is_true))];
+        self.conjuncts.push(Node::Or(is_kept));
+        self.columns.push(FilterColumn {
+            path: column.field.name().clone(),
+            value_type: column.field.data_type().clone(),
+            column,
+            depth: 0,
+            is_tested: true,
+        });
     }
 }
 

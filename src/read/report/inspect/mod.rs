@@ -65,8 +65,10 @@ settings! {
 pub struct ShardInfo {
     /// The files that hold it, the directory file first.
     pub files: Vec<FileInfo>,
-    /// Number of rows.
+    /// Number of rows, those that are deleted left out.
     pub rows: u64,
+    /// Number of rows that are deleted.
+    pub deleted_rows: u64,
     /// How the metadata are written.
     pub wire: Wire,
     /// How Arrow types became types of the shard, if a column tells.
@@ -103,8 +105,10 @@ pub struct FileInfo {
 pub struct StripeInfo {
     /// Ordinal of the stripe.
     pub ordinal: u64,
-    /// Numbers of its rows in the shard.
+    /// Numbers of its rows in the shard, those of deleted ones included.
     pub rows: Range<u64>,
+    /// Number of rows that are deleted.
+    pub deleted_rows: u64,
     /// Bytes of the values before encoding.
     pub raw_data_size: Option<u64>,
     /// Bytes of all encoded buffers.
@@ -288,6 +292,7 @@ impl Shard {
         let mut info = ShardInfo {
             files: Vec::new(),
             rows: self.num_rows(),
+            deleted_rows: self.num_deleted_rows(),
             wire: self.wire(),
             mapping: TypeMapping::of(&schema),
             creation_min: None,
@@ -362,6 +367,7 @@ impl StripeInfo {
         Self {
             ordinal: stripe.ordinal(),
             rows: stripe.row_range(),
+            deleted_rows: stripe.num_deleted_rows(),
             raw_data_size: stripe.raw_data_size(),
             encoded_bytes: 0,
             properties,

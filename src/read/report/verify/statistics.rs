@@ -131,7 +131,7 @@ impl Verifier<'_> {
             return;
         };
         // Rows behind the last position are null.
-        let missing = stripe.num_rows().saturating_sub(known.position_count);
+        let missing = stripe.all_rows().saturating_sub(known.position_count);
         let nulls = known.null_count.map(|nulls| nulls.saturating_add(missing));
         if let Some(nulls) = nulls.filter(|nulls| *nulls != read) {
             let text = format!("{nulls} rows are said to be null, and {read} are");

@@ -175,7 +175,7 @@ impl Verifier<'_> {
             {
                 continue;
             }
-            let facts = facts(&column, &known, stripe.num_rows(), false);
+            let facts = facts(&column, &known, stripe.all_rows(), false);
             let Some(field) = fields.last().cloned() else {
                 continue;
             };
@@ -184,7 +184,7 @@ impl Verifier<'_> {
             let index = inner.run(|bench| inner.range_index(bench, key, leaf));
             let index = index.await;
             let index = self.again(&at, index).flatten();
-            let index = index.filter(|index| index.positions() == stripe.num_rows());
+            let index = index.filter(|index| index.positions() == stripe.all_rows());
             all.push(Claims {
                 index: index.and_then(|index| Bounds::new(&index, &column, &facts)),
                 column,
@@ -237,7 +237,7 @@ impl Verifier<'_> {
     /// Holds the number of nulls in each member of structs, all rows of which were read, against its
     /// descriptor. Those below a struct that may be null are not counted there.
     pub(super) fn member_nulls(&mut self, stripe: &Stripe, claims: &[Claims]) {
-        let rows = stripe.num_rows();
+        let rows = stripe.all_rows();
         for member in claims.iter().filter(|claims| !claims.ordinals.is_empty()) {
             let mut around = claims.iter().filter(|other| {
                 other.ordinals.len() < member.ordinals.len()

@@ -6,8 +6,9 @@ mod nested;
 mod tests;
 
 use crate::buffer::{
-    BlockCache, Body, FieldBuffers, FieldLayout, Numbers, Place, ReadContext, Runs, Selection,
-    Storage, StoredBuffer, StringCache, read_bits, read_numbers, read_offsets, string_bytes,
+    BlockCache, Body, FieldBuffers, FieldLayout, Numbers, OffsetsCache, Physical, Place,
+    ReadContext, Runs, Selection, Spans, Storage, StoredBuffer, StringCache, read_bits,
+    read_numbers,
 };
 use crate::column::{
     ByteLayout, Chunk, DecodedBytes, DecodedDictionary, DecodedLists, DecodedUnions,
@@ -22,7 +23,6 @@ use arrow_array::{Array, ArrayRef};
 use arrow_buffer::{BooleanBuffer, BooleanBufferBuilder, Buffer, NullBuffer};
 use arrow_schema::DataType as ArrowType;
 use std::borrow::Cow;
-use std::ops::Range;
 use std::sync::{Arc, PoisonError};
 
 /// The fields of one stripe that a plan reads, with all that reading them takes but their bytes.
@@ -129,7 +129,8 @@ pub(in crate::read) struct FieldState {
     strings: StringCache,
     runs: BlockCache<Runs>,
     presence: BlockCache<Numbers>,
-    offsets: BlockCache<Numbers>,
+    offsets: OffsetsCache,
+    slots: BlockCache<Numbers>,
 }
 
 /// What decoding keeps from batch to batch.
@@ -264,13 +265,6 @@ impl Opened<'_> {
             _ => read_numbers::<u64>(buffer, kind, embedded, rows, cx, cache),
         }
     }
-
-    /// One more element than there are rows: where each begins and the last one ends, per range.
-    fn offsets(&mut self, buffer: &StoredBuffer, range: Range<u64>) -> Result<Vec<u64>> {
-        let elements = Selection::range(range.start..range.end + 1);
-        let (cx, cache) = (&mut self.cx, &mut self.state.offsets);
-        read_offsets(buffer, self.layout.positions, &elements, cx, cache)
-    }
 }
 
 /// A null buffer of bits, unless they are all set.
@@ -284,24 +278,27 @@ fn required<'a>(buffer: Option<&'a StoredBuffer>, name: &str) -> Result<&'a Stor
 }
 
 impl Source<'_> {
-    /// Which bytes of DATA the values of the rows are, for strings whose OFFSETS are stored apart.
-    pub(in crate::read) fn value_bytes(
+    /// Which items the lists of the rows have, or which bytes of DATA the values of the rows are
+    /// whose OFFSETS are stored apart.
+    pub(in crate::read) fn items_ahead(
         &mut self,
         node: &DataType,
         rows: &Selection,
     ) -> Result<Selection> {
-        let mut field = self.open(node, rows)?;
+        let field = self.open(node, rows)?;
         let Storage::Buffers(buffers) = &field.layout.storage else {
             return Ok(Selection::default());
         };
-        let positions = field.layout.positions;
-        string_bytes(
-            buffers,
-            positions,
-            rows,
-            &mut field.cx,
-            &mut field.state.strings,
-        )
+        let Some(offsets) = &buffers.offsets else {
+            return Ok(Selection::default());
+        };
+        let mut cx = field.cx;
+        let cache = match field.layout.physical {
+            Physical::Bytes => &mut field.state.strings.offsets,
+            _ => &mut field.state.offsets,
+        };
+        let items = Spans::items_ahead(offsets, field.layout.positions, rows, &mut cx, cache);
+        items.map_err(|e| self.placed(e, node))
     }
 }
 

@@ -2,7 +2,9 @@
 //! variants.
 
 use super::{Opened, Source, pad_nulls, required};
-use crate::buffer::{Body, Selection, Storage, StoredBuffer, offset_width, read_numbers, words};
+use crate::buffer::{
+    BlockCache, Body, Selection, Spans, Storage, StoredBuffer, offset_width, read_numbers, words,
+};
 use crate::column::{DecodedLists, DecodedUnions, ListOffsets, OffsetWidth};
 use crate::encoding::NumberKind;
 use crate::error::{Error, ErrorKind, Result, Within, to_usize};
@@ -62,15 +64,16 @@ impl Source<'_> {
                 children,
             });
         }
-        let mut builder = OffsetsBuilder::default();
-        if let Some(offsets) = &buffers.offsets {
-            for range in rows.ranges() {
-                builder.push(&field.offsets(offsets, range.clone())?)?;
+        let spans = match &buffers.offsets {
+            Some(offsets) => {
+                let (cx, cache) = (&mut field.cx, &mut field.state.offsets);
+                Spans::read(offsets, field.layout.positions, rows, cx, cache)?
             }
-        }
+            None => Spans::default(),
+        };
         Ok(DecodedLists {
-            offsets: builder.finish(width)?,
-            children: builder.children,
+            offsets: list_offsets(spans.ends, width)?,
+            children: spans.items,
             nulls: field.presence(buffers, rows)?,
         })
     }
@@ -106,7 +109,7 @@ impl Source<'_> {
         let Some(slots) = &buffers.offsets else {
             return Ok(sparse(ordinals));
         };
-        let (cx, cache) = (&mut field.cx, &mut field.state.offsets);
+        let (cx, cache) = (&mut field.cx, &mut field.state.slots);
         let slots = read_numbers::<u64>(slots, NumberKind::Unsigned, false, rows, cx, cache)
             .within(|| "OFFSETS buffer".to_owned())?;
         let slots = words::<u64>(&slots.data);
@@ -155,19 +158,20 @@ impl Opened<'_> {
         if offset_width(buffer, self.layout.positions) != bytes || range.start > 0 {
             return Ok(None);
         }
-        let elements = Selection::range(range.start..range.end + 1);
-        let (cx, cache) = (&mut self.cx, &mut self.state.offsets);
+        let elements = rows.with_ends();
+        // Raw numbers are in no block.
+        let (cx, blocks) = (&mut self.cx, &mut BlockCache::default());
         let kind = NumberKind::Unsigned;
         let (first, last, ascending, offsets) = match width {
             OffsetWidth::Bits32 => {
-                let data = read_numbers::<u32>(buffer, kind, false, &elements, cx, cache)?.data;
+                let data = read_numbers::<u32>(buffer, kind, false, &elements, cx, blocks)?.data;
                 let raw = words::<i32>(&data);
                 let (first, last, ascending) = ends(&raw);
                 let offsets = ascending.then(|| ListOffsets::Bits32(OffsetBuffer::new(raw)));
                 (first, last, ascending, offsets)
             }
             OffsetWidth::Bits64 => {
-                let data = read_numbers::<u64>(buffer, kind, false, &elements, cx, cache)?.data;
+                let data = read_numbers::<u64>(buffer, kind, false, &elements, cx, blocks)?.data;
                 let raw = words::<i64>(&data);
                 let (first, last, ascending) = ends(&raw);
                 let offsets = ascending.then(|| ListOffsets::Bits64(OffsetBuffer::new(raw)));
@@ -193,55 +197,29 @@ fn ends<O: Copy + Ord + Default + TryInto<u64>>(offsets: &[O]) -> (u64, u64, boo
     (of(offsets.first()), of(offsets.last()), ascending)
 }
 
-/// Collects the offsets of lists, rebased to 0.
-#[derive(Default)]
-struct OffsetsBuilder {
-    ends: Vec<u64>,
-    children: Selection,
-}
-
-impl OffsetsBuilder {
-    /// Appends the lists between consecutive offsets, which ascend. They may not begin before
-    /// those of earlier positions end.
-    fn push(&mut self, offsets: &[u64]) -> Result<()> {
-        let (Some(&first), Some(&last)) = (offsets.first(), offsets.last()) else {
-            return Ok(());
-        };
-        if first < self.children.end() {
-            return Err(Error::corrupt("offsets do not ascend").within("OFFSETS buffer"));
+/// Offsets from 0, of the width that is wanted.
+fn list_offsets(ends: Vec<u64>, width: OffsetWidth) -> Result<ListOffsets> {
+    let last = ends.last().copied().unwrap_or(0);
+    let overflow = |bits: u32| {
+        let message = format!("{last} list items exceed {bits}-bit offsets");
+        Error::new(ErrorKind::OffsetOverflow, message)
+    };
+    Ok(match width {
+        OffsetWidth::Bits32 => {
+            i32::try_from(last).map_err(|_| overflow(32))?;
+            let narrow = ends
+                .iter()
+                .map(|&end| i32::try_from(end).unwrap_or(i32::MAX));
+            let narrow: Vec<i32> = narrow.collect();
+            ListOffsets::Bits32(OffsetBuffer::new(ScalarBuffer::from(narrow)))
         }
-        let base = self.children.len();
-        self.ends
-            .extend(offsets[1..].iter().map(|end| base + (end - first)));
-        self.children.push(first..last);
-        Ok(())
-    }
-
-    fn finish(&mut self, width: OffsetWidth) -> Result<ListOffsets> {
-        let overflow = || {
-            Error::new(
-                ErrorKind::OffsetOverflow,
-                format!("{} list items exceed 32-bit offsets", self.children.len()),
-            )
-        };
-        Ok(match width {
-            OffsetWidth::Bits32 => {
-                let last = self.ends.last().copied().unwrap_or(0);
-                i32::try_from(last).map_err(|_| overflow())?;
-                let narrow = |end: &u64| i32::try_from(*end).unwrap_or(i32::MAX);
-                let all: Vec<i32> = [0]
-                    .into_iter()
-                    .chain(self.ends.iter().map(narrow))
-                    .collect();
-                ListOffsets::Bits32(OffsetBuffer::new(ScalarBuffer::from(all)))
-            }
-            OffsetWidth::Bits64 => {
-                let last = self.ends.last().copied().unwrap_or(0);
-                i64::try_from(last).map_err(|_| overflow())?;
-                let wide = |end: &u64| i64::try_from(*end).unwrap_or(i64::MAX);
-                let all: Vec<i64> = [0].into_iter().chain(self.ends.iter().map(wide)).collect();
-                ListOffsets::Bits64(OffsetBuffer::new(ScalarBuffer::from(all)))
-            }
-        })
-    }
+        OffsetWidth::Bits64 => {
+            i64::try_from(last).map_err(|_| overflow(64))?;
+            let wide = ends
+                .iter()
+                .map(|&end| i64::try_from(end).unwrap_or(i64::MAX));
+            let wide: Vec<i64> = wide.collect();
+            ListOffsets::Bits64(OffsetBuffer::new(ScalarBuffer::from(wide)))
+        }
+    })
 }

@@ -1,0 +1,99 @@
+//! Spec: Chapter 6, "Encoded Buffers": which bytes of its buffers some positions of a field need.
+
+use super::Selection;
+use super::offsets::offset_width;
+use super::physical::Physical;
+use super::raw_part::RawPart;
+use super::stored::{Body, FieldLayout, Place, Storage, StoredBuffer};
+use crate::error::Result;
+use std::ops::Range;
+
+impl StoredBuffer {
+    /// Appends the byte ranges that hold the given elements of `width` bytes each; the block map
+    /// of a block-based buffer must be loaded.
+    ///
+    /// # Errors
+    /// [`Corrupt`](crate::ErrorKind::Corrupt) if there are fewer elements.
+    pub fn places_of(
+        &self,
+        elements: &Selection,
+        width: usize,
+        out: &mut Vec<Place>,
+    ) -> Result<()> {
+        let mut push = |relative: Range<u64>| -> Result<()> {
+            let range = self.place.range.slice(relative.start, relative.end)?;
+            out.push(Place {
+                artifact: self.place.artifact,
+                range,
+            });
+            Ok(())
+        };
+        match &self.body {
+            Body::Raw(_) => {
+                for range in elements.ranges() {
+                    push(RawPart::new(self, range, width, true)?.covered)?;
+                }
+            }
+            Body::Blocks(blocks) => {
+                let map = blocks.loaded_map()?;
+                let mut next = 0;
+                for range in elements.ranges() {
+                    if range.end > map.value_count() {
+                        return Err(self.too_few(range.end, map.value_count()));
+                    }
+                    for block in map.overlapping(range.clone()) {
+                        if block.ordinal >= next {
+                            next = block.ordinal + 1;
+                            push(block.bytes)?;
+                        }
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+impl FieldLayout {
+    /// Appends the places that positions of the field need, without those of its children. Gives
+    /// whether there are more to ask for, which only OFFSETS says: bytes of DATA.
+    ///
+    /// A list whose items are not wanted needs its presence alone.
+    ///
+    /// # Errors
+    /// [`Corrupt`](crate::ErrorKind::Corrupt) if the field has fewer positions.
+    pub fn places_of(
+        &self,
+        rows: &Selection,
+        with_items: bool,
+        out: &mut Vec<Place>,
+    ) -> Result<bool> {
+        let Storage::Buffers(buffers) = &self.storage else {
+            return Ok(false);
+        };
+        if let Some(presence) = &buffers.presence {
+            presence.places_of(&rows.bytes_of_bits(), 1, out)?;
+        }
+        if let Some(offsets) = &buffers.offsets {
+            match self.physical {
+                // One offset per position, of 64 bits always.
+                Physical::Union => offsets.places_of(rows, 8, out)?,
+                Physical::Lists if !with_items => {}
+                _ => {
+                    let width = offset_width(offsets, self.positions);
+                    offsets.places_of(&rows.with_ends(), width, out)?;
+                }
+            }
+        }
+        let Some(data) = &buffers.data else {
+            return Ok(false);
+        };
+        match self.physical {
+            _ if buffers.dictionary.is_some() => data.places_of(rows, 4, out)?,
+            Physical::Bytes if buffers.has_separate_offsets() => return Ok(true),
+            Physical::Bits => data.places_of(&rows.bytes_of_bits(), 1, out)?,
+            physical => data.places_of(rows, physical.width().unwrap_or(1), out)?,
+        }
+        Ok(false)
+    }
+}

@@ -1,0 +1,57 @@
+//! Spec: docs/format.md, "Raw buffers": elements of a raw buffer, and what is verified with them.
+
+use super::checksums::Chunks;
+use super::stored::{Body, StoredBuffer};
+use crate::error::{Error, Result, to_usize};
+use std::ops::Range;
+
+/// Elements of a raw buffer.
+pub(super) struct RawPart<'a> {
+    /// Their bytes of the buffer.
+    wanted: Range<u64>,
+    /// The bytes that have to be verified with them.
+    pub(super) covered: Range<u64>,
+    checksums: Option<&'a Chunks>,
+}
+
+impl<'a> RawPart<'a> {
+    pub(super) fn new(
+        buffer: &'a StoredBuffer,
+        elements: &Range<u64>,
+        width: usize,
+        verify: bool,
+    ) -> Result<Self> {
+        let Body::Raw(checksums) = &buffer.body else {
+            return Err(Error::corrupt("a raw buffer was expected"));
+        };
+        let wanted = raw_bytes(elements, width)?;
+        if wanted.end > buffer.place.range.len() {
+            let found = buffer.place.range.len() / width.max(1) as u64;
+            return Err(buffer.too_few(elements.end, found));
+        }
+        let checksums = checksums.as_ref().filter(|_| verify);
+        Ok(Self {
+            covered: checksums.map_or(wanted.clone(), |c| c.cover(wanted.clone())),
+            wanted,
+            checksums,
+        })
+    }
+
+    /// Verifies the bytes that have to be, and gives the place of the elements among them.
+    pub(super) fn verify(&self, covered: &[u8]) -> Result<Range<usize>> {
+        if let Some(checksums) = self.checksums {
+            checksums.verify(&self.covered, covered)?;
+        }
+        let from = to_usize(self.wanted.start - self.covered.start)?;
+        Ok(from..from + to_usize(self.wanted.end - self.wanted.start)?)
+    }
+}
+
+/// The bytes of elements of `width` bytes.
+pub(super) fn raw_bytes(elements: &Range<u64>, width: usize) -> Result<Range<u64>> {
+    let scale = |n: u64| {
+        n.checked_mul(width as u64)
+            .ok_or_else(|| Error::corrupt("element positions exceed 64 bits"))
+    };
+    Ok(scale(elements.start)?..scale(elements.end)?)
+}

@@ -1,0 +1,360 @@
+//! The columns of an edited shard.
+
+use super::arrow;
+use super::node::{Node, places};
+use crate::Shard;
+use crate::error::{Error, ErrorKind, Result};
+use crate::format::{
+    BasicType, DELETED_RECORD, DataType, Field as StoredField, FieldDescriptor, Schema,
+};
+use crate::read::unknown_column;
+use crate::sorting::SortingColumn;
+use arrow_schema::{DataType as ArrowType, Field, Fields};
+use std::sync::Arc;
+
+/// A column, and where each of the sources has it.
+#[derive(Debug, Clone)]
+pub(super) struct Column {
+    /// As readers see it; of an internal field, its name and nothing more.
+    field: Field,
+    /// Role of an internal field, which readers do not see.
+    internal_kind: Option<String>,
+    pub(super) node: Node,
+    /// Of a column that was added, and is not null.
+    pub(super) constant: Option<Constant>,
+}
+
+/// One value, which rows of the first sources have in a column.
+#[derive(Debug, Clone)]
+pub(super) struct Constant {
+    /// What a stripe of one row says of it.
+    pub(super) of_one: FieldDescriptor,
+    /// The sources that were there when the column was added.
+    pub(super) sources: usize,
+}
+
+/// The columns of an edited shard.
+#[derive(Debug, Clone)]
+pub(super) struct Columns {
+    visible: Vec<Column>,
+    /// Internal fields but the one that says what is deleted.
+    internal: Vec<Column>,
+    /// The field that says what is deleted, which not every source has.
+    pub(super) deleted: Node,
+}
+
+impl Columns {
+    /// The columns of a shard, which is source number `source`.
+    pub(super) async fn of(shard: &Shard, source: usize) -> Result<Self> {
+        let column = |field, internal_kind, node| Column {
+            field,
+            internal_kind,
+            node: Node::of(node, source),
+            constant: None,
+        };
+        let visible = shard.stored_columns().await?.into_iter();
+        let mut columns = Self {
+            visible: visible
+                .map(|(field, node)| column(field, None, node))
+                .collect(),
+            internal: Vec::new(),
+            deleted: Node::new(DataType::new(BasicType::Boolean, "")),
+        };
+        for field in shard.stored_schema().await?.fields {
+            let Some(kind) = field.internal_kind else {
+                continue;
+            };
+            if kind == DELETED_RECORD {
+                columns.deleted.unite(field.data_type, source, &kind)?;
+                continue;
+            }
+            let shown = Field::new(&kind, ArrowType::Null, true);
+            columns
+                .internal
+                .push(column(shown, Some(kind), field.data_type));
+        }
+        Ok(columns)
+    }
+
+    /// Adds the columns of another shard, which is source number `source`. Those that one of them lacks
+    /// are null there.
+    pub(super) async fn unite(&mut self, shard: &Shard, source: usize) -> Result<()> {
+        let mut all = self.clone();
+        let mut seen = vec![false; all.visible.len()];
+        let own: Vec<String> = all.visible.iter().map(|c| c.field.name().clone()).collect();
+        let own: Vec<&str> = own.iter().map(String::as_str).collect();
+        let others = shard.stored_columns().await?;
+        let names: Vec<&str> = others.iter().map(|(_, node)| node.name.as_str()).collect();
+        let places = places(&own, &names, "")?;
+        for ((field, node), place) in others.into_iter().zip(places) {
+            let Some(column) = place.and_then(|place| all.visible.get_mut(place)) else {
+                all.visible.push(Column {
+                    field: field.with_nullable(true),
+                    internal_kind: None,
+                    node: Node::of(node, source),
+                    constant: None,
+                });
+                continue;
+            };
+            let path = field.name().clone();
+            column.node.unite(node, source, &path)?;
+            column.field = arrow::unite(&column.field, &field);
+            if let Some(seen) = place.and_then(|place| seen.get_mut(place)) {
+                *seen = true;
+            }
+        }
+        for (column, _) in all.visible.iter_mut().zip(seen).filter(|(_, seen)| !seen) {
+            column.field.set_nullable(true);
+        }
+        for field in shard.stored_schema().await?.fields {
+            let Some(kind) = field.internal_kind else {
+                continue;
+            };
+            let mut internal = all.internal.iter_mut();
+            if kind == DELETED_RECORD {
+                all.deleted.unite(field.data_type, source, &kind)?;
+            } else if let Some(own) = internal.find(|c| c.internal_kind.as_ref() == Some(&kind)) {
+                own.node.unite(field.data_type, source, &kind)?;
+            } else {
+                all.internal.push(Column {
+                    field: Field::new(&kind, ArrowType::Null, true),
+                    internal_kind: Some(kind),
+                    node: Node::of(field.data_type, source),
+                    constant: None,
+                });
+            }
+        }
+        *self = all;
+        Ok(())
+    }
+
+    /// All columns, internal ones last, without the one that says what is deleted.
+    pub(super) fn iter(&self) -> impl Iterator<Item = &Column> {
+        self.visible.iter().chain(&self.internal)
+    }
+
+    /// As readers see them.
+    pub(super) fn fields(&self) -> Fields {
+        self.visible
+            .iter()
+            .map(|column| column.field.clone())
+            .collect()
+    }
+
+    /// As they are stored, with numbers; the field that says what is deleted is last, if `has_deleted`.
+    pub(super) fn to_stored(&self, has_deleted: bool) -> Schema {
+        let stored = |column: &Column| StoredField {
+            data_type: column.node.to_stored(),
+            internal_kind: column.internal_kind.clone(),
+        };
+        let mut fields: Vec<StoredField> = self.iter().map(stored).collect();
+        if has_deleted {
+            fields.push(StoredField {
+                data_type: self.deleted.to_stored(),
+                internal_kind: Some(DELETED_RECORD.to_owned()),
+            });
+        }
+        let mut schema = Schema { fields };
+        schema.assign_ids();
+        schema
+    }
+
+    /// The column of that name.
+    fn find(&self, name: &str) -> Result<Option<usize>> {
+        let mut found = (0..self.visible.len()).filter(|&i| self.visible[i].field.name() == name);
+        let first = found.next();
+        match found.next() {
+            None => Ok(first),
+            Some(_) => Err(Error::new(
+                ErrorKind::AmbiguousColumn,
+                format!("several columns are named `{name}`"),
+            )),
+        }
+    }
+
+    /// The column that a path begins with, and the members that follow.
+    fn resolve<'p>(&self, path: &'p str) -> Result<(usize, Vec<&'p str>)> {
+        let heads = path.rmatch_indices('.').map(|(at, _)| at);
+        for end in std::iter::once(path.len()).chain(heads) {
+            if let Some(column) = self.find(path.get(..end).unwrap_or_default())? {
+                let below = path.get(end + 1..);
+                let below = below.map(|below| below.split('.').collect());
+                return Ok((column, below.unwrap_or_default()));
+            }
+        }
+        let names = self.visible.iter().map(|c| c.field.name().as_str());
+        Err(unknown_column(path, names))
+    }
+
+    /// Keeps the columns with these names, in this order.
+    pub(super) fn select(&mut self, names: &[&str]) -> Result<()> {
+        let mut selected: Vec<usize> = Vec::with_capacity(names.len());
+        for name in names {
+            match self.resolve(name)? {
+                (column, below) if below.is_empty() => {
+                    if selected.contains(&column) {
+                        return Err(Error::invalid(format!("column `{name}` is selected twice")));
+                    }
+                    selected.push(column);
+                }
+                _ => {
+                    return Err(Error::invalid(format!(
+                        "`{name}` is a part of a column; select the column, and drop its other members"
+                    )));
+                }
+            }
+        }
+        self.visible = selected.iter().map(|&i| self.visible[i].clone()).collect();
+        Ok(())
+    }
+
+    /// Leaves out a column, or a member of a struct.
+    pub(super) fn drop(&mut self, path: &str) -> Result<()> {
+        let (column, below) = self.resolve(path)?;
+        match below.split_last() {
+            None => {
+                self.visible.remove(column);
+            }
+            Some((name, around)) => {
+                let column = &mut self.visible[column];
+                at(column, around, path, &mut |data_type, node| {
+                    let place = member(data_type, name, path)?;
+                    let members = members(data_type, path)?.iter().enumerate();
+                    let rest = members.filter(|(i, _)| *i != place);
+                    node.children.remove(place);
+                    Ok(ArrowType::Struct(
+                        rest.map(|(_, field)| field.clone()).collect(),
+                    ))
+                })?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Gives a column, or a member of a struct, another name; gives its path.
+    pub(super) fn rename(&mut self, path: &str, name: &str) -> Result<String> {
+        let (column, below) = self.resolve(path)?;
+        let last = below.last().map_or(path.len(), |last| last.len());
+        let renamed = format!(
+            "{}{name}",
+            path.get(..path.len() - last).unwrap_or_default()
+        );
+        match below.split_last() {
+            None => {
+                let column = &mut self.visible[column];
+                column.field.set_name(name);
+                name.clone_into(&mut column.node.stored.name);
+            }
+            Some((old, around)) => {
+                let column = &mut self.visible[column];
+                at(column, around, path, &mut |data_type, node| {
+                    let place = member(data_type, old, path)?;
+                    let mut renamed = members(data_type, path)?.to_vec();
+                    if let (Some(field), Some(child)) =
+                        (renamed.get_mut(place), node.children.get_mut(place))
+                    {
+                        *field = Arc::new(field.as_ref().clone().with_name(name));
+                        name.clone_into(&mut child.stored.name);
+                    }
+                    Ok(ArrowType::Struct(renamed.into()))
+                })?;
+            }
+        }
+        Ok(renamed)
+    }
+
+    /// Adds a column that no source has.
+    pub(super) fn add(&mut self, field: Field, node: DataType, constant: Option<Constant>) {
+        self.visible.push(Column {
+            field,
+            internal_kind: None,
+            node: Node::new(node),
+            constant,
+        });
+    }
+
+    /// Those of the sorting columns, from the first on, that are still there.
+    pub(super) fn sorted_by(&self, columns: Vec<SortingColumn>) -> Vec<SortingColumn> {
+        let exists = |column: &SortingColumn| match self.resolve(&column.path) {
+            Ok((i, below)) => has_member(self.visible[i].field.data_type(), &below),
+            Err(_) => false,
+        };
+        columns.into_iter().take_while(exists).collect()
+    }
+}
+
+/// Changes the struct that `around` leads to in a column.
+fn at(
+    column: &mut Column,
+    around: &[&str],
+    path: &str,
+    change: &mut dyn FnMut(&ArrowType, &mut Node) -> Result<ArrowType>,
+) -> Result<()> {
+    let changed = below(
+        column.field.data_type(),
+        &mut column.node,
+        around,
+        path,
+        change,
+    )?;
+    column.field.set_data_type(changed);
+    Ok(())
+}
+
+fn below(
+    data_type: &ArrowType,
+    node: &mut Node,
+    around: &[&str],
+    path: &str,
+    change: &mut dyn FnMut(&ArrowType, &mut Node) -> Result<ArrowType>,
+) -> Result<ArrowType> {
+    let Some((name, around)) = around.split_first() else {
+        return change(data_type, node);
+    };
+    let place = member(data_type, name, path)?;
+    let mut fields = members(data_type, path)?.to_vec();
+    if let (Some(field), Some(child)) = (fields.get_mut(place), node.children.get_mut(place)) {
+        let changed = below(field.data_type(), child, around, path, change)?;
+        *field = Arc::new(field.as_ref().clone().with_data_type(changed));
+    }
+    Ok(ArrowType::Struct(fields.into()))
+}
+
+fn members<'a>(data_type: &'a ArrowType, path: &str) -> Result<&'a Fields> {
+    match data_type {
+        ArrowType::Struct(fields) => Ok(fields),
+        other => Err(Error::new(
+            ErrorKind::UnknownColumn,
+            format!("`{path}` leads through a value of type {other}, which has no members"),
+        )),
+    }
+}
+
+/// The ordinal of a member of a struct.
+fn member(data_type: &ArrowType, name: &str, path: &str) -> Result<usize> {
+    let fields = members(data_type, path)?;
+    let mut found = (0..fields.len()).filter(|&i| fields[i].name() == name);
+    match (found.next(), found.next()) {
+        (Some(place), None) => Ok(place),
+        (Some(_), Some(_)) => Err(Error::new(
+            ErrorKind::AmbiguousColumn,
+            format!("several members are named `{name}` in `{path}`"),
+        )),
+        (None, _) => {
+            let names = fields.iter().map(|field| field.name().as_str());
+            Err(unknown_column(path, names))
+        }
+    }
+}
+
+fn has_member(data_type: &ArrowType, below: &[&str]) -> bool {
+    let Some((name, below)) = below.split_first() else {
+        return true;
+    };
+    let ArrowType::Struct(fields) = data_type else {
+        return false;
+    };
+    fields
+        .find(name)
+        .is_some_and(|(_, field)| has_member(field.data_type(), below))
+}

@@ -1,0 +1,329 @@
+//! The directory of an edited shard.
+
+use super::columns::{Column, Columns};
+use super::constant::repeated;
+use super::deletes::{Stripe, deletes_shard};
+use super::node::Node;
+use super::place::Place;
+use super::source::Source;
+use crate::Limits;
+use crate::Shard;
+use crate::column::encode_arrow_schema;
+use crate::error::{Error, ErrorKind, Result, Within};
+use crate::format::{ShardProperties, StripeFieldDescriptor};
+use crate::io::{RelativeUrl, random_stripe_file_name};
+use crate::sorting::SortingColumn;
+use crate::write::{
+    Output, StripeRecord, StripesMetadata, Wire, check_storable, own_properties, stored_schema,
+};
+use arrow_schema::Schema;
+use bytes::Bytes;
+use std::collections::HashMap;
+
+/// What a commit has made.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct EditSummary {
+    rows: u64,
+    deleted_rows: u64,
+    stripes: u64,
+    bytes: u64,
+}
+
+impl EditSummary {
+    /// Number of rows, those that are deleted left out.
+    pub fn rows(&self) -> u64 {
+        self.rows
+    }
+
+    /// Number of rows that are deleted.
+    pub fn deleted_rows(&self) -> u64 {
+        self.deleted_rows
+    }
+
+    /// Number of stripes.
+    pub fn stripes(&self) -> u64 {
+        self.stripes
+    }
+
+    /// Bytes that were written: the directory file, and what says which rows are deleted.
+    pub fn bytes(&self) -> u64 {
+        self.bytes
+    }
+}
+
+/// Everything that a directory says.
+#[derive(Debug)]
+pub(super) struct Plan<'a> {
+    pub(super) wire: Wire,
+    pub(super) sources: &'a [Source],
+    pub(super) columns: &'a Columns,
+    pub(super) schema: Schema,
+    pub(super) stripes: &'a [Stripe],
+    pub(super) properties: ShardProperties,
+    pub(super) sorting_columns: Vec<SortingColumn>,
+}
+
+/// The files of an edited shard that are to be written.
+#[derive(Debug)]
+pub(super) struct Files {
+    /// Those that the directory refers to, by their names in its folder.
+    pub(super) others: Vec<(String, Bytes)>,
+    /// Directory files of sources that the directory refers to.
+    pub(super) kept: Vec<Kept>,
+    pub(super) directory: Vec<u8>,
+    pub(super) summary: EditSummary,
+}
+
+/// A file that holds buffers beside a directory. Another directory may come in its place, so that the
+/// buffers need a name of their own.
+#[derive(Debug, Clone)]
+pub(super) struct Kept {
+    pub(super) place: Place,
+    /// The other name, in the same folder.
+    pub(super) name: String,
+    /// Which file it was when it was opened, where that is known.
+    pub(super) version: Option<String>,
+}
+
+impl Plan<'_> {
+    /// Makes the files of the shard whose directory file is at `target`.
+    pub(super) async fn files(self, target: &Place) -> Result<Files> {
+        let capabilities = self.wire.capabilities();
+        let has_deleted = self.stripes.iter().any(|stripe| stripe.deleted_rows > 0);
+        let stored = self.columns.to_stored(has_deleted);
+        check_storable(&stored, &capabilities)?;
+        let most = Limits::default().max_stripes();
+        if self.stripes.len() as u64 > most {
+            return Err(Error::new(
+                ErrorKind::LimitExceeded,
+                format!(
+                    "{} stripes are more than the {most} that readers take; write some of them anew",
+                    self.stripes.len()
+                ),
+            ));
+        }
+        let deletes = Deletes::new(self.stripes, self.wire).await?;
+        let mut references = References {
+            target,
+            kept: Vec::new(),
+            known: HashMap::new(),
+        };
+        let nodes = nodes(self.columns);
+        let count = nodes.len() + usize::from(has_deleted);
+        let mut stripes = StripesMetadata::new(self.wire, count);
+        for (ordinal, stripe) in self.stripes.iter().enumerate() {
+            let record = self.record(
+                ordinal,
+                stripe,
+                &nodes,
+                &mut references,
+                has_deleted,
+                &deletes,
+            );
+            let record = record.await.within(|| format!("stripe {ordinal}"))?;
+            stripes.push(record)?;
+        }
+        let arrow_schema = encode_arrow_schema(&self.schema)?;
+        let mut properties = self.properties;
+        properties.custom_properties = own_properties(
+            &arrow_schema,
+            &self.sorting_columns,
+            &properties.custom_properties,
+        );
+        let (mut directory, mut position) = (Vec::new(), 0);
+        let mut out = Output::new(&mut directory, &mut position);
+        out.begin()?;
+        stripes.finish(&mut out, &stored_schema(stored, &capabilities), &properties)?;
+        let deleted_rows = self.stripes.iter().map(|s| s.deleted_rows).sum();
+        let others: Vec<(String, Bytes)> = deletes.file.into_iter().collect();
+        let bytes: usize = others.iter().map(|(_, bytes)| bytes.len()).sum();
+        Ok(Files {
+            summary: EditSummary {
+                rows: stripes.rows() - deleted_rows,
+                deleted_rows,
+                stripes: self.stripes.len() as u64,
+                bytes: (bytes + directory.len()) as u64,
+            },
+            kept: references.kept,
+            others,
+            directory,
+        })
+    }
+
+    /// What the directory says of a stripe.
+    async fn record(
+        &self,
+        ordinal: usize,
+        stripe: &Stripe,
+        nodes: &[(&Column, &Node)],
+        references: &mut References<'_>,
+        has_deleted: bool,
+        deletes: &Deletes,
+    ) -> Result<StripeRecord> {
+        let source = self.sources.get(stripe.source);
+        let source = source.ok_or_else(|| Error::invalid("a stripe of no shard"))?;
+        let mut urls = Vec::new();
+        let mut rebase = |artifact: Option<&RelativeUrl>| {
+            let url = references.lead(source, artifact)?;
+            if !urls.contains(&url) {
+                urls.push(url.clone());
+            }
+            Ok(url)
+        };
+        let keeps_deletes = stripe.deleted_rows > 0 && stripe.deleted.is_none();
+        let deleted = keeps_deletes.then_some(&self.columns.deleted);
+        let nodes_there = nodes.iter().map(|(_, node)| *node).chain(deleted);
+        let ids: Vec<u32> = nodes_there.filter_map(|n| n.id_in(stripe.source)).collect();
+        let shard = &source.shard;
+        let found = shard.descriptors(stripe.ordinal, &ids, &mut rebase).await;
+        let found = found.within(|| format!("shard `{}`", source.place))?;
+        let mut found = found.into_iter();
+        let mut fields = Vec::with_capacity(nodes.len() + 1);
+        for (column, node) in nodes {
+            let described = match (node.id_in(stripe.source), &column.constant) {
+                (Some(_), _) => found.next().flatten(),
+                (None, Some(constant)) if stripe.source < constant.sources => {
+                    Some(StripeFieldDescriptor {
+                        field: repeated(&constant.of_one, stripe.rows),
+                        encodings: Vec::new(),
+                    })
+                }
+                (None, _) => None,
+            };
+            if let Some(described) = &described
+                && node.is_narrow_in(stripe.source)
+                && !described.encodings.is_empty()
+            {
+                return Err(Error::new(
+                    ErrorKind::SchemaMismatch,
+                    format!(
+                        "column `{}` holds 32-bit integers in stripe {} of `{}` and 64-bit ones in \
+                         another shard; write that shard anew with the wider type",
+                        node.name(),
+                        stripe.ordinal,
+                        source.place
+                    ),
+                ));
+            }
+            fields.push(described);
+        }
+        if has_deleted {
+            fields.push(match keeps_deletes {
+                true => found.next().flatten(),
+                false => deletes.descriptor(ordinal, &mut urls).await?,
+            });
+        }
+        Ok(StripeRecord {
+            rows: stripe.rows,
+            deleted_rows: stripe.deleted_rows,
+            urls,
+            fields,
+            properties: source.shard.properties_of(stripe.ordinal).await?,
+        })
+    }
+}
+
+/// The nodes of all columns, as they are numbered, each with its column.
+fn nodes(columns: &Columns) -> Vec<(&Column, &Node)> {
+    let mut nodes = Vec::new();
+    for column in columns.iter() {
+        column.node.walk(&mut |node| nodes.push((column, node)));
+    }
+    nodes
+}
+
+/// How the new directory refers to the files of the sources.
+struct References<'a> {
+    target: &'a Place,
+    kept: Vec<Kept>,
+    /// By the place.
+    known: HashMap<Place, String>,
+}
+
+impl References<'_> {
+    /// The URL of an artifact of a source.
+    fn lead(&mut self, source: &Source, artifact: Option<&RelativeUrl>) -> Result<String> {
+        let place = match artifact {
+            None => source.place.clone(),
+            Some(url) => source.place.beside(url),
+        };
+        if let Some(known) = self.known.get(&place) {
+            return Ok(known.clone());
+        }
+        let url = match artifact {
+            Some(_) => place.seen_from(self.target)?,
+            None => {
+                let name = random_stripe_file_name();
+                let other = place.beside(&RelativeUrl::from_file_name(&name)?);
+                let url = other.seen_from(self.target)?;
+                self.kept.push(Kept {
+                    place: place.clone(),
+                    name,
+                    version: source.shard.version(),
+                });
+                url
+            }
+        };
+        let url = url.to_string();
+        self.known.insert(place, url.clone());
+        Ok(url)
+    }
+}
+
+/// What says which rows are deleted, of the stripes in which that has changed.
+struct Deletes {
+    file: Option<(String, Bytes)>,
+    /// The file as a shard, and the number of its only column.
+    shard: Option<(Shard, u32)>,
+    /// By ordinal of the stripe: that of the stripe in the file.
+    stripes: HashMap<usize, u64>,
+}
+
+impl Deletes {
+    async fn new(stripes: &[Stripe], wire: Wire) -> Result<Self> {
+        let changed = stripes
+            .iter()
+            .enumerate()
+            .filter(|(_, s)| s.deleted_rows > 0);
+        let changed = changed.filter_map(|(i, stripe)| Some((i, stripe.deleted.as_ref()?)));
+        let (ordinals, rows): (Vec<usize>, Vec<_>) = changed.unzip();
+        if rows.is_empty() {
+            return Ok(Self {
+                file: None,
+                shard: None,
+                stripes: HashMap::new(),
+            });
+        }
+        let file = Bytes::from(deletes_shard(&rows, wire)?);
+        let shard = Shard::from_bytes(file.clone())?;
+        let columns = shard.stored_columns().await?;
+        let id = columns.first().map_or(0, |(_, node)| node.schema_id);
+        Ok(Self {
+            file: Some((random_stripe_file_name(), file)),
+            shard: Some((shard, id)),
+            stripes: ordinals.into_iter().zip(0..).collect(),
+        })
+    }
+
+    /// What a stripe says of the rows that are deleted.
+    async fn descriptor(
+        &self,
+        stripe: usize,
+        urls: &mut Vec<String>,
+    ) -> Result<Option<StripeFieldDescriptor>> {
+        let (Some(ordinal), Some((shard, id)), Some((name, _))) =
+            (self.stripes.get(&stripe), &self.shard, &self.file)
+        else {
+            return Ok(None);
+        };
+        let url = RelativeUrl::from_file_name(name)?.to_string();
+        let mut lead = |_: Option<&RelativeUrl>| {
+            if !urls.contains(&url) {
+                urls.push(url.clone());
+            }
+            Ok(url.clone())
+        };
+        let found = shard.descriptors(*ordinal, &[*id], &mut lead).await?;
+        Ok(found.into_iter().next().flatten())
+    }
+}

@@ -1,0 +1,346 @@
+//! Changes of a shard, which a new directory makes.
+
+use super::columns::{Columns, Constant};
+use super::commit::{Files, Plan};
+use super::constant::constant;
+use super::deletes::{RowSets, Stripe};
+use super::place::Place;
+use super::source::Source;
+use crate::Shard;
+use crate::error::{Error, Result, Within};
+use crate::format::{NameValuePair, ShardProperties};
+use crate::read::{Predicate, now};
+use crate::sorting::{SORTING_COLUMNS_PROPERTY, SortingColumn};
+use crate::write::{ARROW_SCHEMA_PROPERTY, Wire};
+use arrow_array::ArrayRef;
+use arrow_schema::{Field, Schema};
+use std::collections::HashMap;
+
+/// Changes a shard without writing its rows anew: a commit writes a directory that refers to the buffers
+/// that are there.
+///
+/// Changes are made together, by [`commit`](Self::commit) in place of the shard, or by
+/// [`commit_to`](Self::commit_to) as another one beside it. Until then nothing is written. Who else
+/// changes the same shard meanwhile gets a [`Conflict`](crate::ErrorKind::Conflict), or this one does:
+/// no change is lost.
+///
+/// ```
+/// # use arrow_shard::{Shard, ShardWriter};
+/// # use arrow_shard::arrow_array::record_batch;
+/// use arrow_shard::ops::ShardEditor;
+/// use arrow_shard::read::col;
+/// # let folder = tempfile::tempdir()?;
+/// # let path = folder.path().join("flights.amudai.shard");
+/// # let batch = record_batch!(("id", Int32, [1, 2, 3]), ("late", Int32, [0, 70, 5]))?;
+/// # let mut writer = ShardWriter::create(&path, batch.schema())?;
+/// # writer.write(&batch)?;
+/// # writer.finish()?;
+/// let mut editor = ShardEditor::open(&path)?;
+/// editor.rename_column("late", "delay")?;
+/// let deleted = editor.delete(&col("late").gt(60))?;
+/// editor.commit()?;
+/// # assert_eq!(deleted, 1);
+///
+/// let shard = Shard::open(&path)?;
+/// assert_eq!((shard.num_rows(), shard.num_deleted_rows()), (2, 1));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug)]
+pub struct ShardEditor {
+    /// The shard that was opened, and those that were appended.
+    sources: Vec<Source>,
+    columns: Columns,
+    /// Metadata of the Arrow schema.
+    metadata: HashMap<String, String>,
+    stripes: Vec<Stripe>,
+    /// Without those that this crate notes.
+    properties: ShardProperties,
+    sorting_columns: Vec<SortingColumn>,
+    wire: Wire,
+}
+
+impl ShardEditor {
+    /// An editor of an open shard, whose directory file is at `place`.
+    pub(super) async fn of(shard: Shard, place: Place) -> Result<Self> {
+        let source = Source::load(shard, place).await?;
+        let shard = &source.shard;
+        let columns = Columns::of(shard, 0).await?;
+        let metadata = shard.schema_async().await?.metadata().clone();
+        let mut properties = shard.properties_async().await?.clone();
+        properties.custom_properties.retain(is_foreign);
+        Ok(Self {
+            columns,
+            metadata,
+            stripes: Stripe::all_of(&source, 0),
+            properties,
+            sorting_columns: shard.sorting_columns()?,
+            wire: shard.wire(),
+            sources: vec![source],
+        })
+    }
+
+    /// Appends the stripes of an open shard, whose directory file is at `place`.
+    pub(super) async fn append_shard(&mut self, shard: Shard, place: Place) -> Result<()> {
+        if shard.wire() != self.wire {
+            return Err(Error::unsupported(format!(
+                "`{place}` is written for {:?}, and the shard for {:?}; write it anew",
+                shard.wire(),
+                self.wire
+            )));
+        }
+        let source = Source::load(shard, place).await?;
+        let ordinal = self.sources.len();
+        let mut columns = self.columns.clone();
+        let united = columns.unite(&source.shard, ordinal).await;
+        united.within(|| format!("`{}`", source.place))?;
+        let theirs = source.shard.properties_async().await?;
+        let own = &mut self.properties;
+        let created = own.creation_min.into_iter();
+        own.creation_min = created.chain(theirs.creation_min).min();
+        own.creation_max = own.creation_max.max(theirs.creation_max);
+        add_new(&mut own.standard_properties, &theirs.standard_properties);
+        add_new(&mut own.custom_properties, &theirs.custom_properties);
+        self.columns = columns;
+        if !source.stripes.is_empty() {
+            self.sorting_columns.clear();
+        }
+        self.stripes.extend(Stripe::all_of(&source, ordinal));
+        self.sources.push(source);
+        Ok(())
+    }
+
+    /// Where the shard that was opened is.
+    pub(super) fn place(&self) -> &Place {
+        // There is one from the beginning.
+        &self.sources[0].place
+    }
+
+    /// Which file the directory file was when the shard was opened.
+    pub(super) fn version(&self) -> Option<String> {
+        self.sources.first()?.shard.version()
+    }
+
+    /// The files of the shard as it is now: in place of the one that was opened, or at `target`.
+    pub(super) async fn files(self, target: Option<&Place>) -> Result<Files> {
+        let schema = Schema::new_with_metadata(self.columns.fields(), self.metadata.clone());
+        let plan = Plan {
+            wire: self.wire,
+            sources: &self.sources,
+            columns: &self.columns,
+            schema,
+            stripes: &self.stripes,
+            properties: self.properties.clone(),
+            sorting_columns: self.columns.sorted_by(self.sorting_columns.clone()),
+        };
+        plan.files(target.unwrap_or(self.place())).await
+    }
+
+    /// The Arrow schema as it is now.
+    pub fn schema(&self) -> Schema {
+        Schema::new_with_metadata(self.columns.fields(), self.metadata.clone())
+    }
+
+    /// Number of rows, those that are deleted left out.
+    pub fn num_rows(&self) -> u64 {
+        let rows = self.stripes.iter();
+        rows.map(|stripe| stripe.rows - stripe.deleted_rows).sum()
+    }
+
+    /// Number of rows that are deleted.
+    pub fn num_deleted_rows(&self) -> u64 {
+        self.stripes.iter().map(|stripe| stripe.deleted_rows).sum()
+    }
+
+    /// Deletes the rows that match, and gives how many they are. The predicate names columns as they are
+    /// stored in each of the shards, whatever they have been renamed to.
+    ///
+    /// # Errors
+    /// Those of a scan with the predicate.
+    pub fn delete(&mut self, predicate: &Predicate) -> Result<u64> {
+        now(self.delete_async(predicate))
+    }
+
+    /// As [`delete`](Self::delete), of shards behind asynchronous readers.
+    ///
+    /// # Errors
+    /// Those of [`delete`](Self::delete).
+    pub async fn delete_async(&mut self, predicate: &Predicate) -> Result<u64> {
+        let mut after = self.stripes.clone();
+        let mut deleted = 0;
+        for (ordinal, source) in self.sources.iter().enumerate() {
+            let place = || format!("`{}`", source.place);
+            let found = RowSets::matching(source, predicate).await;
+            let found = found.within(place)?.finish();
+            for stripe in after.iter_mut().filter(|s| s.source == ordinal) {
+                let rows = usize::try_from(stripe.ordinal)
+                    .ok()
+                    .and_then(|i| found.get(&i));
+                if let Some(rows) = rows {
+                    deleted += stripe.set(source, rows, true).await.within(place)?;
+                }
+            }
+        }
+        self.stripes = after;
+        Ok(deleted)
+    }
+
+    /// Deletes rows by number, as [`ScanBuilder::with_row_number`](crate::read::ScanBuilder::with_row_number)
+    /// gives them: deleted rows count, and appended rows follow. Gives how many were not deleted yet.
+    ///
+    /// # Errors
+    /// [`RowOutOfRange`](crate::ErrorKind::RowOutOfRange), and then none is deleted.
+    pub fn delete_rows(&mut self, rows: &[u64]) -> Result<u64> {
+        now(self.set_rows(rows, true))
+    }
+
+    /// As [`delete_rows`](Self::delete_rows), of shards behind asynchronous readers.
+    ///
+    /// # Errors
+    /// Those of [`delete_rows`](Self::delete_rows).
+    pub async fn delete_rows_async(&mut self, rows: &[u64]) -> Result<u64> {
+        self.set_rows(rows, true).await
+    }
+
+    /// Takes the delete of rows back, by number. Gives how many were deleted.
+    ///
+    /// # Errors
+    /// [`RowOutOfRange`](crate::ErrorKind::RowOutOfRange), and then all stay as they are.
+    pub fn undelete_rows(&mut self, rows: &[u64]) -> Result<u64> {
+        now(self.set_rows(rows, false))
+    }
+
+    /// As [`undelete_rows`](Self::undelete_rows), of shards behind asynchronous readers.
+    ///
+    /// # Errors
+    /// Those of [`undelete_rows`](Self::undelete_rows).
+    pub async fn undelete_rows_async(&mut self, rows: &[u64]) -> Result<u64> {
+        self.set_rows(rows, false).await
+    }
+
+    /// Takes all deletes back. Gives how many rows were deleted.
+    ///
+    /// # Errors
+    /// [`LimitExceeded`](crate::ErrorKind::LimitExceeded) for a stripe of more rows than fit into memory.
+    pub fn undelete(&mut self) -> Result<u64> {
+        let undeleted = self.stripes.iter_mut().map(Stripe::undelete);
+        undeleted.sum()
+    }
+
+    async fn set_rows(&mut self, rows: &[u64], is_deleted: bool) -> Result<u64> {
+        let mut start = 0;
+        let starts = self.stripes.iter().map(|stripe| {
+            let first = start;
+            start += stripe.rows;
+            (first, stripe.rows)
+        });
+        let starts: Vec<(u64, u64)> = starts.collect();
+        let sets = RowSets::of_rows(&starts, rows)?.finish();
+        let mut after = self.stripes.clone();
+        let mut changed = 0;
+        for (ordinal, rows) in sets {
+            if let Some(stripe) = after.get_mut(ordinal)
+                && let Some(source) = self.sources.get(stripe.source)
+            {
+                let set = stripe.set(source, &rows, is_deleted).await;
+                changed += set.within(|| format!("`{}`", source.place))?;
+            }
+        }
+        self.stripes = after;
+        Ok(changed)
+    }
+
+    /// Keeps the columns with these names, in this order.
+    ///
+    /// # Errors
+    /// [`UnknownColumn`](crate::ErrorKind::UnknownColumn),
+    /// [`AmbiguousColumn`](crate::ErrorKind::AmbiguousColumn), or
+    /// [`InvalidArgument`](crate::ErrorKind::InvalidArgument) for a name that is given twice.
+    pub fn select_columns<S: AsRef<str>>(
+        &mut self,
+        names: impl IntoIterator<Item = S>,
+    ) -> Result<()> {
+        let names: Vec<S> = names.into_iter().collect();
+        let names: Vec<&str> = names.iter().map(AsRef::as_ref).collect();
+        self.columns.select(&names)
+    }
+
+    /// Leaves out columns, or members of structs by their paths.
+    ///
+    /// # Errors
+    /// [`UnknownColumn`](crate::ErrorKind::UnknownColumn) or
+    /// [`AmbiguousColumn`](crate::ErrorKind::AmbiguousColumn), and then all stay.
+    pub fn drop_columns<S: AsRef<str>>(
+        &mut self,
+        paths: impl IntoIterator<Item = S>,
+    ) -> Result<()> {
+        let mut columns = self.columns.clone();
+        for path in paths {
+            columns.drop(path.as_ref())?;
+        }
+        self.columns = columns;
+        Ok(())
+    }
+
+    /// Gives a column, or a member of a struct by its path, another name.
+    ///
+    /// # Errors
+    /// [`UnknownColumn`](crate::ErrorKind::UnknownColumn) or
+    /// [`AmbiguousColumn`](crate::ErrorKind::AmbiguousColumn).
+    pub fn rename_column(&mut self, path: &str, name: &str) -> Result<()> {
+        let renamed = self.columns.rename(path, name)?;
+        for column in &mut self.sorting_columns {
+            if let Some(below) = column.path.strip_prefix(path)
+                && (below.is_empty() || below.starts_with('.'))
+            {
+                column.path = format!("{renamed}{below}");
+            }
+        }
+        Ok(())
+    }
+
+    /// Adds a last column, in which all rows have the one value of an array.
+    ///
+    /// ```no_run
+    /// # use arrow_shard::ops::ShardEditor;
+    /// # let mut editor = ShardEditor::open("flights.amudai.shard")?;
+    /// use arrow_shard::arrow_array::{ArrayRef, StringArray};
+    /// use arrow_shard::arrow_schema::{DataType, Field};
+    /// use std::sync::Arc;
+    /// let source = Arc::new(StringArray::from(vec!["2026-11"])) as ArrayRef;
+    /// editor.add_column(Field::new("source", DataType::Utf8, false), &source)?;
+    /// # Ok::<(), arrow_shard::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`InvalidArgument`](crate::ErrorKind::InvalidArgument) if the array has not one value or there is a
+    /// column of that name, [`SchemaMismatch`](crate::ErrorKind::SchemaMismatch) if it is not of the field's
+    /// type, [`Unsupported`](crate::ErrorKind::Unsupported) for nested values that are not null.
+    pub fn add_column(&mut self, field: Field, value: &ArrayRef) -> Result<()> {
+        if self.columns.fields().find(field.name()).is_some() {
+            let name = field.name();
+            return Err(Error::invalid(format!(
+                "there is a column `{name}` already"
+            )));
+        }
+        let place = || format!("column `{}`", field.name());
+        let (node, constant) = now(constant(&field, value, self.wire)).within(place)?;
+        let sources = self.sources.len();
+        let constant = constant.map(|of_one| Constant { of_one, sources });
+        self.columns.add(field, node, constant);
+        Ok(())
+    }
+}
+
+/// Whether a property is none of those that a writer makes anew.
+fn is_foreign(property: &NameValuePair) -> bool {
+    ![ARROW_SCHEMA_PROPERTY, SORTING_COLUMNS_PROPERTY].contains(&property.name.as_str())
+}
+
+/// Adds the properties of names that are not there yet.
+fn add_new(own: &mut Vec<NameValuePair>, others: &[NameValuePair]) {
+    for property in others.iter().filter(|property| is_foreign(property)) {
+        if own.iter().all(|own| own.name != property.name) {
+            own.push(property.clone());
+        }
+    }
+}

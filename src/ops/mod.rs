@@ -1,0 +1,32 @@
+//! A shard's life after it was written: new directories over buffers that stay where they are.
+//!
+//! A directory says of which buffers a shard consists, and buffers never change. So shards are merged,
+//! columns are renamed and rows deleted by writing a directory, which takes milliseconds, however large
+//! the shards are. Whoever has the old shard open goes on reading it, and its files are left alone.
+//!
+//! ```text
+//! before                          after: a.delete_rows([7]), a.append(b)
+//!
+//! a.shard ──► stripe, stripe      a.shard ──► stripe, stripe, deleted rows ──┐
+//! b.shard ──► stripe              b.shard ──► stripe                         │ refers to
+//!                                     ▲────────────────────────────────────────┘
+//! ```
+//!
+//! [`ShardEditor`] collects the changes and [commits](ShardEditor::commit) them together.
+
+mod arrow;
+mod columns;
+mod commit;
+mod constant;
+mod deletes;
+mod editor;
+#[cfg(not(target_family = "wasm"))]
+mod local;
+mod node;
+mod place;
+mod source;
+
+pub use commit::EditSummary;
+pub use editor::ShardEditor;
+#[cfg(not(target_family = "wasm"))]
+pub use local::merge;

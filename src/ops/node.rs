@@ -1,0 +1,173 @@
+//! Spec: Chapter 6, "Schema": nodes of a schema that fits the stripes of several shards.
+
+use super::arrow::is_wider;
+use crate::error::{Error, ErrorKind, Result};
+use crate::format::{BasicType, DataType};
+
+/// A node of the schema, and where each of the sources has it.
+#[derive(Debug, Clone)]
+pub(super) struct Node {
+    /// The node itself: its children are left out, and its number is of no meaning.
+    pub(super) stored: DataType,
+    pub(super) children: Vec<Node>,
+    /// By ordinal of the source: the number of the node there.
+    ids: Vec<Option<u32>>,
+    /// Ordinals of the sources in which the numbers have half of the bytes.
+    narrow: Vec<usize>,
+}
+
+impl Node {
+    /// A node that no source has.
+    pub(super) fn new(mut stored: DataType) -> Self {
+        let children = std::mem::take(&mut stored.children);
+        Self {
+            stored,
+            children: children.into_iter().map(Self::new).collect(),
+            ids: Vec::new(),
+            narrow: Vec::new(),
+        }
+    }
+
+    /// A node that one source has.
+    pub(super) fn of(mut stored: DataType, source: usize) -> Self {
+        let children = std::mem::take(&mut stored.children);
+        let mut node = Self::new(stored);
+        node.set_id(source, node.stored.schema_id);
+        node.children = children.into_iter().map(|c| Self::of(c, source)).collect();
+        node
+    }
+
+    fn set_id(&mut self, source: usize, id: u32) {
+        if self.ids.len() <= source {
+            self.ids.resize(source + 1, None);
+        }
+        if let Some(known) = self.ids.get_mut(source) {
+            *known = Some(id);
+        }
+    }
+
+    /// The number of the node in a source.
+    pub(super) fn id_in(&self, source: usize) -> Option<u32> {
+        self.ids.get(source).copied().flatten()
+    }
+
+    /// Whether the numbers of a source have half of the bytes of the node's type.
+    pub(super) fn is_narrow_in(&self, source: usize) -> bool {
+        self.narrow.contains(&source)
+    }
+
+    /// Adds that a source has the node, and those below it, as they are `there`.
+    ///
+    /// # Errors
+    /// [`SchemaMismatch`](ErrorKind::SchemaMismatch) if the values of one are not those of the other,
+    /// [`AmbiguousColumn`](ErrorKind::AmbiguousColumn) for members that cannot be told by their names.
+    pub(super) fn unite(&mut self, there: DataType, source: usize, path: &str) -> Result<()> {
+        let same_storage = (
+            self.stored.basic_type,
+            self.stored.signed,
+            self.stored.fixed_size,
+        ) == (there.basic_type, there.signed, there.fixed_size);
+        if !same_storage || self.stored.extended_type != there.extended_type {
+            if is_wider(&self.stored, &there) {
+                self.narrow.push(source);
+            } else if is_wider(&there, &self.stored) {
+                self.narrow = (0..source).filter(|&s| self.id_in(s).is_some()).collect();
+                self.stored.basic_type = there.basic_type;
+            } else {
+                return Err(mismatch(path, &self.stored, &there));
+            }
+        }
+        self.set_id(source, there.schema_id);
+        if there.basic_type == BasicType::Struct {
+            let own: Vec<&str> = self.children.iter().map(Self::name).collect();
+            let others: Vec<&str> = there.children.iter().map(|c| c.name.as_str()).collect();
+            let places = places(&own, &others, path)?;
+            for (place, child) in places.into_iter().zip(there.children) {
+                let path = format!("{path}.{}", child.name);
+                match place.and_then(|place| self.children.get_mut(place)) {
+                    Some(own) => own.unite(child, source, &path)?,
+                    None => self.children.push(Self::of(child, source)),
+                }
+            }
+            return Ok(());
+        }
+        let is_union = there.basic_type == BasicType::Union;
+        let differ = |(own, other): (&Self, &DataType)| is_union && own.name() != other.name;
+        if self.children.len() != there.children.len()
+            || self.children.iter().zip(&there.children).any(differ)
+        {
+            return Err(mismatch(path, &self.stored, &there));
+        }
+        for (own, child) in self.children.iter_mut().zip(there.children) {
+            own.unite(child, source, path)?;
+        }
+        Ok(())
+    }
+
+    pub(super) fn name(&self) -> &str {
+        &self.stored.name
+    }
+
+    /// The stored form, with all below it; numbers are still to be assigned.
+    pub(super) fn to_stored(&self) -> DataType {
+        DataType {
+            children: self.children.iter().map(Self::to_stored).collect(),
+            ..self.stored.clone()
+        }
+    }
+
+    /// Calls `visit` for the node and all below it, parents first, as numbers are assigned.
+    pub(super) fn walk<'a>(&'a self, visit: &mut dyn FnMut(&'a Self)) {
+        visit(self);
+        self.children.iter().for_each(|child| child.walk(visit));
+    }
+}
+
+/// Where each of the names is among one's own; `None` where it is new.
+pub(super) fn places(own: &[&str], others: &[&str], path: &str) -> Result<Vec<Option<usize>>> {
+    if own == others {
+        return Ok((0..own.len()).map(Some).collect());
+    }
+    for names in [own, others] {
+        let mut sorted = names.to_vec();
+        sorted.sort_unstable();
+        if let Some(twice) = sorted.windows(2).find(|pair| pair[0] == pair[1]) {
+            let of = if path.is_empty() { "columns" } else { path };
+            return Err(Error::new(
+                ErrorKind::AmbiguousColumn,
+                format!(
+                    "several of {of} are named `{}`, and cannot be told apart",
+                    twice[0]
+                ),
+            ));
+        }
+    }
+    let place = |name: &&str| own.iter().position(|own| own == name);
+    Ok(others.iter().map(place).collect())
+}
+
+fn mismatch(path: &str, own: &DataType, other: &DataType) -> Error {
+    let describe = |node: &DataType| match node.label() {
+        "" => node.stored_type(),
+        label => {
+            let properties = node.extended_type.iter().flat_map(|e| &e.properties);
+            let properties: Vec<String> = properties
+                .map(|(name, value)| format!("{name} {}", value.text()))
+                .collect();
+            let properties = match properties.is_empty() {
+                true => String::new(),
+                false => format!(" ({})", properties.join(", ")),
+            };
+            format!("{label}{properties} as {}", node.stored_type())
+        }
+    };
+    Error::new(
+        ErrorKind::SchemaMismatch,
+        format!(
+            "column `{path}` is {} in one shard and {} in another; write one of them anew with the type \
+             of the other",
+            describe(own),
+            describe(other)
+        ),
+    )
+}

@@ -1,0 +1,79 @@
+//! Where shards are, and how references lead from one file to another.
+
+use crate::error::{Error, ErrorKind, Result};
+use crate::io::RelativeUrl;
+use std::fmt;
+
+/// A file, by the names on the way from the root of its store.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub(super) struct Place {
+    names: Vec<String>,
+}
+
+impl Place {
+    pub(super) fn new(names: impl IntoIterator<Item = String>) -> Self {
+        Self {
+            names: names.into_iter().collect(),
+        }
+    }
+
+    /// The names, from the root down.
+    pub(super) fn names(&self) -> &[String] {
+        &self.names
+    }
+
+    /// The names of the folder that the file is in.
+    fn folder(&self) -> &[String] {
+        self.names.split_last().map_or(&[], |(_, folder)| folder)
+    }
+
+    /// A file of the folder that this one is in, or below.
+    pub(super) fn beside(&self, url: &RelativeUrl) -> Self {
+        let names = self.folder().iter().map(String::as_str);
+        Self::new(names.chain(url.segments()).map(str::to_owned))
+    }
+
+    /// How a directory file at `directory` refers to this one.
+    pub(super) fn seen_from(&self, directory: &Self) -> Result<RelativeUrl> {
+        match self.names.strip_prefix(directory.folder()) {
+            Some(names) => RelativeUrl::from_names(names.iter().map(String::as_str)),
+            None => Err(Error::new(
+                ErrorKind::ForbiddenUrl,
+                format!(
+                    "`{self}` is not in the folder of `{directory}`, nor below it, and a shard refers to \
+                     no other files; write the new directory to a folder that holds all of them"
+                ),
+            )),
+        }
+    }
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.names.join("/"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn place(path: &str) -> Place {
+        Place::new(path.split('/').map(str::to_owned))
+    }
+
+    #[test]
+    fn references_lead_to_the_folder_of_the_directory_and_below() {
+        let stripe = place("data/a").beside(&"parts/x%20y.stripe".parse().unwrap());
+        assert_eq!(stripe, place("data/parts/x y.stripe"));
+        let seen = |from| stripe.seen_from(&place(from)).map(|url| url.to_string());
+        assert_eq!(seen("data/b").unwrap(), "parts/x%20y.stripe");
+        assert_eq!(seen("b").unwrap(), "data/parts/x%20y.stripe");
+        assert_eq!(seen("data/parts/b").unwrap(), "x%20y.stripe");
+        assert_eq!(seen("other/b").unwrap_err().kind(), ErrorKind::ForbiddenUrl);
+        assert_eq!(
+            seen("data/parts/x/b").unwrap_err().kind(),
+            ErrorKind::ForbiddenUrl
+        );
+    }
+}

@@ -1,0 +1,43 @@
+//! The shards whose stripes an edited shard consists of.
+
+use super::place::Place;
+use crate::Shard;
+use crate::error::Result;
+use crate::format::StripeDirectory;
+
+/// A shard, open.
+#[derive(Debug)]
+pub(super) struct Source {
+    pub(super) shard: Shard,
+    /// Where its directory file is.
+    pub(super) place: Place,
+    pub(super) stripes: Vec<StripeDirectory>,
+}
+
+impl Source {
+    /// Reads what an editor needs to know of a shard.
+    pub(super) async fn load(shard: Shard, place: Place) -> Result<Self> {
+        let stripes = shard.stripe_directories().await?;
+        // Properties are read together with what tells the columns.
+        shard.properties_async().await?;
+        Ok(Self {
+            shard,
+            place,
+            stripes,
+        })
+    }
+
+    /// The number of the first row of a stripe.
+    pub(super) fn first_row(&self, stripe: u64) -> u64 {
+        let stripe = usize::try_from(stripe)
+            .ok()
+            .and_then(|i| self.stripes.get(i));
+        stripe.map_or(0, |stripe| stripe.record_offset)
+    }
+
+    /// Where the rows of each stripe begin, and how many there are.
+    pub(super) fn starts_and_lens(&self) -> impl Iterator<Item = (u64, u64)> {
+        let stripes = self.stripes.iter();
+        stripes.map(|stripe| (stripe.record_offset, stripe.total_record_count))
+    }
+}

@@ -1,0 +1,50 @@
+//! Spec: Chapter 6, "Internal Fields": which records of a shard are deleted.
+
+use super::column::Column;
+use super::fetch::Bench;
+use super::metadata::{Metadata, ready};
+use crate::column::Casts;
+use crate::error::{Error, Result};
+use crate::format::{BasicType, DELETED_RECORD, StripeDirectory};
+use arrow_schema::{DataType, Field};
+
+impl Metadata {
+    /// Whether there are deleted records.
+    pub(in crate::read) fn has_deleted(&self) -> bool {
+        self.directory.deleted_record_count > 0
+    }
+
+    /// The internal field that is true for deleted records, as a column. It is null, or not there, for
+    /// the others.
+    pub(in crate::read) fn deleted_column(&self, bench: &Bench<'_>) -> Result<Option<Column>> {
+        let schema = ready!(self.schema(bench));
+        // It stands last, unless there are other internal fields.
+        for i in (0..schema.len()).rev() {
+            let field = schema.field(i)?;
+            if field.internal_kind.as_deref() != Some(DELETED_RECORD) {
+                continue;
+            }
+            let node = field.data_type;
+            if node.basic_type != BasicType::Boolean {
+                return Err(Error::corrupt(format!(
+                    "the internal field {DELETED_RECORD} is {}, expected Boolean",
+                    node.stored_type()
+                )));
+            }
+            return Ok(Some(Column {
+                field: Field::new(DELETED_RECORD, DataType::Boolean, true),
+                node,
+                casts: Casts::default(),
+            }));
+        }
+        Err(Error::corrupt(format!(
+            "{} records are deleted, and no internal field {DELETED_RECORD} says which",
+            self.directory.deleted_record_count
+        )))
+    }
+}
+
+/// Records of a stripe that are not deleted.
+pub(in crate::read) fn live_rows(stripe: &StripeDirectory) -> u64 {
+    stripe.total_record_count - stripe.deleted_record_count
+}

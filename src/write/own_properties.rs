@@ -1,0 +1,40 @@
+//! What this crate notes in the properties of a shard.
+
+use super::options::ARROW_SCHEMA_PROPERTY;
+use crate::column::UNIX_EPOCH_TICKS;
+use crate::format::{AnyValue, NameValuePair};
+use crate::sorting::{SORTING_COLUMNS_PROPERTY, SortingColumn};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+/// The Arrow schema, encoded, the sorting columns, and then other properties.
+pub(crate) fn own_properties(
+    arrow_schema: &[u8],
+    sorting_columns: &[SortingColumn],
+    others: &[NameValuePair],
+) -> Vec<NameValuePair> {
+    let arrow_schema = AnyValue::from(arrow_schema);
+    let mut properties = vec![NameValuePair::new(ARROW_SCHEMA_PROPERTY, arrow_schema)];
+    if !sorting_columns.is_empty() {
+        let columns: Vec<AnyValue> = sorting_columns.iter().map(sorting_column).collect();
+        properties.push(NameValuePair::new(SORTING_COLUMNS_PROPERTY, columns));
+    }
+    properties.extend_from_slice(others);
+    properties
+}
+
+fn sorting_column(column: &SortingColumn) -> AnyValue {
+    vec![
+        NameValuePair::new("path", column.path.as_str()),
+        NameValuePair::new("descending", column.descending),
+        NameValuePair::new("nulls_first", column.nulls_first),
+    ]
+    .into()
+}
+
+/// The time in 100 ns ticks since 0001-01-01.
+pub(super) fn now() -> u64 {
+    let since = SystemTime::now()
+        .duration_since(UNIX_EPOCH)
+        .unwrap_or_default();
+    UNIX_EPOCH_TICKS + since.as_secs() * 10_000_000 + u64::from(since.subsec_nanos() / 100)
+}

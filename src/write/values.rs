@@ -1,0 +1,343 @@
+//! The values of one stripe field, of any type, on their way into buffers.
+
+use super::bits::finish_bits;
+use super::candidate::Candidate;
+use super::dictionary_encoder::DictionaryEncoder;
+use super::finish::{FinishedValues, finish_bytes, finish_dictionary, of_numbers};
+use super::number::NumberEncoder;
+use super::plan::FieldPlan;
+use super::raw::RawOffsets;
+use super::strings::{BytesEncoder, offsets_encoder};
+use crate::buffer::{Physical, words};
+use crate::column::Values;
+use crate::encoding::{NumberKind, Word};
+use crate::error::{Error, Result};
+use crate::format::{AnyValue, BufferKind, TypeStats};
+use crate::stats::{Lengths, NumberStats};
+use arrow_buffer::{BooleanBuffer, BooleanBufferBuilder, Buffer, NullBuffer};
+use std::fmt::Debug;
+/// Encodes the values of one stripe field.
+#[derive(Debug)]
+pub(super) enum ValueEncoder {
+    /// No chunk has come yet.
+    Empty,
+    Presence,
+    Bits(BooleanBufferBuilder, BitCounts),
+    Numbers(Box<dyn NumberEncoding>),
+    Bytes(BytesEncoder),
+    Dictionary(DictionaryEncoder),
+    Lists(ListEncoder, Lengths),
+    Union(NumberEncoder<u8>, Option<NumberEncoder<u64>>, Vec<u64>),
+}
+
+#[derive(Debug, Default)]
+pub(super) struct BitCounts {
+    trues: u64,
+    falses: u64,
+}
+
+/// Encodes numbers, whatever their width.
+pub(super) trait NumberEncoding: Debug + Send {
+    /// Appends `len` values out of their little-endian bytes.
+    fn push(&mut self, data: &Buffer, len: usize, nulls: Option<&NullBuffer>) -> Result<()>;
+
+    /// How the staged values might be encoded.
+    fn into_candidates(self: Box<Self>) -> Result<Vec<Candidate>>;
+
+    /// Bytes held in memory.
+    fn memory_size(&self) -> usize;
+
+    /// What the values come to, of which `present` are not null.
+    fn finish(self: Box<Self>, plan: &FieldPlan, present: u64) -> Result<FinishedValues>;
+}
+
+#[derive(Debug)]
+struct NumberField<W> {
+    encoder: NumberEncoder<W>,
+    stats: NumberStats<W>,
+}
+
+#[derive(Debug)]
+pub(super) enum ListEncoder {
+    Raw(RawOffsets),
+    Blocks(Box<NumberEncoder<u64>>, u64),
+}
+
+impl<W: Word> NumberField<W> {
+    fn new(plan: &FieldPlan) -> Self {
+        let encoder = NumberEncoder::new(plan.domain.kind(), plan.settings, &plan.pool);
+        Self {
+            encoder: encoder
+                .with_trial(plan.tried_entry())
+                .with_distinct(plan.distinct()),
+            stats: NumberStats::new(plan.domain, plan.settings.statistics),
+        }
+    }
+}
+
+impl<W: Word> NumberEncoding for NumberField<W> {
+    fn push(&mut self, data: &Buffer, len: usize, nulls: Option<&NullBuffer>) -> Result<()> {
+        let words = words::<W>(data).slice(0, len);
+        self.stats.update(&words, nulls);
+        self.encoder.push(&words, nulls)
+    }
+
+    fn into_candidates(self: Box<Self>) -> Result<Vec<Candidate>> {
+        self.encoder.into_candidates()
+    }
+
+    fn memory_size(&self) -> usize {
+        self.encoder.memory_size()
+    }
+
+    fn finish(self: Box<Self>, plan: &FieldPlan, present: u64) -> Result<FinishedValues> {
+        let values = of_numbers(&self.stats, plan, self.encoder.finish_values()?);
+        Ok(FinishedValues {
+            raw_data_size: Some(present * W::BYTES as u64),
+            index: self.stats.into_index(),
+            ..values
+        })
+    }
+}
+
+/// Takes note of the lengths of lists that are not null.
+fn note_lengths(lengths: &mut Lengths, offsets: &[u64], nulls: Option<&NullBuffer>) {
+    for (i, ends) in offsets.windows(2).enumerate() {
+        if nulls.is_none_or(|nulls| nulls.is_valid(i)) {
+            lengths.add(ends[1] - ends[0]);
+        }
+    }
+}
+
+fn push_bits(
+    bits: &mut BooleanBufferBuilder,
+    counts: &mut BitCounts,
+    values: &BooleanBuffer,
+    nulls: Option<&NullBuffer>,
+) {
+    let (values, present) = match nulls {
+        // What stands under a null is written as false.
+        Some(nulls) => (values & nulls.inner(), values.len() - nulls.null_count()),
+        None => (values.clone(), values.len()),
+    };
+    let trues = values.count_set_bits();
+    counts.trues += trues as u64;
+    counts.falses += (present - trues) as u64;
+    bits.append_buffer(&values);
+}
+
+fn push_union(
+    kinds: &mut NumberEncoder<u8>,
+    slots: &mut Option<NumberEncoder<u64>>,
+    next: &mut Vec<u64>,
+    ordinals: &[u8],
+    offsets: Option<&[u64]>,
+) -> Result<()> {
+    kinds.push(ordinals, None)?;
+    let (Some(slots), Some(offsets)) = (slots, offsets) else {
+        return Ok(());
+    };
+    let mut counts: Vec<u64> = Vec::new();
+    let shifted: Vec<u64> = ordinals
+        .iter()
+        .zip(offsets)
+        .map(|(&ordinal, &offset)| {
+            let child = usize::from(ordinal);
+            let most = next.len().max(child + 1);
+            next.resize(most, 0);
+            counts.resize(most.max(counts.len()), 0);
+            counts[child] += 1;
+            next[child] + offset
+        })
+        .collect();
+    for (next, count) in next.iter_mut().zip(counts) {
+        *next += count;
+    }
+    slots.push(&shifted, None)
+}
+
+impl ListEncoder {
+    fn push(&mut self, offsets: &[u64]) -> Result<()> {
+        let ends = offsets.get(1..).unwrap_or_default();
+        match self {
+            Self::Raw(all) => {
+                all.extend(ends.len(), |i| ends[i]);
+                Ok(())
+            }
+            Self::Blocks(encoder, base) => {
+                let shifted: Vec<u64> = ends.iter().map(|end| *base + end).collect();
+                *base = shifted.last().copied().unwrap_or(*base);
+                encoder.push(&shifted, None)
+            }
+        }
+    }
+}
+
+impl ValueEncoder {
+    /// An encoder of such values.
+    pub(super) fn for_chunk(plan: &FieldPlan, values: &Values) -> Result<Self> {
+        if let Values::Dictionary { .. } = values {
+            return Ok(Self::Dictionary(DictionaryEncoder::new(
+                plan.entry_type(),
+                plan.settings,
+            )));
+        }
+        let is_dense = matches!(
+            values,
+            Values::Union {
+                offsets: Some(_),
+                ..
+            }
+        );
+        Self::of_plain(plan, is_dense)
+    }
+
+    /// An encoder of values that have no dictionary; `is_dense` matters to unions alone.
+    pub(super) fn of_plain(plan: &FieldPlan, is_dense: bool) -> Result<Self> {
+        Ok(match plan.physical {
+            Physical::Presence => Self::Presence,
+            Physical::Bits => Self::Bits(BooleanBufferBuilder::new(0), BitCounts::default()),
+            Physical::Number(1) => Self::Numbers(Box::new(NumberField::<u8>::new(plan))),
+            Physical::Number(2) => Self::Numbers(Box::new(NumberField::<u16>::new(plan))),
+            Physical::Number(4) => Self::Numbers(Box::new(NumberField::<u32>::new(plan))),
+            Physical::Number(_) => Self::Numbers(Box::new(NumberField::<u64>::new(plan))),
+            Physical::Fixed(_) | Physical::Bytes => Self::Bytes(BytesEncoder::new(plan)),
+            Physical::Lists if plan.settings.is_raw() => {
+                let offsets = RawOffsets::new(plan.wide_offsets, plan.pool.clone());
+                Self::Lists(ListEncoder::Raw(offsets), Lengths::default())
+            }
+            Physical::Lists => {
+                let mut encoder = offsets_encoder(plan);
+                encoder.push(&[0], None)?;
+                let encoder = ListEncoder::Blocks(Box::new(encoder), 0);
+                Self::Lists(encoder, Lengths::default())
+            }
+            Physical::Union => Self::Union(
+                NumberEncoder::new(NumberKind::Unsigned, plan.settings, &plan.pool),
+                is_dense.then(|| offsets_encoder(plan)),
+                Vec::new(),
+            ),
+        })
+    }
+
+    /// Appends the values of a chunk.
+    pub(super) fn push(
+        &mut self,
+        values: &Values,
+        len: usize,
+        nulls: Option<&NullBuffer>,
+    ) -> Result<()> {
+        match (self, values) {
+            (Self::Presence, Values::None) => Ok(()),
+            (Self::Bits(bits, counts), Values::Bits(chunk)) => {
+                push_bits(bits, counts, chunk, nulls);
+                Ok(())
+            }
+            (Self::Numbers(f), Values::Fixed { data, .. }) => f.push(data, len, nulls),
+            (Self::Bytes(f), Values::Fixed { data, .. }) => f.push_fixed(data, len, nulls),
+            (Self::Bytes(f), Values::Bytes(bytes)) => f.push(bytes, len, nulls),
+            (Self::Dictionary(f), Values::Dictionary { codes, entries }) => {
+                f.push(codes, nulls, entries)
+            }
+            (Self::Lists(f, lengths), Values::Offsets(offsets)) => {
+                note_lengths(lengths, offsets, nulls);
+                f.push(offsets)
+            }
+            (Self::Union(kinds, slots, next), Values::Union { ordinals, offsets }) => {
+                push_union(kinds, slots, next, ordinals, offsets.as_deref())
+            }
+            _ => Err(Error::invalid("a chunk does not fit the field")),
+        }
+    }
+
+    /// How the staged values might be encoded; empty if there is nothing to choose.
+    pub(super) fn into_candidates(self) -> Result<Vec<Candidate>> {
+        match self {
+            Self::Numbers(f) => f.into_candidates(),
+            Self::Bytes(f) => f.into_candidates(),
+            Self::Lists(ListEncoder::Blocks(f, _), _) => f.into_candidates(),
+            _ => Ok(Vec::new()),
+        }
+    }
+
+    /// Bytes held in memory.
+    pub(super) fn memory_size(&self) -> usize {
+        let bits = |b: &BooleanBufferBuilder| b.len() / 8;
+        match self {
+            Self::Empty | Self::Presence => 0,
+            Self::Bits(b, _) => bits(b),
+            Self::Numbers(f) => f.memory_size(),
+            Self::Bytes(f) => f.memory_size(),
+            Self::Dictionary(f) => f.memory_size(),
+            Self::Lists(ListEncoder::Raw(offsets), _) => offsets.memory_size(),
+            Self::Lists(ListEncoder::Blocks(f, _), _) => f.memory_size(),
+            Self::Union(kinds, slots, _) => {
+                kinds.memory_size() + slots.as_ref().map_or(0, NumberEncoder::memory_size)
+            }
+        }
+    }
+
+    /// Encodes what is still staged; `present` values are not null.
+    pub(super) fn finish(self, plan: &FieldPlan, present: u64) -> Result<FinishedValues> {
+        let width = plan.physical.width().unwrap_or(0) as u64;
+        Ok(match self {
+            Self::Empty | Self::Presence => FinishedValues::default(),
+            Self::Bits(mut bits, counts) => {
+                let constant = match (counts.trues, counts.falses) {
+                    (_, 0) => Some(AnyValue::from(true)),
+                    (0, _) => Some(AnyValue::from(false)),
+                    _ => None,
+                };
+                FinishedValues {
+                    buffers: vec![finish_bits(
+                        &bits.finish(),
+                        plan.settings,
+                        BufferKind::Data,
+                    )?],
+                    constant,
+                    type_stats: Some(TypeStats::Boolean {
+                        true_count: counts.trues,
+                        false_count: counts.falses,
+                    }),
+                    raw_data_size: Some(present),
+                    distinct_count: Some(
+                        u64::from(counts.trues > 0) + u64::from(counts.falses > 0),
+                    ),
+                    ..FinishedValues::default()
+                }
+            }
+            Self::Numbers(field) => field.finish(plan, present)?,
+            Self::Bytes(field) => {
+                let raw = match plan.physical {
+                    Physical::Fixed(_) => present * width,
+                    _ => field.total_bytes(),
+                };
+                FinishedValues {
+                    raw_data_size: Some(raw),
+                    ..finish_bytes(field.finish()?, plan)
+                }
+            }
+            Self::Dictionary(field) => finish_dictionary(field, plan)?,
+            Self::Lists(ListEncoder::Raw(offsets), lengths) => FinishedValues {
+                buffers: vec![offsets.finish()],
+                type_stats: Some(TypeStats::List(lengths.finish())),
+                ..FinishedValues::default()
+            },
+            Self::Lists(ListEncoder::Blocks(encoder, _), lengths) => FinishedValues {
+                buffers: vec![encoder.finish(BufferKind::Offsets)?],
+                type_stats: Some(TypeStats::List(lengths.finish())),
+                ..FinishedValues::default()
+            },
+            Self::Union(kinds, slots, _) => {
+                let mut buffers = vec![kinds.finish(BufferKind::Data)?];
+                if let Some(slots) = slots {
+                    buffers.push(slots.finish(BufferKind::Offsets)?);
+                }
+                FinishedValues {
+                    buffers,
+                    ..FinishedValues::default()
+                }
+            }
+        })
+    }
+}

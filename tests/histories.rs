@@ -1,0 +1,389 @@
+//! Random lives of shards: written, merged, appended to, rows deleted and brought back, columns renamed,
+//! dropped and added, in place or as new directories. After every step each directory that there ever was
+//! gives the rows that it should. `ARROW_SHARD_CASES=20` runs that many times as many lives; a failure
+//! prints the command that repeats it.
+#![expect(clippy::unwrap_used, reason = "a failed helper is a failed test")]
+
+mod common;
+mod support;
+
+use arrow_array::cast::AsArray;
+use arrow_array::types::UInt64Type;
+use arrow_array::{
+    ArrayRef, BooleanArray, Int64Array, RecordBatch, RecordBatchOptions, new_null_array,
+};
+use arrow_schema::{DataType, Field, Schema};
+use arrow_select::concat::concat;
+use arrow_select::filter::filter;
+use arrow_select::take::take;
+use arrow_shard::ops::{ShardEditor, merge};
+use arrow_shard::read::{Predicate, ScanBuilder, col};
+use arrow_shard::write::{Layout, Profile, ShardWriter, WriterOptions};
+use arrow_shard::{ErrorKind, Shard};
+use common::arrays::random_array;
+use common::equal::{assert_values_equal, rows_equal};
+use common::schemas::{Config, any_type, random_field};
+use rand::rngs::StdRng;
+use rand::seq::{IndexedRandom, SliceRandom};
+use rand::{Rng, SeedableRng};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use support::replay::run_cases;
+
+/// What a shard should hold: all rows, and which of them are deleted.
+#[derive(Debug, Clone)]
+struct Table {
+    fields: Vec<Field>,
+    columns: Vec<ArrayRef>,
+    deleted: Vec<bool>,
+}
+
+impl Table {
+    fn batch(&self, columns: Vec<ArrayRef>, rows: usize) -> RecordBatch {
+        let schema = Arc::new(Schema::new(self.fields.clone()));
+        let options = RecordBatchOptions::new().with_row_count(Some(rows));
+        RecordBatch::try_new_with_options(schema, columns, &options).unwrap()
+    }
+
+    fn all(&self) -> RecordBatch {
+        self.batch(self.columns.clone(), self.deleted.len())
+    }
+
+    fn live(&self) -> Vec<u64> {
+        let rows = self.deleted.iter().enumerate();
+        rows.filter(|(_, deleted)| !**deleted)
+            .map(|(i, _)| i as u64)
+            .collect()
+    }
+
+    fn rows(&self) -> RecordBatch {
+        let live: BooleanArray = self.deleted.iter().map(|deleted| Some(!deleted)).collect();
+        let columns = self
+            .columns
+            .iter()
+            .map(|column| filter(column, &live).unwrap());
+        self.batch(columns.collect(), live.true_count())
+    }
+
+    fn append(&mut self, other: &Self) {
+        let (own, others) = (self.deleted.len(), other.deleted.len());
+        for (field, column) in self.fields.iter_mut().zip(&mut self.columns) {
+            let place = other.fields.iter().position(|f| f.name() == field.name());
+            let rest = match place {
+                Some(place) => {
+                    let nullable = field.is_nullable() || other.fields[place].is_nullable();
+                    field.set_nullable(nullable);
+                    other.columns[place].clone()
+                }
+                None => {
+                    field.set_nullable(true);
+                    new_null_array(field.data_type(), others)
+                }
+            };
+            *column = concat(&[column.as_ref(), rest.as_ref()]).unwrap();
+        }
+        for (field, column) in other.fields.iter().zip(&other.columns) {
+            if self.fields.iter().all(|f| f.name() != field.name()) {
+                let nulls = new_null_array(field.data_type(), own);
+                self.fields.push(field.clone().with_nullable(true));
+                self.columns
+                    .push(concat(&[nulls.as_ref(), column.as_ref()]).unwrap());
+            }
+        }
+        self.deleted.extend(&other.deleted);
+    }
+}
+
+/// The columns that shards may have. Rows of a shard that lacks one are null in it; unions have no such
+/// rows, and every shard has those.
+struct Columns {
+    fields: Vec<Field>,
+    next: usize,
+}
+
+impl Columns {
+    fn random(rng: &mut StdRng) -> Self {
+        let config = Config {
+            max_depth: 2,
+            odd_names: false,
+            // Kernels of Arrow do not keep how the fields of runs are declared.
+            allow: |data_type| !matches!(data_type, DataType::RunEndEncoded(..)),
+            ..Config::default()
+        };
+        let mut fields = vec![Field::new("key", DataType::Int64, false)];
+        let others = rng.random_range(0..5);
+        fields.extend((0..others).map(|i| random_field(rng, &config, 0, &format!("c{i}"))));
+        Self {
+            fields,
+            next: others,
+        }
+    }
+
+    fn some(&self, rng: &mut StdRng) -> Vec<Field> {
+        let is_union = |t: &DataType| matches!(t, DataType::Union(..));
+        let mut some = self.fields.clone();
+        some.retain(|field| {
+            let is_needed =
+                field.name() == "key" || any_type(field.data_type(), &mut |t| is_union(t));
+            is_needed || rng.random_ratio(3, 4)
+        });
+        some.shuffle(rng);
+        some
+    }
+
+    fn new_name(&mut self) -> String {
+        self.next += 1;
+        format!("c{}", self.next)
+    }
+}
+
+fn random_table(rng: &mut StdRng, columns: &Columns) -> Table {
+    let rows = *[0, 1, 7, 100, 300].choose(rng).unwrap();
+    let fields = columns.some(rng);
+    let array = |field: &Field| match field.name().as_str() {
+        "key" => Arc::new(Int64Array::from_iter_values(0..rows)) as ArrayRef,
+        _ => random_array(rng, field, usize::try_from(rows).unwrap()),
+    };
+    Table {
+        columns: fields.iter().map(array).collect(),
+        fields,
+        deleted: vec![false; usize::try_from(rows).unwrap()],
+    }
+}
+
+/// Writes a shard. Decimals of the profile `Plain` have other widths, which do not merge with others.
+fn write(rng: &mut StdRng, is_plain: bool, table: &Table, path: &Path) {
+    let profiles = match is_plain {
+        true => [Profile::Plain, Profile::Plain],
+        false => [Profile::Fast, Profile::Balanced],
+    };
+    let layouts = [Layout::SingleFile, Layout::TwoLevel];
+    let options = WriterOptions::default()
+        .with_profile(*profiles.choose(rng).unwrap())
+        .with_layout(*layouts.choose(rng).unwrap())
+        .with_stripe_rows(*[50, 1000].choose(rng).unwrap());
+    let batch = table.all();
+    let mut writer = ShardWriter::create_with(path, batch.schema(), options).unwrap();
+    writer.write(&batch).unwrap();
+    writer.finish().unwrap();
+}
+
+fn collect(scan: ScanBuilder) -> RecordBatch {
+    support::collect(scan.build().unwrap()).unwrap()
+}
+
+/// Looks at a shard from all sides.
+fn check(rng: &mut StdRng, shard: &Shard, table: &Table) {
+    let (all, rows) = (table.all(), table.rows());
+    assert_eq!(shard.schema().unwrap().fields(), all.schema().fields());
+    assert_eq!(shard.num_rows(), rows.num_rows() as u64);
+    let deleted = all.num_rows() - rows.num_rows();
+    assert_eq!(shard.num_deleted_rows(), deleted as u64);
+    assert_values_equal(&rows, &collect(shard.scan()));
+    assert_values_equal(&all, &collect(shard.scan().with_deleted_rows(true)));
+
+    let live = table.live();
+    let numbered = collect(shard.scan().with_projection(["key"]).with_row_number("row"));
+    assert_eq!(
+        numbered.column(1).as_primitive::<UInt64Type>().values(),
+        live.as_slice()
+    );
+
+    let (offset, limit) = (rng.random_range(0..20), rng.random_range(0..200));
+    let scan = shard.scan().with_offset(offset).with_limit(limit);
+    let start = rows.num_rows().min(usize::try_from(offset).unwrap());
+    let len = (rows.num_rows() - start).min(usize::try_from(limit).unwrap());
+    assert_values_equal(&rows.slice(start, len), &collect(scan));
+
+    let some: Vec<u64> = (0..5).filter_map(|_| live.choose(rng).copied()).collect();
+    let taken = shard.scan().take(&some).unwrap();
+    for (column, taken) in all.columns().iter().zip(taken.columns()) {
+        let rows = some.iter().map(|&row| usize::try_from(row).unwrap());
+        rows_equal(column, taken, rows.zip(0..)).unwrap();
+    }
+    let gone = table.deleted.iter().position(|deleted| *deleted);
+    if let Some(row) = gone.map(|row| row as u64) {
+        let error = shard.scan().take(&[row]).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::RowOutOfRange, "{error}");
+        shard.scan().with_deleted_rows(true).take(&[row]).unwrap();
+    }
+
+    let few = shard
+        .scan()
+        .with_filter(col("key").lt(9))
+        .with_projection(["key"]);
+    let keys = rows.column_by_name("key").unwrap();
+    let expected = keys.as_primitive::<arrow_array::types::Int64Type>().iter();
+    let expected = expected
+        .filter(|key| key.is_some_and(|key| key < 9))
+        .count();
+    assert_eq!(collect(few).num_rows(), expected);
+
+    for statistics in [shard.statistics(["key"]), shard.stripe_statistics(["key"])] {
+        let statistics = statistics.unwrap();
+        let counts = statistics.column(0).as_primitive::<UInt64Type>();
+        let total: u64 = counts.values().iter().sum();
+        assert_eq!(total, shard.num_rows());
+    }
+    let report = shard.verify(|_| ()).unwrap();
+    assert!(report.problems.is_empty(), "{:?}", report.problems);
+}
+
+/// Changes a shard, and the table that it should hold.
+fn edit(
+    rng: &mut StdRng,
+    editor: &mut ShardEditor,
+    table: &mut Table,
+    columns: &mut Columns,
+    others: &[(PathBuf, Table)],
+) {
+    let rows = table.deleted.len();
+    match rng.random_range(0..8) {
+        0 => {
+            let (path, other) = others.choose(rng).unwrap();
+            editor.append(path).unwrap();
+            table.append(other);
+        }
+        1 | 2 => {
+            let some = rng.random_range(0..=rows);
+            let some: Vec<u64> = (0..some)
+                .map(|_| rng.random_range(0..rows) as u64)
+                .collect();
+            let mut deleted = 0;
+            for &row in &some {
+                let row = &mut table.deleted[usize::try_from(row).unwrap()];
+                deleted += u64::from(!std::mem::replace(row, true));
+            }
+            assert_eq!(editor.delete_rows(&some).unwrap(), deleted);
+        }
+        3 => {
+            let some: Vec<u64> = (0..rows as u64)
+                .filter(|_| rng.random_ratio(1, 3))
+                .collect();
+            let mut changed = 0;
+            for &row in &some {
+                let row = &mut table.deleted[usize::try_from(row).unwrap()];
+                changed += u64::from(std::mem::replace(row, false));
+            }
+            assert_eq!(editor.undelete_rows(&some).unwrap(), changed);
+        }
+        4 => {
+            let before = table.deleted.iter().filter(|deleted| **deleted).count();
+            assert_eq!(editor.undelete().unwrap(), before as u64);
+            table.deleted.fill(false);
+        }
+        5 => {
+            // Every shard keeps its key, and unions.
+            let drop = |field: &Field| {
+                let is_union = |t: &DataType| matches!(t, DataType::Union(..));
+                field.name() != "key" && !any_type(field.data_type(), &mut |t| is_union(t))
+            };
+            let places = (0..table.fields.len()).filter(|&i| drop(&table.fields[i]));
+            if let Some(&place) = places.collect::<Vec<_>>().choose(rng) {
+                let field = table.fields.remove(place);
+                table.columns.remove(place);
+                editor.drop_columns([field.name()]).unwrap();
+            }
+        }
+        6 => {
+            let mut order: Vec<usize> = (0..table.fields.len()).collect();
+            order.shuffle(rng);
+            table.fields = order.iter().map(|&i| table.fields[i].clone()).collect();
+            table.columns = order.iter().map(|&i| table.columns[i].clone()).collect();
+            let names = table.fields.iter().map(Field::name);
+            editor.select_columns(names).unwrap();
+        }
+        _ => {
+            let field = Field::new(columns.new_name(), DataType::Int64, true);
+            let value = rng.random_bool(0.7).then(|| rng.random_range(0..3));
+            let value: ArrayRef = Arc::new(Int64Array::from(vec![value]));
+            let all = take(&value, &arrow_array::UInt64Array::from(vec![0; rows]), None);
+            editor.add_column(field.clone(), &value).unwrap();
+            columns.fields.push(field.clone());
+            table.fields.push(field);
+            table.columns.push(all.unwrap());
+        }
+    }
+    let schema = Schema::new(table.fields.clone());
+    assert_eq!(editor.schema().fields(), schema.fields());
+    let deleted = table.deleted.iter().filter(|deleted| **deleted).count() as u64;
+    assert_eq!(editor.num_deleted_rows(), deleted);
+    assert_eq!(editor.num_rows(), table.deleted.len() as u64 - deleted);
+}
+
+/// Deletes what matches a predicate, before anything else is done to a shard.
+fn delete(rng: &mut StdRng, editor: &mut ShardEditor, table: &mut Table) {
+    let least = rng.random_range(0..300);
+    let predicate: Predicate = col("key").gt_eq(least);
+    let keys = table
+        .fields
+        .iter()
+        .position(|field| field.name() == "key")
+        .unwrap();
+    let keys = table.columns[keys].as_primitive::<arrow_array::types::Int64Type>();
+    let mut deleted = 0;
+    for (row, key) in table.deleted.iter_mut().zip(keys.iter()) {
+        if key.is_some_and(|key| key >= least) {
+            deleted += u64::from(!std::mem::replace(row, true));
+        }
+    }
+    assert_eq!(editor.delete(&predicate).unwrap(), deleted);
+}
+
+#[test]
+fn every_directory_gives_its_rows() {
+    run_cases("histories", "every_directory_gives_its_rows", 400, |seed| {
+        let rng = &mut StdRng::seed_from_u64(seed);
+        let folder = tempfile::tempdir().unwrap();
+        let (mut columns, is_plain) = (Columns::random(rng), rng.random());
+        let mut shards: Vec<(PathBuf, Table)> = Vec::new();
+        // Those that were open when they were replaced.
+        let mut open: Vec<(Shard, Table)> = Vec::new();
+        for step in 0..rng.random_range(2..9) {
+            let path = folder.path().join(format!("{step}.amudai.shard"));
+            match rng.random_range(0..6) {
+                0 | 1 => {
+                    let table = random_table(rng, &columns);
+                    write(rng, is_plain, &table, &path);
+                    shards.push((path, table));
+                }
+                2 if shards.len() > 1 => {
+                    let mut some: Vec<_> = shards.iter().collect();
+                    some.shuffle(rng);
+                    some.truncate(3);
+                    let mut table = some[0].1.clone();
+                    some[1..].iter().for_each(|(_, other)| table.append(other));
+                    let summary = merge(some.iter().map(|(path, _)| path), &path).unwrap();
+                    assert_eq!(summary.rows(), table.live().len() as u64);
+                    shards.push((path, table));
+                }
+                _ if !shards.is_empty() => {
+                    let place = rng.random_range(0..shards.len());
+                    let (edited, mut table) = shards[place].clone();
+                    let mut editor = ShardEditor::open(&edited).unwrap();
+                    if rng.random_bool(0.5) {
+                        delete(rng, &mut editor, &mut table);
+                    }
+                    for _ in 0..rng.random_range(0..4) {
+                        edit(rng, &mut editor, &mut table, &mut columns, &shards);
+                    }
+                    if rng.random_bool(0.5) {
+                        let before = Shard::open(&edited).unwrap();
+                        editor.commit().unwrap();
+                        open.push((before, std::mem::replace(&mut shards[place].1, table)));
+                    } else {
+                        editor.commit_to(&path).unwrap();
+                        shards.push((path, table));
+                    }
+                }
+                _ => {}
+            }
+            for (path, table) in &shards {
+                check(rng, &Shard::open(path).unwrap(), table);
+            }
+            for (shard, table) in &open {
+                check(rng, shard, table);
+            }
+        }
+    });
+}
