@@ -94,6 +94,16 @@ impl Table {
     }
 }
 
+/// Whether Arrow's kernels join arrays of the type as they are: they forget how the fields of runs are
+/// declared, and small keys of dictionaries overflow.
+fn is_kept_by_kernels(data_type: &DataType) -> bool {
+    match data_type {
+        DataType::RunEndEncoded(..) => false,
+        DataType::Dictionary(keys, _) => !matches!(**keys, DataType::Int8 | DataType::UInt8),
+        _ => true,
+    }
+}
+
 /// The columns that shards may have. Rows of a shard that lacks one are null in it; unions have no such
 /// rows, and every shard has those.
 struct Columns {
@@ -106,8 +116,7 @@ impl Columns {
         let config = Config {
             max_depth: 2,
             odd_names: false,
-            // Kernels of Arrow do not keep how the fields of runs are declared.
-            allow: |data_type| !matches!(data_type, DataType::RunEndEncoded(..)),
+            allow: is_kept_by_kernels,
             ..Config::default()
         };
         let mut fields = vec![Field::new("key", DataType::Int64, false)];
