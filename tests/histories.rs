@@ -16,7 +16,9 @@ use arrow_schema::{DataType, Field, Schema};
 use arrow_select::concat::concat;
 use arrow_select::filter::filter;
 use arrow_select::take::take;
-use arrow_shard::ops::{ShardEditor, merge};
+use arrow_shard::ops::{
+    CompactOptions, ShardEditor, VacuumOptions, compact, compaction, merge, vacuum,
+};
 use arrow_shard::read::{Predicate, ScanBuilder, col};
 use arrow_shard::write::{Layout, Profile, ShardWriter, WriterOptions};
 use arrow_shard::{ErrorKind, Shard};
@@ -28,6 +30,7 @@ use rand::seq::{IndexedRandom, SliceRandom};
 use rand::{Rng, SeedableRng};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 use support::replay::run_cases;
 
 /// What a shard should hold: all rows, and which of them are deleted.
@@ -339,6 +342,46 @@ fn delete(rng: &mut StdRng, editor: &mut ShardEditor, table: &mut Table) {
     assert_eq!(editor.delete(&predicate).unwrap(), deleted);
 }
 
+/// Writes stripes of a shard anew, and takes deleted rows out of its table where they are gone.
+fn compact_some(
+    rng: &mut StdRng,
+    is_plain: bool,
+    (path, table): &mut (PathBuf, Table),
+    open: &mut Vec<(Shard, Table)>,
+) {
+    let profile = if is_plain {
+        Profile::Plain
+    } else {
+        Profile::Balanced
+    };
+    let options = CompactOptions::default()
+        .with_min_rows(*[1, 60, 1000].choose(rng).unwrap())
+        .with_max_deleted(*[0.0, 0.2, 1.0].choose(rng).unwrap())
+        .with_profile(profile);
+    let runs = compaction(&path, &options).unwrap();
+    let before = Shard::open(&path).unwrap();
+    let stripes = before.stripes().unwrap();
+    let mut kept = vec![true; table.deleted.len()];
+    for stripe in runs.iter().cloned().flatten() {
+        for row in stripes[usize::try_from(stripe).unwrap()].row_range() {
+            let row = usize::try_from(row).unwrap();
+            kept[row] = !table.deleted[row];
+        }
+    }
+    let done = compact(&path, &options).unwrap();
+    assert_eq!(done.is_some(), !runs.is_empty());
+    if done.is_some() {
+        open.push((before, table.clone()));
+    }
+    let is_kept = BooleanArray::from(kept.clone());
+    for column in &mut table.columns {
+        *column = filter(column, &is_kept).unwrap();
+    }
+    let mut kept = kept.iter();
+    table.deleted.retain(|_| *kept.next().unwrap());
+    assert_eq!(compaction(&path, &options).unwrap().len(), 0);
+}
+
 #[test]
 fn every_directory_gives_its_rows() {
     run_cases("histories", "every_directory_gives_its_rows", 400, |seed| {
@@ -350,7 +393,7 @@ fn every_directory_gives_its_rows() {
         let mut open: Vec<(Shard, Table)> = Vec::new();
         for step in 0..rng.random_range(2..9) {
             let path = folder.path().join(format!("{step}.amudai.shard"));
-            match rng.random_range(0..6) {
+            match rng.random_range(0..8) {
                 0 | 1 => {
                     let table = random_table(rng, &columns);
                     write(rng, is_plain, &table, &path);
@@ -365,6 +408,17 @@ fn every_directory_gives_its_rows() {
                     let summary = merge(some.iter().map(|(path, _)| path), &path).unwrap();
                     assert_eq!(summary.rows(), table.live().len() as u64);
                     shards.push((path, table));
+                }
+                3 if !shards.is_empty() => {
+                    let place = rng.random_range(0..shards.len());
+                    compact_some(rng, is_plain, &mut shards[place], &mut open);
+                }
+                4 => {
+                    // Whoever has an old directory open loses its files.
+                    open.clear();
+                    let now = VacuumOptions::default().with_min_age(Duration::ZERO);
+                    vacuum(folder.path(), &now).unwrap();
+                    assert_eq!(vacuum(folder.path(), &now).unwrap(), []);
                 }
                 _ if !shards.is_empty() => {
                     let place = rng.random_range(0..shards.len());

@@ -58,7 +58,7 @@ impl Spans {
     /// What an OFFSETS buffer of a field with `positions` positions says of some of them.
     ///
     /// # Errors
-    /// Those of [`read_offsets`].
+    /// [`Corrupt`](crate::ErrorKind::Corrupt) if they do not ascend, or those of damaged bytes.
     pub fn read(
         buffer: &StoredBuffer,
         positions: u64,
@@ -99,7 +99,7 @@ impl Spans {
     /// decoded for this are not decoded again then.
     ///
     /// # Errors
-    /// Those of [`read_offsets`].
+    /// [`Corrupt`](crate::ErrorKind::Corrupt) if they do not ascend, or those of damaged bytes.
     pub fn items_ahead(
         buffer: &StoredBuffer,
         positions: u64,

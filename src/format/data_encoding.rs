@@ -21,6 +21,11 @@ impl DataEncoding {
         matches!(self, Self::Native(native) if native.has_dictionary())
     }
 
+    /// Whether anything is stored: a constant has an encoding without buffers.
+    pub(crate) fn has_data(&self) -> bool {
+        !matches!(self, Self::Native(native) if native.buffers.is_empty())
+    }
+
     /// Calls `visit` with the URL of every reference to bytes.
     ///
     /// # Errors

@@ -10,7 +10,7 @@ use crate::Limits;
 use crate::Shard;
 use crate::column::encode_arrow_schema;
 use crate::error::{Error, ErrorKind, Result, Within};
-use crate::format::{ShardProperties, StripeFieldDescriptor};
+use crate::format::{DataEncoding, ShardProperties, StripeFieldDescriptor};
 use crate::io::{RelativeUrl, random_stripe_file_name};
 use crate::sorting::SortingColumn;
 use crate::write::{
@@ -192,7 +192,7 @@ impl Plan<'_> {
             };
             if let Some(described) = &described
                 && node.is_narrow_in(stripe.source)
-                && !described.encodings.is_empty()
+                && described.encodings.iter().any(DataEncoding::has_data)
             {
                 return Err(Error::new(
                     ErrorKind::SchemaMismatch,
@@ -218,7 +218,10 @@ impl Plan<'_> {
             deleted_rows: stripe.deleted_rows,
             urls,
             fields,
-            properties: source.shard.properties_of(stripe.ordinal).await?,
+            properties: match &stripe.properties {
+                Some(properties) => properties.clone(),
+                None => source.shard.properties_of(stripe.ordinal).await?,
+            },
         })
     }
 }
@@ -251,8 +254,8 @@ impl References<'_> {
             return Ok(known.clone());
         }
         let url = match artifact {
-            Some(_) => place.seen_from(self.target)?,
-            None => {
+            _ if artifact.is_some() || source.is_artifact => place.seen_from(self.target)?,
+            _ => {
                 let name = random_stripe_file_name();
                 let other = place.beside(&RelativeUrl::from_file_name(&name)?);
                 let url = other.seen_from(self.target)?;

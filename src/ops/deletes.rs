@@ -2,6 +2,7 @@
 
 use super::source::Source;
 use crate::error::{Error, ErrorKind, Result, to_usize};
+use crate::format::StripeProperties;
 use crate::read::Predicate;
 use crate::write::{Profile, ShardWriter, Wire, WriterOptions};
 use arrow_array::{ArrayRef, BooleanArray, RecordBatch};
@@ -22,6 +23,8 @@ pub(super) struct Stripe {
     pub(super) deleted_rows: u64,
     /// Which rows are deleted, if not those of the source.
     pub(super) deleted: Option<BooleanBuffer>,
+    /// The properties, if not those of the source.
+    pub(super) properties: Option<StripeProperties>,
 }
 
 impl Stripe {
@@ -34,6 +37,7 @@ impl Stripe {
             rows: stripe.total_record_count,
             deleted_rows: stripe.deleted_record_count,
             deleted: None,
+            properties: None,
         });
         stripes.collect()
     }

@@ -8,13 +8,14 @@ use super::place::Place;
 use super::source::Source;
 use crate::Shard;
 use crate::error::{Error, Result, Within};
-use crate::format::{NameValuePair, ShardProperties};
+use crate::format::{NameValuePair, ShardProperties, StripeProperties};
 use crate::read::{Predicate, now};
 use crate::sorting::{SORTING_COLUMNS_PROPERTY, SortingColumn};
 use crate::write::{ARROW_SCHEMA_PROPERTY, Wire};
 use arrow_array::ArrayRef;
 use arrow_schema::{Field, Schema};
 use std::collections::HashMap;
+use std::ops::Range;
 
 /// Changes a shard without writing its rows anew: a commit writes a directory that refers to the buffers
 /// that are there.
@@ -105,6 +106,67 @@ impl ShardEditor {
             self.sorting_columns.clear();
         }
         self.stripes.extend(Stripe::all_of(&source, ordinal));
+        self.sources.push(source);
+        Ok(())
+    }
+
+    /// The stripes as they are now.
+    pub(super) fn stripes(&self) -> &[Stripe] {
+        &self.stripes
+    }
+
+    /// Refuses internal fields that rows which are written anew would lose.
+    pub(super) fn check_no_internal(&self) -> Result<()> {
+        match self.columns.first_internal() {
+            None => Ok(()),
+            Some(kind) => Err(Error::unsupported(format!(
+                "the shard has the internal field {kind}, which rows that are written anew would lose"
+            ))),
+        }
+    }
+
+    /// The shard that holds a run of stripes, which are neighbours there, and their rows in it.
+    pub(super) fn rows_of(&self, run: &Range<usize>) -> Result<(&Shard, Range<u64>)> {
+        let stripes = self.stripes.get(run.clone()).unwrap_or_default();
+        let found = stripes
+            .first()
+            .zip(stripes.last())
+            .and_then(|(first, last)| {
+                let source = self.sources.get(first.source)?;
+                let start = source.first_row(first.ordinal);
+                let end = source.first_row(last.ordinal) + last.rows;
+                Some((&source.shard, start..end))
+            });
+        found.ok_or_else(|| Error::invalid("there are no such stripes"))
+    }
+
+    /// Puts the stripes of an open shard in the place of a run. No directory is ever written to where that
+    /// shard is.
+    pub(super) async fn replace_run(
+        &mut self,
+        run: Range<usize>,
+        shard: Shard,
+        place: Place,
+    ) -> Result<()> {
+        let mut source = Source::load(shard, place).await?;
+        source.is_artifact = true;
+        let ordinal = self.sources.len();
+        self.columns.unite(&source.shard, ordinal).await?;
+        let mut common: Option<StripeProperties> = None;
+        for stripe in self.stripes.get(run.clone()).unwrap_or_default() {
+            if let Some(source) = self.sources.get(stripe.source) {
+                let own = source.shard.properties_of(stripe.ordinal).await?;
+                common = Some(match common {
+                    None => own,
+                    Some(common) => in_both(common, &own),
+                });
+            }
+        }
+        let mut stripes = Stripe::all_of(&source, ordinal);
+        for stripe in &mut stripes {
+            stripe.properties.clone_from(&common);
+        }
+        self.stripes.splice(run, stripes);
         self.sources.push(source);
         Ok(())
     }
@@ -329,6 +391,15 @@ impl ShardEditor {
         self.columns.add(field, node, constant);
         Ok(())
     }
+}
+
+/// The properties that stripes have in common.
+fn in_both(mut a: StripeProperties, b: &StripeProperties) -> StripeProperties {
+    a.standard_properties
+        .retain(|p| b.standard_properties.contains(p));
+    a.custom_properties
+        .retain(|p| b.custom_properties.contains(p));
+    a
 }
 
 /// Whether a property is none of those that a writer makes anew.

@@ -7,6 +7,7 @@ use crate::Shard;
 use crate::error::{Error, ErrorKind, Result, Within};
 use crate::io::{ByteRange, LocalFile, LocalFolder, LocalSink, ReadAt, Sink, SinkFactory};
 use crate::read::now;
+use std::ops::Range;
 use std::path::{Component, MAIN_SEPARATOR, Path, PathBuf};
 
 impl ShardEditor {
@@ -66,6 +67,19 @@ impl ShardEditor {
         let path = LocalFolder::of_file(path)?.path().join(name);
         let files = now(self.files(Some(&place_of(&path)?)))?;
         write(files, &path, || LocalSink::create(&path)).within(|| path.display().to_string())
+    }
+}
+
+impl ShardEditor {
+    /// Puts the stripes of the shard at `path`, which no directory is ever written to, in the place of a
+    /// run.
+    pub(super) fn replace_stripes(
+        &mut self,
+        run: Range<usize>,
+        shard: Shard,
+        path: &Path,
+    ) -> Result<()> {
+        now(self.replace_run(run, shard, place_of(path)?))
     }
 }
 

@@ -17,6 +17,8 @@
 mod arrow;
 mod columns;
 mod commit;
+#[cfg(not(target_family = "wasm"))]
+mod compact;
 mod constant;
 mod deletes;
 mod editor;
@@ -25,8 +27,14 @@ mod local;
 mod node;
 mod place;
 mod source;
+#[cfg(not(target_family = "wasm"))]
+mod vacuum;
 
 pub use commit::EditSummary;
+#[cfg(not(target_family = "wasm"))]
+pub use compact::{CompactOptions, compact, compaction};
 pub use editor::ShardEditor;
 #[cfg(not(target_family = "wasm"))]
 pub use local::merge;
+#[cfg(not(target_family = "wasm"))]
+pub use vacuum::{UnusedFile, VacuumOptions, vacuum};

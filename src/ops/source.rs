@@ -11,6 +11,8 @@ pub(super) struct Source {
     pub(super) shard: Shard,
     /// Where its directory file is.
     pub(super) place: Place,
+    /// Whether the directory file has a name that no directory is written to.
+    pub(super) is_artifact: bool,
     pub(super) stripes: Vec<StripeDirectory>,
 }
 
@@ -23,6 +25,7 @@ impl Source {
         Ok(Self {
             shard,
             place,
+            is_artifact: false,
             stripes,
         })
     }

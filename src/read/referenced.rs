@@ -41,6 +41,20 @@ impl Shard {
         self.inner.artifacts.version()
     }
 
+    /// The files that the shard refers to, beside the directory file.
+    pub(crate) async fn urls(&self) -> Result<Vec<RelativeUrl>> {
+        let inner = &self.inner;
+        let list = inner.run(|bench| inner.url_list(bench)).await?;
+        let base = inner.artifacts.base();
+        let mut urls = Vec::with_capacity(list.0.len());
+        for url in &list.0 {
+            if let Reference::Relative(url) = resolve(url, base)? {
+                urls.push(url);
+            }
+        }
+        Ok(urls)
+    }
+
     /// The properties of a stripe.
     pub(crate) async fn properties_of(&self, stripe: u64) -> Result<StripeProperties> {
         let inner = &self.inner;

@@ -1,10 +1,11 @@
-//! The command line of arrow-shard: convert, look at, and check shards.
+//! The command line of arrow-shard: convert, look at, check and change shards.
 
 mod allocator;
 mod cat;
 #[cfg(feature = "cloud")]
 mod cloud;
 mod convert;
+mod edit;
 mod failure;
 mod file_format;
 mod head;
@@ -38,6 +39,8 @@ Examples:
   arrow-shard head -n 5 --columns origin,delay flights.amudai.shard
   arrow-shard inspect flights.amudai.shard
   arrow-shard verify *.amudai.shard
+  arrow-shard merge days/*.amudai.shard --output november.amudai.shard
+  arrow-shard delete --where \"delay IS NULL\" flights.amudai.shard
 
 Formats by file name: .amudai.shard .shard | .parquet | .arrow .feather .ipc (IPC file) | \
 .arrows (IPC stream) | .csv .tsv | .ndjson .jsonl .json; `-` is standard input or output. \
@@ -47,7 +50,7 @@ variables of their own tools, AWS_..., AZURE_... and GOOGLE_....
 
 Exit codes: 0 done, 1 an error or a damaged shard, 2 wrong usage.";
 
-/// Arrow-native columnar files: convert, look at, and check Amudai shards.
+/// Arrow-native columnar files: convert, look at, check and change Amudai shards.
 #[derive(Debug, Parser)]
 #[command(name = "arrow-shard", version, after_help = EXAMPLES, max_term_width = 100)]
 struct Cli {
@@ -63,6 +66,14 @@ enum Command {
     Cat(cat::Args),
     Inspect(inspect::Args),
     Verify(verify::Args),
+    Merge(edit::merge::Args),
+    Append(edit::append::Args),
+    Delete(edit::delete::Args),
+    Undelete(edit::undelete::Args),
+    Select(edit::select::Args),
+    Compact(edit::compact::Args),
+    Vacuum(edit::vacuum::Args),
+    Ls(edit::list::Args),
 }
 
 fn main() -> ExitCode {
@@ -79,6 +90,14 @@ fn main() -> ExitCode {
         Command::Cat(args) => cat::run(&args),
         Command::Inspect(args) => inspect::run(&args),
         Command::Verify(args) => verify::run(&args),
+        Command::Merge(args) => edit::merge::run(&args),
+        Command::Append(args) => edit::append::run(&args),
+        Command::Delete(args) => edit::delete::run(&args),
+        Command::Undelete(args) => edit::undelete::run(&args),
+        Command::Select(args) => edit::select::run(&args),
+        Command::Compact(args) => edit::compact::run(&args),
+        Command::Vacuum(args) => edit::vacuum::run(&args),
+        Command::Ls(args) => edit::list::run(&args),
     };
     match done {
         Ok(()) => ExitCode::SUCCESS,

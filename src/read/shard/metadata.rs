@@ -14,7 +14,7 @@ use crate::encoding::{Context, Scratch};
 use crate::error::{Error, ErrorKind, Result, Within};
 use crate::format::{
     DataRef, DataRefs, DataType, FieldDescriptor, Message, SchemaReader, ShardDirectory,
-    ShardProperties, StripeDirectory, StripeFieldDescriptor, StripeList, StripeProperties,
+    ShardProperties, StripeDirectory, StripeFieldDescriptor, StripeList, StripeProperties, UrlList,
     ValueKind, Wire, find_property,
 };
 use crate::io::ByteRange;
@@ -196,6 +196,12 @@ impl Metadata {
             self.properties.get_or_init(|| properties);
         }
         Ok(self.properties.get())
+    }
+
+    /// The URLs of all artifacts.
+    pub(in crate::read) fn url_list(&self, bench: &Bench<'_>) -> Result<Option<UrlList>> {
+        let reference = required(self.directory.url_list_ref.as_ref(), "URL list")?;
+        self.element(bench, Some(reference), "URL list")
     }
 
     #[cfg(any(test, feature = "experimental"))]

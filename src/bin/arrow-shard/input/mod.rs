@@ -17,6 +17,7 @@ mod text_file;
 
 pub(crate) use columns::{ColumnArgs, ColumnNames};
 pub(crate) use csv::CsvArgs;
+pub(crate) use matching::predicate;
 pub(crate) use source::{Input, Total};
 
 use crate::failure::Failure;
@@ -266,7 +267,7 @@ impl ReadArgs {
             scan = scan.with_limit(limit);
         }
         if let Some(filter) = rows.filter {
-            scan = scan.with_filter(matching::predicate(filter, &shard)?);
+            scan = scan.with_filter(predicate("--filter", filter, &shard)?);
         }
         let reader = scan.build()?;
         let schema = arrow_array::RecordBatchReader::schema(&reader);

@@ -1,0 +1,36 @@
+//! `arrow-shard append`
+
+use super::{TargetArgs, local};
+use crate::failure::Failure;
+use arrow_shard::ops::ShardEditor;
+use std::path::PathBuf;
+
+const EXAMPLES: &str = "\
+Examples:
+  arrow-shard append flights.amudai.shard monday.amudai.shard tuesday.amudai.shard
+
+No row is copied: the directory of the first shard then refers to the buffers of the others, which must \
+be in its folder or below.";
+
+/// Append the rows of shards to another, by reference
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Args {
+    /// Directory file of the shard that grows
+    file: PathBuf,
+    /// Directory files of the shards that are appended
+    #[arg(required = true)]
+    others: Vec<PathBuf>,
+    #[command(flatten)]
+    target: TargetArgs,
+}
+
+/// Runs the command.
+pub(crate) fn run(args: &Args) -> Result<(), Failure> {
+    let file = local(&args.file)?;
+    let mut editor = ShardEditor::open(&file)?;
+    for other in &args.others {
+        editor.append(local(other)?)?;
+    }
+    args.target.commit(editor, &file)
+}

@@ -1,0 +1,47 @@
+//! `arrow-shard delete`
+
+use super::{TargetArgs, local};
+use crate::failure::Failure;
+use crate::input::predicate;
+use arrow_shard::Shard;
+use arrow_shard::ops::ShardEditor;
+use std::path::PathBuf;
+
+const EXAMPLES: &str = "\
+Examples:
+  arrow-shard delete --where \"delay IS NULL OR origin = 'OSL'\" flights.amudai.shard
+  arrow-shard delete --rows 17,1000 flights.amudai.shard --dry-run
+
+Deleted rows are marked, and their data stay: `undelete` brings them back, and `compact` leaves them \
+out for good.";
+
+/// Delete rows
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Args {
+    /// Directory file of the shard
+    file: PathBuf,
+    /// Rows to delete, by a condition, as `cat --filter` takes it
+    #[arg(
+        long = "where",
+        value_name = "CONDITION",
+        required_unless_present = "rows"
+    )]
+    condition: Option<String>,
+    /// Rows to delete, by their numbers, separated by commas; deleted rows count
+    #[arg(long, value_name = "NUMBERS", value_delimiter = ',')]
+    rows: Vec<u64>,
+    #[command(flatten)]
+    target: TargetArgs,
+}
+
+/// Runs the command.
+pub(crate) fn run(args: &Args) -> Result<(), Failure> {
+    let file = local(&args.file)?;
+    let mut editor = ShardEditor::open(&file)?;
+    if let Some(condition) = &args.condition {
+        editor.delete(&predicate("--where", condition, &Shard::open(&file)?)?)?;
+    }
+    editor.delete_rows(&args.rows)?;
+    args.target.commit(editor, &file)
+}

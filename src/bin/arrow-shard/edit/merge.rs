@@ -1,0 +1,45 @@
+//! `arrow-shard merge`
+
+use super::local;
+use crate::failure::Failure;
+use arrow_shard::ops::ShardEditor;
+use std::path::PathBuf;
+
+const EXAMPLES: &str = "\
+Examples:
+  arrow-shard merge days/*.amudai.shard --output november.amudai.shard
+  arrow-shard merge a.amudai.shard b.amudai.shard --output ab.amudai.shard --dry-run
+
+No row is copied: the new file refers to the buffers of the shards, which must be in its folder or \
+below. Columns are united by name; where a shard lacks one, its rows are null in it.";
+
+/// Make one shard of several, by reference
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Args {
+    /// Directory files of the shards, in the order of their rows
+    #[arg(required = true)]
+    files: Vec<PathBuf>,
+    /// Directory file of the new shard, which must not exist
+    #[arg(long, short, value_name = "FILE")]
+    output: PathBuf,
+    /// Say what the new shard would have, and write nothing
+    #[arg(long)]
+    dry_run: bool,
+}
+
+/// Runs the command.
+pub(crate) fn run(args: &Args) -> Result<(), Failure> {
+    let Some((first, others)) = args.files.split_first() else {
+        return Err(Failure::Usage("no shard is named".to_owned()));
+    };
+    let mut editor = ShardEditor::open(local(first)?)?;
+    for other in others {
+        editor.append(local(other)?)?;
+    }
+    let target = super::TargetArgs {
+        output: Some(args.output.clone()),
+        dry_run: args.dry_run,
+    };
+    target.commit(editor, first)
+}

@@ -1,0 +1,55 @@
+//! `arrow-shard select`
+
+use super::{TargetArgs, local};
+use crate::failure::Failure;
+use crate::input::ColumnNames;
+use arrow_shard::ops::ShardEditor;
+use std::path::PathBuf;
+
+const EXAMPLES: &str = "\
+Examples:
+  arrow-shard select --columns origin,delay flights.amudai.shard --output small.amudai.shard
+  arrow-shard select --drop crew,plane.engine --rename dest=destination flights.amudai.shard
+
+No row is copied. The data of columns that are left out stay in the files, and may be of use to other \
+shards.";
+
+/// Select, drop and rename columns, by reference
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Args {
+    /// Directory file of the shard
+    file: PathBuf,
+    /// Columns to keep, separated by commas, in the order that they are to have; a name that has a
+    /// comma itself is put in double quotes [default: all]
+    #[arg(long, value_name = "COLUMNS")]
+    columns: Vec<ColumnNames>,
+    /// Columns to leave out, or members of structs: `a,b.c`
+    #[arg(long, value_name = "COLUMNS")]
+    drop: Vec<ColumnNames>,
+    /// Columns to rename, or members of structs: `a=b`, `c.d=e`
+    #[arg(long, value_name = "OLD=NEW")]
+    rename: Vec<String>,
+    #[command(flatten)]
+    target: TargetArgs,
+}
+
+/// Runs the command.
+pub(crate) fn run(args: &Args) -> Result<(), Failure> {
+    let file = local(&args.file)?;
+    let mut editor = ShardEditor::open(&file)?;
+    let columns = ColumnNames::all(&args.columns);
+    if !columns.is_empty() {
+        editor.select_columns(columns)?;
+    }
+    editor.drop_columns(ColumnNames::all(&args.drop))?;
+    for rename in &args.rename {
+        let (old, new) = rename.split_once('=').ok_or_else(|| {
+            Failure::Usage(format!(
+                "expected `old=new` after --rename, found `{rename}`"
+            ))
+        })?;
+        editor.rename_column(old, new)?;
+    }
+    args.target.commit(editor, &file)
+}

@@ -1,0 +1,54 @@
+//! `arrow-shard vacuum`
+
+use super::local;
+use crate::failure::Failure;
+use crate::output::Destination;
+use crate::text;
+use arrow_shard::ops::{VacuumOptions, vacuum};
+use std::io::Write;
+use std::path::PathBuf;
+use std::time::Duration;
+
+const EXAMPLES: &str = "\
+Examples:
+  arrow-shard vacuum tables
+  arrow-shard vacuum --remove --min-age 2 tables
+
+The folder must hold all directory files that may refer to files below it. Only stripe files are \
+removed, and only with --remove.";
+
+/// List or remove stripe files that no shard refers to
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Args {
+    /// The folder, with all folders below
+    folder: PathBuf,
+    /// Remove the files; they are only listed otherwise
+    #[arg(long)]
+    remove: bool,
+    /// Hours for which a file must not have changed
+    #[arg(long, value_name = "HOURS", default_value_t = 24)]
+    min_age: u64,
+}
+
+/// Runs the command.
+pub(crate) fn run(args: &Args) -> Result<(), Failure> {
+    let age = Duration::from_secs(args.min_age.saturating_mul(3600));
+    let options = VacuumOptions::default()
+        .with_min_age(age)
+        .with_dry_run(!args.remove);
+    let files = vacuum(local(&args.folder)?, &options)?;
+    let mut out = Destination::standard();
+    let mut bytes = 0;
+    for file in &files {
+        let path = file.path.display().to_string();
+        writeln!(out, "{}: {}", text::shown(&path), text::bytes(file.bytes))?;
+        bytes += file.bytes;
+    }
+    let (count, bytes) = (text::count(files.len() as u64, "file"), text::bytes(bytes));
+    match args.remove {
+        true => writeln!(out, "{count} of {bytes} removed")?,
+        false => writeln!(out, "{count} of {bytes} could be removed")?,
+    }
+    Ok(out.flush()?)
+}
