@@ -548,6 +548,7 @@ subjects! {
     dictionaries => Some(super::subjects::dictionaries());
     two_stripes => Some(super::subjects::two_stripes());
     two_files => Some(super::subjects::two_files());
+    deleted => Some(super::subjects::deleted());
     without_rows => Some(super::subjects::without_rows());
     without_columns => Some(super::subjects::without_columns());
     wide => Some(super::subjects::wide());

@@ -10,7 +10,7 @@ use arrow_array::{
 };
 use arrow_schema::{DataType, Field, Schema};
 use arrow_shard::ops::{
-    CompactOptions, ShardEditor, VacuumOptions, compact, compaction, merge, vacuum,
+    CompactOptions, ShardEditor, ShardSet, VacuumOptions, compact, compaction, merge, vacuum,
 };
 use arrow_shard::read::{NameValuePair, SortingColumn, col};
 use arrow_shard::write::{ColumnOptions, Layout, ShardWriter, WriterOptions};
@@ -390,6 +390,65 @@ fn compaction_leaves_large_stripes_and_vacuum_what_is_used() {
     let names_before = names(folder.path());
     vacuum(folder.path(), &now).unwrap();
     assert_eq!(names(folder.path()), names_before);
+}
+
+#[test]
+fn shards_of_a_folder_are_one_table() {
+    let folder = tempfile::tempdir().unwrap();
+    let below = folder.path().join("below");
+    std::fs::create_dir(&below).unwrap();
+    let path = |name: &str| folder.path().join(name);
+    numbers(&path("a"), 0..25);
+    let two = WriterOptions::default().with_layout(Layout::TwoLevel);
+    write(&path("b"), vec![("id", ids(25..30)), ("x", ids(0..5))], two);
+    numbers(&below.join("c"), 30..50);
+    std::fs::write(path("notes.txt"), "no shard").unwrap();
+    let mut editor = ShardEditor::open(path("a")).unwrap();
+    editor.delete_rows(&[3, 4]).unwrap();
+    editor.commit().unwrap();
+    let files = names(folder.path());
+
+    let table = ShardSet::open_folder(folder.path()).unwrap();
+    assert_eq!(
+        (table.num_rows(), table.row_ranges()),
+        (28, &[0..25, 25..30][..])
+    );
+    let table = ShardSet::open([path("a"), below.join("c"), path("b")]).unwrap();
+    assert_eq!(table.row_ranges(), [0..25, 25..45, 45..50]);
+    let rows = |scan: arrow_shard::read::ScanBuilder| {
+        let rows = collect(scan.with_projection(["id"]).build().unwrap()).unwrap();
+        rows.column(0).as_primitive::<Int64Type>().values().to_vec()
+    };
+    let expected: Vec<i64> = (0..3).chain(5..25).chain(30..50).chain(25..30).collect();
+    assert_eq!(rows(table.scan()), expected);
+    assert_eq!(rows(table.scan().with_threads(3)), expected);
+    assert_eq!(
+        rows(table.scan().with_offset(20).with_limit(6)),
+        expected[20..26]
+    );
+    // Null where a shard lacks the column.
+    assert_eq!(rows(table.scan().with_filter(col("x").gt(1))), [27, 28, 29]);
+    assert_eq!(rows(table.scan().with_filter(col("x").is_null())).len(), 43);
+    let mut scan = table.scan().with_filter(col("id").eq(40)).build().unwrap();
+    assert_eq!(
+        scan.by_ref()
+            .map(|batch| batch.unwrap().num_rows())
+            .sum::<usize>(),
+        1
+    );
+    assert!(scan.metrics().unwrap().skipped_by_statistics.rows >= 35);
+    let taken = table.take(&[(2, 1), (0, 24), (1, 0)], ["id"]).unwrap();
+    assert_eq!(
+        taken.column(0).as_primitive::<Int64Type>().values(),
+        &[26, 24, 30]
+    );
+    for wrong in [(0, 25), (3, 0), (0, 3)] {
+        let error = table.take(&[wrong], ["id"]).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::RowOutOfRange, "{error}");
+    }
+    let error = ShardSet::open::<&Path>([]).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::InvalidArgument, "{error}");
+    assert_eq!(names(folder.path()), files);
 }
 
 #[test]

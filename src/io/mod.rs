@@ -54,6 +54,8 @@ pub use mapped_file::{MappedFile, MappedFolder};
 #[cfg(feature = "object_store")]
 pub use object_folder::ObjectFolder;
 #[cfg(feature = "object_store")]
+pub(crate) use object_folder::names_of;
+#[cfg(feature = "object_store")]
 pub use object_reader::ObjectReader;
 #[cfg(feature = "object_store")]
 pub use object_sink::ObjectSink;

@@ -1,6 +1,7 @@
 //! Folders of an object store.
 
 use super::object_sink::{ObjectSink, UploadOptions, failure};
+use super::url::decode;
 use super::{
     AsyncContainer, AsyncReadAt, AsyncSink, AsyncSinkFactory, BoxFuture, ObjectReader, RelativeUrl,
 };
@@ -45,6 +46,14 @@ impl ObjectFolder {
         parts.pop();
         Self::new(store, Path::from_iter(parts))
     }
+}
+
+/// The names on the way to an object, as references to it have them.
+pub(crate) fn names_of(path: &Path) -> impl Iterator<Item = String> {
+    path.parts().map(|part| {
+        let name = part.as_ref();
+        decode(name).unwrap_or_else(|_| name.to_owned())
+    })
 }
 
 impl AsyncContainer for ObjectFolder {

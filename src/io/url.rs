@@ -295,7 +295,7 @@ fn has_drive(text: &str) -> bool {
 }
 
 /// Percent-decodes one segment.
-fn decode(segment: &str) -> Result<String, &'static str> {
+pub(super) fn decode(segment: &str) -> Result<String, &'static str> {
     let mut bytes = Vec::with_capacity(segment.len());
     let mut rest = segment.bytes();
     while let Some(byte) = rest.next() {

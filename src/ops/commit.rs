@@ -61,6 +61,17 @@ pub(super) struct Plan<'a> {
     pub(super) stripes: &'a [Stripe],
     pub(super) properties: ShardProperties,
     pub(super) sorting_columns: Vec<SortingColumn>,
+    pub(super) naming: Naming,
+}
+
+/// How a directory refers to buffers that are in the directory file of a source.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Naming {
+    /// By another name of that file, so that it can be replaced.
+    #[cfg(not(target_family = "wasm"))]
+    Kept,
+    /// By its name, so that it cannot.
+    AsItIs,
 }
 
 /// The files of an edited shard that are to be written.
@@ -105,6 +116,7 @@ impl Plan<'_> {
         let deletes = Deletes::new(self.stripes, self.wire).await?;
         let mut references = References {
             target,
+            naming: self.naming,
             kept: Vec::new(),
             known: HashMap::new(),
         };
@@ -238,6 +250,7 @@ fn nodes(columns: &Columns) -> Vec<(&Column, &Node)> {
 /// How the new directory refers to the files of the sources.
 struct References<'a> {
     target: &'a Place,
+    naming: Naming,
     kept: Vec<Kept>,
     /// By the place.
     known: HashMap<Place, String>,
@@ -253,9 +266,28 @@ impl References<'_> {
         if let Some(known) = self.known.get(&place) {
             return Ok(known.clone());
         }
-        let url = match artifact {
-            _ if artifact.is_some() || source.is_artifact => place.seen_from(self.target)?,
-            _ => {
+        let url = match artifact.is_some() || source.is_artifact {
+            true => place.seen_from(self.target)?,
+            false => self.directory_file(source)?,
+        };
+        let url = url.to_string();
+        self.known.insert(place, url.clone());
+        Ok(url)
+    }
+}
+
+impl References<'_> {
+    /// The URL of the directory file of a source.
+    fn directory_file(&mut self, source: &Source) -> Result<RelativeUrl> {
+        let place = &source.place;
+        match self.naming {
+            Naming::AsItIs if place == self.target => Err(Error::unsupported(
+                "the object holds rows beside the directory, and cannot be replaced without copying \
+                 them; commit to another name",
+            )),
+            Naming::AsItIs => place.seen_from(self.target),
+            #[cfg(not(target_family = "wasm"))]
+            Naming::Kept => {
                 let name = random_stripe_file_name();
                 let other = place.beside(&RelativeUrl::from_file_name(&name)?);
                 let url = other.seen_from(self.target)?;
@@ -264,12 +296,9 @@ impl References<'_> {
                     name,
                     version: source.shard.version(),
                 });
-                url
+                Ok(url)
             }
-        };
-        let url = url.to_string();
-        self.known.insert(place, url.clone());
-        Ok(url)
+        }
     }
 }
 

@@ -1,7 +1,7 @@
 //! Changes of a shard, which a new directory makes.
 
 use super::columns::{Columns, Constant};
-use super::commit::{Files, Plan};
+use super::commit::{Files, Naming, Plan};
 use super::constant::constant;
 use super::deletes::{RowSets, Stripe};
 use super::place::Place;
@@ -183,7 +183,7 @@ impl ShardEditor {
     }
 
     /// The files of the shard as it is now: in place of the one that was opened, or at `target`.
-    pub(super) async fn files(self, target: Option<&Place>) -> Result<Files> {
+    pub(super) async fn files(self, target: Option<&Place>, naming: Naming) -> Result<Files> {
         let schema = Schema::new_with_metadata(self.columns.fields(), self.metadata.clone());
         let plan = Plan {
             wire: self.wire,
@@ -193,6 +193,7 @@ impl ShardEditor {
             stripes: &self.stripes,
             properties: self.properties.clone(),
             sorting_columns: self.columns.sorted_by(self.sorting_columns.clone()),
+            naming,
         };
         plan.files(target.unwrap_or(self.place())).await
     }

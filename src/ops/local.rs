@@ -1,6 +1,6 @@
 //! Shards in local folders.
 
-use super::commit::{EditSummary, Files, Kept};
+use super::commit::{EditSummary, Files, Kept, Naming};
 use super::editor::ShardEditor;
 use super::place::Place;
 use crate::Shard;
@@ -48,7 +48,7 @@ impl ShardEditor {
         let version = self.version().ok_or_else(|| {
             Error::unsupported("this system does not tell one file from another of the same name")
         })?;
-        let files = now(self.files(None))?;
+        let files = now(self.files(None, Naming::Kept))?;
         let sink = || LocalSink::replace(&path, version.clone());
         write(files, &path, sink).within(|| path.display().to_string())
     }
@@ -65,7 +65,7 @@ impl ShardEditor {
             .file_name()
             .ok_or_else(|| Error::invalid("expected a path that ends in a file name"))?;
         let path = LocalFolder::of_file(path)?.path().join(name);
-        let files = now(self.files(Some(&place_of(&path)?)))?;
+        let files = now(self.files(Some(&place_of(&path)?), Naming::Kept))?;
         write(files, &path, || LocalSink::create(&path)).within(|| path.display().to_string())
     }
 }
@@ -171,14 +171,14 @@ fn keep(kept: &Kept, path: &Path) -> Result<()> {
 }
 
 /// An existing file, absolute and free of symbolic links.
-fn existing(path: &Path) -> Result<PathBuf> {
+pub(super) fn existing(path: &Path) -> Result<PathBuf> {
     path.canonicalize().map_err(|e| {
         let error = Error::from(e);
         error.within(format!("file `{}`", path.display()))
     })
 }
 
-fn path_of(place: &Place) -> PathBuf {
+pub(super) fn path_of(place: &Place) -> PathBuf {
     let mut names = place.names().iter();
     let root = match names.as_slice().first() {
         // A drive comes before the root.
@@ -191,7 +191,7 @@ fn path_of(place: &Place) -> PathBuf {
     names.fold(PathBuf::from(root), |path, name| path.join(name))
 }
 
-fn place_of(path: &Path) -> Result<Place> {
+pub(super) fn place_of(path: &Path) -> Result<Place> {
     let names = path.components().filter(|c| *c != Component::RootDir);
     let names = names.map(|name| {
         let name = name.as_os_str().to_str();

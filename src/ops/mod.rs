@@ -25,7 +25,10 @@ mod editor;
 #[cfg(not(target_family = "wasm"))]
 mod local;
 mod node;
+#[cfg(feature = "object_store")]
+mod object;
 mod place;
+mod set;
 mod source;
 #[cfg(not(target_family = "wasm"))]
 mod vacuum;
@@ -36,5 +39,6 @@ pub use compact::{CompactOptions, compact, compaction};
 pub use editor::ShardEditor;
 #[cfg(not(target_family = "wasm"))]
 pub use local::merge;
+pub use set::ShardSet;
 #[cfg(not(target_family = "wasm"))]
 pub use vacuum::{UnusedFile, VacuumOptions, vacuum};

@@ -23,7 +23,7 @@ impl Place {
     }
 
     /// The names of the folder that the file is in.
-    fn folder(&self) -> &[String] {
+    pub(super) fn folder(&self) -> &[String] {
         self.names.split_last().map_or(&[], |(_, folder)| folder)
     }
 

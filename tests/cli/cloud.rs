@@ -43,6 +43,51 @@ impl Cloud {
 }
 
 #[test]
+fn shards_are_merged_and_changed_in_s3() {
+    let Some(cloud) = Cloud::start(1000) else {
+        return;
+    };
+    let url = |name: &str| format!("s3://shards/a b/{name}.amudai.shard");
+    let [one, two, all] = ["one", "two", "all"].map(url);
+    cloud.run(&["convert", "t.arrow", &one]).ok();
+    cloud
+        .run(&["convert", "t.arrow", &two, "--layout", "two-level"])
+        .ok();
+    let said = cloud.run(&["merge", &one, &two, "--output", &all]).ok();
+    assert!(said.contains("has 2000 rows in 2 stripes"), "{said}");
+    cloud.run(&["delete", &all, "--rows", "3,1999"]).ok();
+    let said = cloud
+        .run(&["delete", &all, "--rows", "4", "--dry-run"])
+        .ok();
+    assert!(
+        said.ends_with("would have 1997 rows, and 3 rows deleted\n"),
+        "{said}"
+    );
+    cloud.run(&["verify", &all]).ok();
+    let shown = cloud.run(&["inspect", &all]).ok();
+    assert!(
+        shown.contains("1998 rows (2 more are deleted) in 2 stripes"),
+        "{shown}"
+    );
+    // Others refer to the rows that this one holds.
+    let error = cloud.run(&["delete", &one, "--rows", "3"]).error(1);
+    assert!(error.contains("commit to another name"), "{error}");
+    let error = cloud
+        .run(&["append", &all, "s3://elsewhere/t.shard"])
+        .error(1);
+    assert!(error.contains("not in the same store"), "{error}");
+    let error = cloud.run(&["append", &all, "t.shard"]).error(1);
+    assert!(error.contains("another store"), "{error}");
+    cloud.run(&["undelete", &all]).ok();
+    let lines = cloud
+        .run(&["cat", &all, "--format", "csv"])
+        .ok()
+        .lines()
+        .count();
+    assert_eq!(lines, 2001);
+}
+
+#[test]
 fn every_format_goes_to_s3_and_comes_back() {
     let Some(cloud) = Cloud::start(50_000) else {
         return;

@@ -10,6 +10,7 @@ mod cloud;
 mod covered;
 mod damaged;
 mod data;
+mod edit;
 mod files;
 mod filter;
 mod foreign;

@@ -14,8 +14,9 @@ use arrow_array::{
 };
 use arrow_schema::{DataType, Field, Schema, UnionFields};
 use arrow_shard::io::MemoryFolder;
+use arrow_shard::ops::ShardEditor;
 use arrow_shard::write::Wire;
-use arrow_shard::write::{Layout, PresenceLayout, Profile, WriterOptions};
+use arrow_shard::write::{Layout, PresenceLayout, Profile, ShardWriter, WriterOptions};
 use std::sync::Arc;
 
 fn batch<const N: usize>(columns: [(&str, ArrayRef); N]) -> RecordBatch {
@@ -169,6 +170,30 @@ pub(crate) fn two_files() -> Subject {
         &batch,
         options(Profile::Balanced).with_layout(Layout::TwoLevel),
     )
+}
+
+/// A directory over the stripes of another, and over what says which rows are deleted.
+pub(crate) fn deleted() -> Subject {
+    let numbers: Int32Array = (0..40).map(|i| (i % 5 != 0).then_some(i * 3)).collect();
+    let batch = batch([("number", Arc::new(numbers) as ArrayRef)]);
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join(NAME);
+    let options = options(Profile::Balanced)
+        .with_stripe_rows(20)
+        .with_layout(Layout::TwoLevel);
+    let mut writer = ShardWriter::create_with(&path, batch.schema(), options).unwrap();
+    writer.write(&batch).unwrap();
+    writer.finish().unwrap();
+    let mut editor = ShardEditor::open(&path).unwrap();
+    editor.delete_rows(&[1, 2, 3, 25]).unwrap();
+    editor.commit().unwrap();
+    let files = MemoryFolder::new();
+    for entry in std::fs::read_dir(folder.path()).unwrap() {
+        let entry = entry.unwrap();
+        let bytes = std::fs::read(entry.path()).unwrap();
+        files.insert(entry.file_name().to_str().unwrap(), bytes);
+    }
+    Subject::of_files(files)
 }
 
 pub(crate) fn without_rows() -> Subject {

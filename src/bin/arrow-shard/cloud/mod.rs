@@ -10,6 +10,7 @@ use address::invalid;
 use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;
 use arrow_shard::io::{AsyncSink, ObjectFolder, ObjectReader, ObjectSink};
+use arrow_shard::ops::{EditSummary, ShardEditor};
 use arrow_shard::read::ShardOptions;
 use arrow_shard::write::{AsyncShardWriter, WriterOptions};
 use arrow_shard::{Error, ErrorKind, Result, Shard};
@@ -44,7 +45,7 @@ fn runtime() -> Result<&'static Runtime> {
 }
 
 /// Waits for the answer of a store.
-fn wait<T>(answer: impl Future<Output = Result<T>>) -> Result<T> {
+pub(crate) fn wait<T>(answer: impl Future<Output = Result<T>>) -> Result<T> {
     runtime()?.block_on(answer)
 }
 
@@ -128,6 +129,44 @@ impl Object {
         let folder = folder.with_overwrite(overwrite);
         let sink = wait(folder.create_object(&self.path))?;
         Ok(ObjectOutput { sink })
+    }
+
+    /// An editor of the shard that it is the directory file of.
+    pub(crate) fn open_editor(&self) -> Result<ShardEditor> {
+        wait(ShardEditor::open_object(self.store.clone(), &self.path))
+    }
+
+    /// Refuses an object of another store: shards refer to none.
+    fn check_same_store(&self, other: &Self) -> Result<()> {
+        let store = |url: &str| {
+            let (scheme, rest) = url.split_once("://").unwrap_or_default();
+            let authority = rest.split('/').next().unwrap_or_default();
+            format!("{scheme}://{authority}")
+        };
+        match store(&self.url) == store(&other.url) {
+            true => Ok(()),
+            false => Err(invalid(format!(
+                "{} and {} are not in the same store, and a shard refers to no other",
+                self.url, other.url
+            ))),
+        }
+    }
+
+    /// Appends the stripes of another shard to that of an editor, which was opened here.
+    pub(crate) fn append(&self, editor: &mut ShardEditor, other: &Self) -> Result<()> {
+        self.check_same_store(other)?;
+        wait(editor.append_object(self.store.clone(), &other.path))
+    }
+
+    /// Replaces the directory with the one of an editor, which was opened here.
+    pub(crate) fn commit(&self, editor: ShardEditor) -> Result<EditSummary> {
+        wait(editor.commit_object(self.store.clone()))
+    }
+
+    /// Writes the directory of an editor, which was opened here, as another object.
+    pub(crate) fn commit_to(&self, editor: ShardEditor, other: &Self) -> Result<EditSummary> {
+        self.check_same_store(other)?;
+        wait(editor.commit_object_to(self.store.clone(), &other.path))
     }
 
     /// A writer of a shard whose directory file is the object.

@@ -1,8 +1,8 @@
 //! `arrow-shard append`
 
-use super::{TargetArgs, local};
+use super::TargetArgs;
+use super::editing::Editing;
 use crate::failure::Failure;
-use arrow_shard::ops::ShardEditor;
 use std::path::PathBuf;
 
 const EXAMPLES: &str = "\
@@ -27,10 +27,9 @@ pub(crate) struct Args {
 
 /// Runs the command.
 pub(crate) fn run(args: &Args) -> Result<(), Failure> {
-    let file = local(&args.file)?;
-    let mut editor = ShardEditor::open(&file)?;
+    let mut editing = Editing::open(&args.file)?;
     for other in &args.others {
-        editor.append(local(other)?)?;
+        editing.append(other)?;
     }
-    args.target.commit(editor, &file)
+    args.target.commit(editing, &args.file)
 }

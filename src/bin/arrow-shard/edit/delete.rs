@@ -1,10 +1,11 @@
 //! `arrow-shard delete`
 
-use super::{TargetArgs, local};
+use super::TargetArgs;
+use super::editing::Editing;
 use crate::failure::Failure;
 use crate::input::predicate;
-use arrow_shard::Shard;
-use arrow_shard::ops::ShardEditor;
+use crate::location::open_shard;
+use arrow_shard::read::ShardOptions;
 use std::path::PathBuf;
 
 const EXAMPLES: &str = "\
@@ -37,11 +38,11 @@ pub(crate) struct Args {
 
 /// Runs the command.
 pub(crate) fn run(args: &Args) -> Result<(), Failure> {
-    let file = local(&args.file)?;
-    let mut editor = ShardEditor::open(&file)?;
+    let mut editing = Editing::open(&args.file)?;
     if let Some(condition) = &args.condition {
-        editor.delete(&predicate("--where", condition, &Shard::open(&file)?)?)?;
+        let shard = open_shard(&args.file, ShardOptions::default())?;
+        editing.delete(&predicate("--where", condition, &shard)?)?;
     }
-    editor.delete_rows(&args.rows)?;
-    args.target.commit(editor, &file)
+    editing.delete_rows(&args.rows)?;
+    args.target.commit(editing, &args.file)
 }

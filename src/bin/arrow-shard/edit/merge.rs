@@ -1,8 +1,7 @@
 //! `arrow-shard merge`
 
-use super::local;
+use super::editing::Editing;
 use crate::failure::Failure;
-use arrow_shard::ops::ShardEditor;
 use std::path::PathBuf;
 
 const EXAMPLES: &str = "\
@@ -33,13 +32,13 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     let Some((first, others)) = args.files.split_first() else {
         return Err(Failure::Usage("no shard is named".to_owned()));
     };
-    let mut editor = ShardEditor::open(local(first)?)?;
+    let mut editing = Editing::open(first)?;
     for other in others {
-        editor.append(local(other)?)?;
+        editing.append(other)?;
     }
     let target = super::TargetArgs {
         output: Some(args.output.clone()),
         dry_run: args.dry_run,
     };
-    target.commit(editor, first)
+    target.commit(editing, first)
 }

@@ -3,6 +3,7 @@
 pub(crate) mod append;
 pub(crate) mod compact;
 pub(crate) mod delete;
+mod editing;
 pub(crate) mod list;
 pub(crate) mod merge;
 pub(crate) mod select;
@@ -13,7 +14,8 @@ use crate::failure::Failure;
 use crate::location::Location;
 use crate::output::Destination;
 use crate::text;
-use arrow_shard::ops::{EditSummary, ShardEditor};
+use arrow_shard::ops::EditSummary;
+use editing::Editing;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
@@ -31,20 +33,15 @@ pub(crate) struct TargetArgs {
 
 impl TargetArgs {
     /// Commits the changes of the shard at `path`.
-    fn commit(&self, editor: ShardEditor, path: &Path) -> Result<(), Failure> {
-        let target = match &self.output {
-            Some(output) => local(output)?,
-            None => path.to_path_buf(),
-        };
+    fn commit(&self, mut editing: Editing, path: &Path) -> Result<(), Failure> {
+        let target = self.output.as_deref().unwrap_or(path);
         if self.dry_run {
+            let editor = editing.editor();
             let (rows, deleted) = (editor.num_rows(), editor.num_deleted_rows());
-            return say(&target, "would have", rows, deleted, "");
+            return say(target, "would have", rows, deleted, "");
         }
-        let done = match &self.output {
-            Some(_) => editor.commit_to(&target)?,
-            None => editor.commit()?,
-        };
-        report(&target, &done)
+        let done = editing.commit(self.output.as_deref())?;
+        report(target, &done)
     }
 }
 
@@ -73,8 +70,6 @@ fn local(path: &Path) -> Result<PathBuf, Failure> {
     match Location::of(path)? {
         Location::Local(path) => Ok(path),
         #[cfg(feature = "cloud")]
-        Location::Object(_) => Err(Failure::new(
-            "shards in object stores cannot be changed in place yet; convert them to new ones",
-        )),
+        Location::Object(_) => Err(Failure::new("this works for local files only so far")),
     }
 }

@@ -1,9 +1,9 @@
 //! `arrow-shard select`
 
-use super::{TargetArgs, local};
+use super::TargetArgs;
+use super::editing::Editing;
 use crate::failure::Failure;
 use crate::input::ColumnNames;
-use arrow_shard::ops::ShardEditor;
 use std::path::PathBuf;
 
 const EXAMPLES: &str = "\
@@ -36,8 +36,8 @@ pub(crate) struct Args {
 
 /// Runs the command.
 pub(crate) fn run(args: &Args) -> Result<(), Failure> {
-    let file = local(&args.file)?;
-    let mut editor = ShardEditor::open(&file)?;
+    let mut editing = Editing::open(&args.file)?;
+    let editor = editing.editor();
     let columns = ColumnNames::all(&args.columns);
     if !columns.is_empty() {
         editor.select_columns(columns)?;
@@ -51,5 +51,5 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
         })?;
         editor.rename_column(old, new)?;
     }
-    args.target.commit(editor, &file)
+    args.target.commit(editing, &args.file)
 }

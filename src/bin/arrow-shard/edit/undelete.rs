@@ -1,8 +1,8 @@
 //! `arrow-shard undelete`
 
-use super::{TargetArgs, local};
+use super::TargetArgs;
+use super::editing::Editing;
 use crate::failure::Failure;
-use arrow_shard::ops::ShardEditor;
 use std::path::PathBuf;
 
 /// Bring deleted rows back
@@ -19,11 +19,10 @@ pub(crate) struct Args {
 
 /// Runs the command.
 pub(crate) fn run(args: &Args) -> Result<(), Failure> {
-    let file = local(&args.file)?;
-    let mut editor = ShardEditor::open(&file)?;
+    let mut editing = Editing::open(&args.file)?;
     match args.rows.as_slice() {
-        [] => editor.undelete()?,
-        rows => editor.undelete_rows(rows)?,
+        [] => editing.editor().undelete()?,
+        rows => editing.undelete_rows(rows)?,
     };
-    args.target.commit(editor, &file)
+    args.target.commit(editing, &args.file)
 }

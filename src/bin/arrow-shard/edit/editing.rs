@@ -1,0 +1,101 @@
+//! A shard that is being changed, wherever it is.
+
+use crate::failure::Failure;
+use crate::location::Location;
+use arrow_shard::Result;
+use arrow_shard::ops::{EditSummary, ShardEditor};
+use arrow_shard::read::Predicate;
+use std::path::Path;
+
+/// An editor, and where its shard is.
+pub(super) struct Editing {
+    editor: ShardEditor,
+    location: Location,
+}
+
+impl Editing {
+    /// Opens the shard at `path`, which may be a URL.
+    pub(super) fn open(path: &Path) -> Result<Self, Failure> {
+        let location = Location::of(path)?;
+        let editor = match &location {
+            Location::Local(path) => ShardEditor::open(path)?,
+            #[cfg(feature = "cloud")]
+            Location::Object(object) => object.open_editor()?,
+        };
+        Ok(Self { editor, location })
+    }
+
+    /// Appends the stripes of another shard.
+    pub(super) fn append(&mut self, path: &Path) -> Result<(), Failure> {
+        match (Location::of(path)?, &self.location) {
+            (Location::Local(path), Location::Local(_)) => self.editor.append(path)?,
+            #[cfg(feature = "cloud")]
+            (Location::Object(other), Location::Object(object)) => {
+                object.append(&mut self.editor, &other)?;
+            }
+            #[cfg(feature = "cloud")]
+            _ => return Err(elsewhere(path)),
+        }
+        Ok(())
+    }
+
+    /// Deletes the rows that match.
+    pub(super) fn delete(&mut self, predicate: &Predicate) -> Result<u64> {
+        match &self.location {
+            Location::Local(_) => self.editor.delete(predicate),
+            #[cfg(feature = "cloud")]
+            Location::Object(_) => crate::cloud::wait(self.editor.delete_async(predicate)),
+        }
+    }
+
+    /// Deletes rows by number.
+    pub(super) fn delete_rows(&mut self, rows: &[u64]) -> Result<u64> {
+        match &self.location {
+            Location::Local(_) => self.editor.delete_rows(rows),
+            #[cfg(feature = "cloud")]
+            Location::Object(_) => crate::cloud::wait(self.editor.delete_rows_async(rows)),
+        }
+    }
+
+    /// Brings rows back by number.
+    pub(super) fn undelete_rows(&mut self, rows: &[u64]) -> Result<u64> {
+        match &self.location {
+            Location::Local(_) => self.editor.undelete_rows(rows),
+            #[cfg(feature = "cloud")]
+            Location::Object(_) => crate::cloud::wait(self.editor.undelete_rows_async(rows)),
+        }
+    }
+
+    /// The editor, for changes that read nothing.
+    pub(super) fn editor(&mut self) -> &mut ShardEditor {
+        &mut self.editor
+    }
+
+    /// Writes the new directory, at `output` if there is one.
+    pub(super) fn commit(self, output: Option<&Path>) -> Result<EditSummary, Failure> {
+        let Some(output) = output else {
+            return Ok(match self.location {
+                Location::Local(_) => self.editor.commit()?,
+                #[cfg(feature = "cloud")]
+                Location::Object(object) => object.commit(self.editor)?,
+            });
+        };
+        Ok(match (Location::of(output)?, self.location) {
+            (Location::Local(output), Location::Local(_)) => self.editor.commit_to(output)?,
+            #[cfg(feature = "cloud")]
+            (Location::Object(output), Location::Object(object)) => {
+                object.commit_to(self.editor, &output)?
+            }
+            #[cfg(feature = "cloud")]
+            _ => return Err(elsewhere(output)),
+        })
+    }
+}
+
+#[cfg(feature = "cloud")]
+fn elsewhere(path: &Path) -> Failure {
+    Failure::new(format!(
+        "{} is in another store than the shard; a shard refers to files of its own folder and below",
+        path.display()
+    ))
+}

@@ -1,0 +1,149 @@
+//! Shards in object stores.
+
+use super::commit::{EditSummary, Files, Naming};
+use super::editor::ShardEditor;
+use super::place::Place;
+use crate::Shard;
+use crate::error::{Error, ErrorKind, Result, Within};
+use crate::io::names_of;
+use crate::read::ShardOptions;
+use bytes::Bytes;
+use object_store::path::Path;
+use object_store::{
+    Error as StoreError, ObjectStore, ObjectStoreExt, PutMode, PutOptions, UpdateVersion,
+};
+use std::sync::Arc;
+
+impl ShardEditor {
+    /// As `open`, of a shard whose directory file is the object at `path`.
+    ///
+    /// Use the asynchronous methods then, and [`commit_object`](Self::commit_object) or
+    /// [`commit_object_to`](Self::commit_object_to).
+    ///
+    /// # Errors
+    /// Those of [`Shard::open_object`].
+    pub async fn open_object(store: Arc<dyn ObjectStore>, path: &Path) -> Result<Self> {
+        let shard = Shard::open_object(store, path, ShardOptions::default()).await?;
+        Self::of(shard, place_of(path)).await
+    }
+
+    /// As `append`, of a shard in the same store, whose directory file is the object at `path`.
+    ///
+    /// # Errors
+    /// Those of [`Shard::open_object`], [`SchemaMismatch`](ErrorKind::SchemaMismatch) for columns of one
+    /// name whose types are not the same, and [`Unsupported`](ErrorKind::Unsupported) for shards of two
+    /// [wires](crate::write::Wire). The editor is then as it was.
+    pub async fn append_object(&mut self, store: Arc<dyn ObjectStore>, path: &Path) -> Result<()> {
+        let shard = Shard::open_object(store, path, ShardOptions::default()).await?;
+        self.append_shard(shard, place_of(path)).await
+    }
+
+    /// Replaces the directory of the shard that was opened. Whoever has it open must open it again: reads
+    /// of the directory file are conditional on the object that it was. Those of stripe files go on.
+    ///
+    /// # Errors
+    /// [`Conflict`](ErrorKind::Conflict) if the object has been replaced since it was opened;
+    /// [`Unsupported`](ErrorKind::Unsupported) if the object holds rows as well, so that other shards may
+    /// refer to it, or if the store has no conditional writes; those of the metadata and of the store.
+    pub async fn commit_object(self, store: Arc<dyn ObjectStore>) -> Result<EditSummary> {
+        let path = path_of(self.place());
+        let e_tag = self.version().ok_or_else(|| {
+            Error::unsupported("the store does not tell one object from another of the same name")
+        })?;
+        let files = self.files(None, Naming::AsItIs).await?;
+        let mode = PutMode::Update(UpdateVersion {
+            e_tag: Some(e_tag),
+            version: None,
+        });
+        let written = write(&*store, &path, files, mode).await;
+        written.within(|| path.to_string())
+    }
+
+    /// Writes the directory file as the object at `target`, which must not exist. The shards that it refers
+    /// to must be in its folder, or in folders below.
+    ///
+    /// # Errors
+    /// [`AlreadyExists`](ErrorKind::AlreadyExists), [`ForbiddenUrl`](ErrorKind::ForbiddenUrl) for shards
+    /// elsewhere, those of the metadata and of the store.
+    pub async fn commit_object_to(
+        self,
+        store: Arc<dyn ObjectStore>,
+        target: &Path,
+    ) -> Result<EditSummary> {
+        let place = place_of(target);
+        let files = self.files(Some(&place), Naming::AsItIs).await?;
+        let written = write(&*store, target, files, PutMode::Create).await;
+        written.within(|| target.to_string())
+    }
+}
+
+/// Writes the objects of a shard, the directory last.
+async fn write(
+    store: &dyn ObjectStore,
+    path: &Path,
+    files: Files,
+    mode: PutMode,
+) -> Result<EditSummary> {
+    let mut written: Vec<Path> = Vec::new();
+    let mut done = Ok(());
+    for (name, bytes) in files.others {
+        let mut parts: Vec<_> = path.parts().collect();
+        parts.pop();
+        let other = Path::from_iter(parts).join(name);
+        done = put(store, &other, bytes, PutMode::Create).await;
+        written.push(other);
+        if done.is_err() {
+            break;
+        }
+    }
+    if done.is_ok() {
+        done = put(store, path, files.directory.into(), mode).await;
+    }
+    let error = match done {
+        Ok(()) => return Ok(files.summary),
+        Err(error) => error,
+    };
+    // Of other failures it is not known whether the directory is there, which refers to the objects.
+    let is_refused = matches!(
+        error.kind(),
+        ErrorKind::AlreadyExists | ErrorKind::Conflict | ErrorKind::Unsupported
+    );
+    if is_refused {
+        for other in &written {
+            // There is an error to tell already, and nothing refers to the object.
+            let _ = store.delete(other).await;
+        }
+    }
+    Err(error)
+}
+
+async fn put(store: &dyn ObjectStore, path: &Path, bytes: Bytes, mode: PutMode) -> Result<()> {
+    let options = PutOptions::from(mode);
+    let put = store.put_opts(path, bytes.into(), options).await;
+    put.map(drop).map_err(|error| {
+        let (kind, message) = match &error {
+            StoreError::AlreadyExists { .. } => {
+                (ErrorKind::AlreadyExists, "the object exists; choose another name")
+            }
+            StoreError::Precondition { .. } | StoreError::NotFound { .. } => (
+                ErrorKind::Conflict,
+                "the object was replaced or removed meanwhile, and is left as it is; open it again and \
+                 repeat the change",
+            ),
+            StoreError::NotImplemented { .. } | StoreError::NotSupported { .. } => (
+                ErrorKind::Unsupported,
+                "the store has no conditional writes; commit to another name",
+            ),
+            _ => (ErrorKind::Io, "the store failed to write the object"),
+        };
+        Error::new(kind, message).caused_by(error)
+    })
+}
+
+pub(super) fn place_of(path: &Path) -> Place {
+    Place::new(names_of(path))
+}
+
+pub(super) fn path_of(place: &Place) -> Path {
+    Path::from_iter(place.names().iter().map(String::as_str))
+}

@@ -1,0 +1,332 @@
+//! Several shards as one table.
+
+use super::commit::Naming;
+use super::editor::ShardEditor;
+use super::place::Place;
+use crate::Shard;
+use crate::error::{Error, ErrorKind, Result};
+use crate::read::{Projection, ScanBuilder, ShardOptions};
+use arrow_array::RecordBatch;
+use bytes::Bytes;
+use std::ops::Range;
+
+/// Several shards as one table: their rows follow each other, and their columns are united by name. Where
+/// a shard lacks a column, its rows are null in it.
+///
+/// Opening reads the metadata of all shards. They must stay as they are while the table is open, and
+/// their types must fit each other as [`ShardEditor::append`] says.
+///
+/// ```no_run
+/// use arrow_shard::ops::ShardSet;
+/// use arrow_shard::read::col;
+/// let table = ShardSet::open(["days/1.amudai.shard", "days/2.amudai.shard"])?;
+/// for batch in table.scan().with_filter(col("delay").gt(60)).with_threads(4).build()? {
+///     println!("{} late flights", batch?.num_rows());
+/// }
+/// let rows = table.take(&[(0, 17), (1, 3)], ["origin"])?;
+/// # Ok::<(), arrow_shard::Error>(())
+/// ```
+#[derive(Debug, Clone)]
+pub struct ShardSet {
+    /// A directory over the buffers of all of them, which is in memory only.
+    shard: Shard,
+    /// The rows of each, by their numbers in the table.
+    rows: Vec<Range<u64>>,
+}
+
+/// Where shards of a table are, by the names from the root of their store.
+struct Members {
+    editor: ShardEditor,
+    places: Vec<Place>,
+    rows: Vec<Range<u64>>,
+}
+
+impl Members {
+    /// The table of one shard.
+    async fn of(shard: Shard, place: Place) -> Result<Self> {
+        let editor = ShardEditor::of(shard, place.clone()).await?;
+        let mut members = Self {
+            editor,
+            places: Vec::new(),
+            rows: Vec::new(),
+        };
+        members.note(place);
+        Ok(members)
+    }
+
+    /// Adds a shard.
+    async fn add(&mut self, shard: Shard, place: Place) -> Result<()> {
+        self.editor.append_shard(shard, place.clone()).await?;
+        self.note(place);
+        Ok(())
+    }
+
+    fn note(&mut self, place: Place) {
+        let start = self.rows.last().map_or(0, |rows| rows.end);
+        let end = self.editor.num_rows() + self.editor.num_deleted_rows();
+        self.rows.push(start..end);
+        self.places.push(place);
+    }
+
+    /// A directory over all of them, and the names of the folder that holds them.
+    async fn directory(self) -> Result<(Bytes, Vec<String>, Vec<Range<u64>>)> {
+        let mut folders = self.places.iter().map(Place::folder);
+        let mut root: Vec<String> = folders.next().unwrap_or_default().to_vec();
+        for folder in folders {
+            let same = root.iter().zip(folder).take_while(|(a, b)| a == b).count();
+            root.truncate(same);
+        }
+        // A name that no file has, because it has a slash.
+        let target = Place::new(root.iter().cloned().chain(["/".to_owned()]));
+        let files = self.editor.files(Some(&target), Naming::AsItIs).await?;
+        Ok((files.directory.into(), root, self.rows))
+    }
+}
+
+impl ShardSet {
+    /// The rows of all shards as those of one. What its methods say of files is about a directory that is
+    /// in memory only.
+    pub fn shard(&self) -> &Shard {
+        &self.shard
+    }
+
+    /// A scan of the rows of all shards, in their order.
+    pub fn scan(&self) -> ScanBuilder {
+        self.shard.scan()
+    }
+
+    /// Number of rows, those that are deleted left out.
+    pub fn num_rows(&self) -> u64 {
+        self.shard.num_rows()
+    }
+
+    /// The numbers that the rows of each shard have in the table, deleted ones included.
+    pub fn row_ranges(&self) -> &[Range<u64>] {
+        &self.rows
+    }
+
+    /// Rows by the ordinal of their shard and their number in it, in the given order.
+    ///
+    /// # Errors
+    /// [`RowOutOfRange`](ErrorKind::RowOutOfRange), and those of [`Shard::take`].
+    pub fn take(
+        &self,
+        rows: &[(usize, u64)],
+        projection: impl Into<Projection>,
+    ) -> Result<RecordBatch> {
+        self.shard.take(&self.numbers(rows)?, projection)
+    }
+
+    /// As [`take`](Self::take), of shards behind asynchronous readers.
+    ///
+    /// # Errors
+    /// Those of [`take`](Self::take).
+    pub async fn take_async(
+        &self,
+        rows: &[(usize, u64)],
+        projection: impl Into<Projection>,
+    ) -> Result<RecordBatch> {
+        self.shard
+            .take_async(&self.numbers(rows)?, projection)
+            .await
+    }
+
+    /// Numbers of rows in the table.
+    fn numbers(&self, rows: &[(usize, u64)]) -> Result<Vec<u64>> {
+        let number = |&(shard, row): &(usize, u64)| {
+            let range = self.rows.get(shard).ok_or_else(|| {
+                let count = self.rows.len();
+                out_of_range(format!("shard {shard} of a table of {count} shards"))
+            })?;
+            match row < range.end - range.start {
+                true => Ok(range.start + row),
+                false => {
+                    let rows = range.end - range.start;
+                    Err(out_of_range(format!(
+                        "row {row} of shard {shard}, which has {rows} rows"
+                    )))
+                }
+            }
+        };
+        rows.iter().map(number).collect()
+    }
+}
+
+fn out_of_range(message: String) -> Error {
+    Error::new(ErrorKind::RowOutOfRange, message)
+}
+
+fn no_shard() -> Error {
+    Error::invalid("there is no shard to make a table of")
+}
+
+/// Opens the table of some shards of a local folder.
+#[cfg(not(target_family = "wasm"))]
+mod local {
+    use super::{Members, Place, Shard, ShardOptions, ShardSet, no_shard};
+    use crate::error::{ErrorKind, Result};
+    use crate::io::{LocalFolder, STRIPE_FILE_SUFFIX, is_temporary};
+    use crate::ops::local::{existing, path_of, place_of};
+    use crate::read::now;
+    use std::path::Path;
+    use std::sync::Arc;
+
+    impl ShardSet {
+        /// Opens the shards whose directory files are at these paths.
+        ///
+        /// # Errors
+        /// Those of [`Shard::open`] and of [`ShardEditor::append`](super::ShardEditor::append), or
+        /// [`InvalidArgument`](ErrorKind::InvalidArgument) for no shard.
+        pub fn open<P: AsRef<Path>>(paths: impl IntoIterator<Item = P>) -> Result<Self> {
+            let mut members: Option<Members> = None;
+            for path in paths {
+                let path = existing(path.as_ref())?;
+                add(&mut members, Shard::open(&path)?, place_of(&path)?)?;
+            }
+            finish(members)
+        }
+
+        /// Opens the shards of a folder, by the order of their names. Files of other kinds are left out.
+        ///
+        /// # Errors
+        /// Those of [`open`](Self::open).
+        pub fn open_folder(folder: impl AsRef<Path>) -> Result<Self> {
+            let folder = LocalFolder::open(folder)?;
+            let mut paths = Vec::new();
+            for entry in std::fs::read_dir(folder.path())? {
+                let entry = entry?;
+                let name = entry.file_name();
+                let name = name.to_string_lossy();
+                let is_part = name.ends_with(STRIPE_FILE_SUFFIX) || is_temporary(&name);
+                if !is_part && entry.file_type()?.is_file() {
+                    paths.push(entry.path());
+                }
+            }
+            paths.sort();
+            let mut members: Option<Members> = None;
+            for path in paths {
+                match Shard::open(&path) {
+                    Ok(shard) => add(&mut members, shard, place_of(&path)?)?,
+                    Err(error) if error.kind() == ErrorKind::NotAShard => {}
+                    Err(error) => return Err(error),
+                }
+            }
+            finish(members)
+        }
+    }
+
+    fn add(members: &mut Option<Members>, shard: Shard, place: Place) -> Result<()> {
+        match members {
+            Some(members) => now(members.add(shard, place)),
+            None => {
+                *members = Some(now(Members::of(shard, place))?);
+                Ok(())
+            }
+        }
+    }
+
+    fn finish(members: Option<Members>) -> Result<ShardSet> {
+        let members = members.ok_or_else(no_shard)?;
+        let (directory, root, rows) = now(members.directory())?;
+        let folder = LocalFolder::open(path_of(&Place::new(root)))?;
+        let options = ShardOptions::default();
+        let shard = Shard::from_reader(Arc::new(directory), Arc::new(folder), options)?;
+        Ok(ShardSet { shard, rows })
+    }
+}
+
+/// Opens the table of some shards of an object store.
+#[cfg(feature = "object_store")]
+mod object {
+    use super::{Members, Place, Shard, ShardOptions, ShardSet, no_shard};
+    use crate::error::{Error, Result};
+    use crate::io::{AsyncReadAt, BoxFuture, ByteRange, ObjectFolder};
+    use crate::ops::object::{path_of, place_of};
+    use bytes::Bytes;
+    use futures_util::{StreamExt, TryStreamExt, stream};
+    use object_store::ObjectStore;
+    use object_store::path::Path;
+    use std::sync::Arc;
+
+    /// Shards whose metadata are fetched at a time.
+    const AT_ONCE: usize = 32;
+
+    impl ShardSet {
+        /// Opens the shards whose directory files are these objects. The metadata of 32 shards are fetched
+        /// at a time.
+        ///
+        /// Then use the asynchronous methods, such as `ScanBuilder::build_stream`.
+        ///
+        /// # Errors
+        /// Those of [`Shard::open_object`] and of [`ShardEditor::append`](super::ShardEditor::append), or
+        /// [`InvalidArgument`](crate::ErrorKind::InvalidArgument) for no shard.
+        pub async fn open_objects(
+            store: Arc<dyn ObjectStore>,
+            paths: impl IntoIterator<Item = Path>,
+        ) -> Result<Self> {
+            let paths: Vec<Path> = paths.into_iter().collect();
+            let open = |path: Path| {
+                let store = store.clone();
+                async move {
+                    let options = ShardOptions::default();
+                    let shard = Shard::open_object(store, &path, options).await?;
+                    read_metadata(&shard).await?;
+                    Ok::<_, Error>((shard, place_of(&path)))
+                }
+            };
+            let opened = stream::iter(paths).map(open).buffered(AT_ONCE);
+            let opened: Vec<(Shard, Place)> = opened.try_collect::<Vec<_>>().await?;
+            let mut opened = opened.into_iter();
+            let (first, place) = opened.next().ok_or_else(no_shard)?;
+            let mut members = Members::of(first, place).await?;
+            for (shard, place) in opened {
+                members.add(shard, place).await?;
+            }
+            let (directory, root, rows) = members.directory().await?;
+            let folder = ObjectFolder::new(store, path_of(&Place::new(root)));
+            let (reader, options) = (Arc::new(Held(directory)), ShardOptions::default());
+            let shard = Shard::open_async(reader, Arc::new(folder), options).await?;
+            Ok(Self { shard, rows })
+        }
+    }
+
+    /// Fetches what a directory over the shard needs to know, which the shard then keeps.
+    async fn read_metadata(shard: &Shard) -> Result<()> {
+        shard.properties_async().await?;
+        let mut ids = Vec::new();
+        for field in &shard.stored_schema().await?.fields {
+            field.data_type.walk(&mut |node| ids.push(node.schema_id));
+        }
+        for stripe in 0..shard.num_stripes() {
+            let lead = &mut |_: Option<&crate::io::RelativeUrl>| Ok(String::new());
+            shard.descriptors(stripe, &ids, lead).await?;
+        }
+        Ok(())
+    }
+
+    /// A file in memory, for a shard whose other files are not.
+    #[derive(Debug)]
+    struct Held(Bytes);
+
+    impl AsyncReadAt for Held {
+        fn read_tail(&self, len: u64) -> BoxFuture<'_, Result<(Bytes, u64)>> {
+            let size = self.0.len() as u64;
+            let range = ByteRange::try_new(size.saturating_sub(len), size);
+            let tail = range.and_then(|range| Ok(self.0.slice(range.to_usize()?)));
+            Box::pin(std::future::ready(tail.map(|tail| (tail, size))))
+        }
+
+        fn read_ranges(&self, ranges: Vec<ByteRange>) -> BoxFuture<'_, Result<Vec<Bytes>>> {
+            let size = self.0.len() as u64;
+            let bytes = ranges.iter().map(|range| {
+                let range = range.within_size(size)?.to_usize()?;
+                Ok(self.0.slice(range))
+            });
+            Box::pin(std::future::ready(bytes.collect()))
+        }
+
+        fn known_size(&self) -> Option<u64> {
+            Some(self.0.len() as u64)
+        }
+    }
+}

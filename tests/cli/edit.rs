@@ -1,0 +1,267 @@
+//! Commands that change shards by writing new directories.
+
+use super::Folder;
+#[cfg(unix)]
+use arrow_shard::Shard;
+#[cfg(unix)]
+use std::process::{Command, Stdio};
+
+/// A folder with `a.amudai.shard`, of ten rows in stripes of four, and `b.amudai.shard`, of two rows and
+/// another column.
+fn shards() -> Folder {
+    let folder = Folder::new();
+    let rows = (0..10).map(|i| format!("{i},{}\n", ["x", "y", "z"][i % 3]));
+    let text = format!("id,name\n{}", rows.collect::<String>());
+    std::fs::write(folder.path("a.csv"), text).unwrap();
+    std::fs::write(folder.path("b.csv"), "id,size\n10,1.5\n11,2.5\n").unwrap();
+    let convert = ["convert", "--quiet", "--stripe-rows", "4"];
+    for name in ["a", "b"] {
+        let (from, to) = (format!("{name}.csv"), format!("{name}.amudai.shard"));
+        folder.run(&[&convert[..], &[&from, &to]].concat()).ok();
+    }
+    folder
+}
+
+const A: &str = "a.amudai.shard";
+const B: &str = "b.amudai.shard";
+
+/// The rows of a shard as lines of CSV, without the header.
+fn rows(folder: &Folder, shard: &str) -> Vec<String> {
+    let text = folder.run(&["cat", shard, "--format", "csv"]).ok();
+    text.lines().skip(1).map(str::to_owned).collect()
+}
+
+#[test]
+fn shards_are_merged_and_appended_by_reference() {
+    let folder = shards();
+    let merge = ["merge", A, B, "--output", "m.amudai.shard"];
+    let before = folder.names();
+    let said = folder.run(&[&merge[..], &["--dry-run"]].concat()).ok();
+    assert_eq!(said, "m.amudai.shard would have 12 rows\n");
+    assert_eq!(folder.names(), before);
+    let said = folder.run(&merge).ok();
+    assert!(
+        said.starts_with("m.amudai.shard has 12 rows in 4 stripes; "),
+        "{said}"
+    );
+    assert_eq!(
+        rows(&folder, "m.amudai.shard")[9..],
+        ["9,x,", "10,,1.5", "11,,2.5"]
+    );
+    let error = folder.run(&merge).error(1);
+    assert!(error.contains("already exists: "), "{error}");
+    folder.run(&["append", A, B]).ok();
+    assert_eq!(rows(&folder, A), rows(&folder, "m.amudai.shard"));
+    folder.run(&["verify", A, "m.amudai.shard"]).ok();
+    let error = folder.run(&["append", A, "none"]).error(1);
+    assert!(
+        error.contains("not found") && error.contains("none"),
+        "{error}"
+    );
+}
+
+#[test]
+fn rows_are_deleted_and_brought_back() {
+    let folder = shards();
+    let delete = ["delete", A, "--where", "name = 'x'"];
+    let said = folder.run(&[&delete[..], &["--dry-run"]].concat()).ok();
+    assert_eq!(
+        said,
+        "a.amudai.shard would have 6 rows, and 4 rows deleted\n"
+    );
+    assert_eq!(rows(&folder, A).len(), 10);
+    folder.run(&delete).ok();
+    folder.run(&["delete", A, "--rows", "1,2"]).ok();
+    assert_eq!(rows(&folder, A), ["4,y", "5,z", "7,y", "8,z"]);
+    let shown = folder.run(&["inspect", A]).ok();
+    assert!(
+        shown.contains("4 rows (6 more are deleted) in 3 stripes"),
+        "{shown}"
+    );
+    assert!(
+        shown.contains("stripe 0: rows 0..4, 4 of them deleted"),
+        "{shown}"
+    );
+    folder.run(&["verify", A]).ok();
+    folder.run(&["undelete", A, "--rows", "2"]).ok();
+    folder
+        .run(&["undelete", A, "--output", "all.amudai.shard"])
+        .ok();
+    assert_eq!(rows(&folder, A).len(), 5);
+    assert_eq!(rows(&folder, "all.amudai.shard").len(), 10);
+    let error = folder.run(&["delete", A, "--where", "nme = 'x'"]).error(2);
+    assert!(
+        error.starts_with("--where, ") && error.contains("`name`"),
+        "{error}"
+    );
+    let error = folder.run(&["delete", A, "--rows", "10"]).error(1);
+    assert!(error.contains("row 10 of a shard of 10 rows"), "{error}");
+    assert_eq!(folder.run(&["delete", A]).code, 2);
+}
+
+#[test]
+fn columns_are_selected_dropped_and_renamed() {
+    let folder = shards();
+    let select = ["select", A, "--columns", "name,id", "--rename", "name=kind"];
+    folder
+        .run(&[&select[..], &["--output", "s.amudai.shard"]].concat())
+        .ok();
+    let text = folder
+        .run(&["head", "-n", "1", "s.amudai.shard", "--format", "csv"])
+        .ok();
+    assert_eq!(text, "kind,id\nx,0\n");
+    folder
+        .run(&["select", "s.amudai.shard", "--drop", "id"])
+        .ok();
+    assert_eq!(rows(&folder, "s.amudai.shard")[..3], ["x", "y", "z"]);
+    let error = folder.run(&["select", A, "--rename", "name"]).error(2);
+    assert!(error.contains("expected `old=new`"), "{error}");
+}
+
+#[test]
+fn what_is_not_needed_any_more_is_listed_and_removed() {
+    let folder = shards();
+    folder.run(&["delete", A, "--where", "id < 3"]).ok();
+    let planned = folder.run(&["compact", A, "--dry-run"]).ok();
+    assert_eq!(
+        planned,
+        "a.amudai.shard: stripes 0 to 2 would become one or more\n"
+    );
+    let said = folder.run(&["compact", A]).ok();
+    assert!(
+        said.starts_with("a.amudai.shard has 7 rows in 1 stripe; "),
+        "{said}"
+    );
+    let said = folder.run(&["compact", A]).ok();
+    assert_eq!(said, "a.amudai.shard: no stripe is small or much deleted\n");
+    let listed = folder.run(&["ls", "."]).ok();
+    let lines: Vec<&str> = listed.lines().collect();
+    assert!(
+        lines[1].starts_with("a.amudai.shard            7          0        1"),
+        "{listed}"
+    );
+    assert_eq!(lines[3], "2 shards: 9 rows and 0 deleted in 2 stripes");
+
+    let young = folder.run(&["vacuum", "."]).ok();
+    assert_eq!(young, "0 files of 0 B could be removed\n");
+    let listed = folder.run(&["vacuum", ".", "--min-age", "0"]).ok();
+    assert!(
+        listed.ends_with(" could be removed\n") && listed.lines().count() == 3,
+        "{listed}"
+    );
+    let removed = folder
+        .run(&["vacuum", ".", "--min-age", "0", "--remove"])
+        .ok();
+    assert_eq!(removed.replace("removed", "could be removed"), listed);
+    assert_eq!(rows(&folder, A).len(), 7);
+    folder.run(&["verify", A, B]).ok();
+}
+
+/// Processes that change the same shard at once: each change is there once its process has ended well, and
+/// the others say why they were refused.
+#[test]
+fn of_processes_that_change_a_shard_at_once_none_loses_anything() {
+    let folder = shards();
+    let workers = (0..3).map(|worker| {
+        let path = folder.0.path().to_path_buf();
+        std::thread::spawn(move || {
+            let mut deleted = 0;
+            for row in (worker..10).step_by(3) {
+                let output = std::process::Command::new(env!("CARGO_BIN_EXE_arrow-shard"))
+                    .args(["delete", A, "--rows", &row.to_string()])
+                    .current_dir(&path)
+                    .output()
+                    .unwrap();
+                let error = String::from_utf8(output.stderr).unwrap();
+                match output.status.success() {
+                    true => deleted += 1,
+                    false => assert!(error.starts_with("error: conflict: "), "{error}"),
+                }
+            }
+            deleted
+        })
+    });
+    let workers: Vec<_> = workers.collect();
+    let deleted: usize = workers
+        .into_iter()
+        .map(|worker| worker.join().unwrap())
+        .sum();
+    assert!(deleted > 0);
+    assert_eq!(rows(&folder, A).len(), 10 - deleted);
+    folder.run(&["verify", A]).ok();
+}
+
+/// Kills a command at some moment; gives whether it was done before.
+#[cfg(unix)]
+fn killed(folder: &Folder, arguments: &[&str], after: std::time::Duration) -> bool {
+    let mut child = Command::new(env!("CARGO_BIN_EXE_arrow-shard"))
+        .args(arguments)
+        .current_dir(&folder.0)
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    std::thread::sleep(after);
+    child.kill().unwrap();
+    child.wait().unwrap().success()
+}
+
+/// Whatever a process is at when it is killed, the shard is that before or that after, whole, and so are
+/// those beside it.
+#[cfg(unix)]
+#[test]
+fn a_killed_command_leaves_the_shard_before_or_after() {
+    use rand::rngs::StdRng;
+    use rand::{Rng, SeedableRng};
+    use std::time::{Duration, Instant};
+    let mut random = StdRng::seed_from_u64(7);
+    let kills: u32 = std::env::var("KILLS").map_or(10, |kills| kills.parse().unwrap());
+    let commands: [(&[&str], usize); 5] = [
+        (&["append", A, B], 12),
+        (&["delete", A, "--where", "id < 3"], 7),
+        (&["compact", A], 10),
+        (&["select", A, "--drop", "name"], 10),
+        (&["vacuum", ".", "--min-age", "0", "--remove"], 10),
+    ];
+    let (mut before, mut after) = (0, 0);
+    for (arguments, rows_after) in commands {
+        let folder = shards();
+        let started = Instant::now();
+        folder.run(arguments).ok();
+        let duration = started.elapsed().as_secs_f64();
+        for _ in 0..kills {
+            let folder = shards();
+            // So that there is something to remove, and a directory that refers to another file.
+            folder.run(&["undelete", A]).ok();
+            let moment = Duration::from_secs_f64(duration * random.random_range(0.2..1.3));
+            let is_done = killed(&folder, arguments, moment);
+            for (name, rows) in [(A, 10), (B, 2)] {
+                let shard = Shard::open(folder.path(name)).unwrap();
+                let found = shard.num_rows();
+                let may_be = [rows, if name == A { rows_after } else { rows }];
+                assert!(
+                    may_be.contains(&usize::try_from(found).unwrap()),
+                    "{arguments:?}: {found}"
+                );
+                assert!(
+                    !is_done || name == B || found == rows_after as u64,
+                    "{arguments:?}"
+                );
+                assert!(shard.verify(|_| ()).unwrap().is_sound(), "{arguments:?}");
+            }
+            match is_done {
+                true => after += 1,
+                false => before += 1,
+            }
+            // What is left of it is in nobody's way.
+            let _ = folder.run(arguments);
+            folder
+                .run(&["vacuum", ".", "--min-age", "0", "--remove"])
+                .ok();
+            assert!(rows(&folder, A).len() <= 14);
+        }
+    }
+    println!("{before} killed, {after} done");
+    assert!(before > 0 && after > 0, "{before} {after}");
+}

@@ -1,0 +1,132 @@
+//! A shard's life in an object store: in memory, and in S3 where there is a server.
+#![expect(clippy::unwrap_used, reason = "a failed helper is a failed test")]
+
+mod support;
+
+use arrow_array::cast::AsArray;
+use arrow_array::types::Int64Type;
+use arrow_array::{ArrayRef, Int64Array, RecordBatch};
+use arrow_shard::ops::{ShardEditor, ShardSet};
+use arrow_shard::read::{ShardOptions, col};
+use arrow_shard::write::{Layout, WriterOptions};
+use arrow_shard::{ErrorKind, Shard};
+use futures::TryStreamExt;
+use futures::executor::block_on;
+use object_store::memory::InMemory;
+use object_store::path::Path;
+use object_store::{ObjectStore, ObjectStoreExt};
+use std::sync::Arc;
+use support::{NAME, written};
+
+/// Puts a shard of the numbers of a range, in stripes of 10 rows, below a prefix; gives where the
+/// directory file is.
+async fn put(
+    store: &dyn ObjectStore,
+    prefix: &str,
+    range: std::ops::Range<i64>,
+    layout: Layout,
+) -> Path {
+    let ids = Arc::new(Int64Array::from_iter_values(range)) as ArrayRef;
+    let batch = RecordBatch::try_from_iter([("id", ids)]).unwrap();
+    let options = WriterOptions::default()
+        .with_layout(layout)
+        .with_stripe_rows(10);
+    let folder = written(&batch.schema(), std::slice::from_ref(&batch), options).unwrap();
+    let prefix = Path::from(prefix);
+    for name in folder.names() {
+        let path = prefix.clone().join(name.as_str());
+        store
+            .put(&path, folder.get(&name).unwrap().into())
+            .await
+            .unwrap();
+    }
+    prefix.join(NAME)
+}
+
+async fn open(store: &Arc<dyn ObjectStore>, path: &Path) -> Shard {
+    let options = ShardOptions::default();
+    Shard::open_object(store.clone(), path, options)
+        .await
+        .unwrap()
+}
+
+async fn read(shard: &Shard) -> Vec<i64> {
+    let stream = shard.scan().build_stream().await.unwrap();
+    let batches: Vec<RecordBatch> = stream.try_collect().await.unwrap();
+    let columns = batches
+        .iter()
+        .map(|batch| batch.column(0).as_primitive::<Int64Type>());
+    columns.flat_map(|ids| ids.values().to_vec()).collect()
+}
+
+async fn names(store: &dyn ObjectStore) -> Vec<String> {
+    let objects: Vec<_> = store.list(None).try_collect().await.unwrap();
+    let mut names: Vec<String> = objects.iter().map(|o| o.location.to_string()).collect();
+    names.sort();
+    names
+}
+
+#[test]
+fn objects_are_merged_changed_and_replaced_where_they_are() {
+    block_on(async {
+        let store: Arc<dyn ObjectStore> = Arc::new(InMemory::new());
+        // Names that are not written as they are.
+        let one = put(&*store, "t 1 %/a", 0..25, Layout::SingleFile).await;
+        let two = put(&*store, "t 1 %/b", 25..40, Layout::TwoLevel).await;
+        let all = Path::from("t 1 %").join("all.amudai.shard");
+        let mut editor = ShardEditor::open_object(store.clone(), &one).await.unwrap();
+        editor.append_object(store.clone(), &two).await.unwrap();
+        let merged = editor.commit_object_to(store.clone(), &all).await.unwrap();
+        assert_eq!((merged.rows(), merged.stripes()), (40, 5));
+        let before = open(&store, &all).await;
+        assert_eq!(read(&before).await, (0..40).collect::<Vec<_>>());
+
+        let mut editor = ShardEditor::open_object(store.clone(), &all).await.unwrap();
+        let mut late = ShardEditor::open_object(store.clone(), &all).await.unwrap();
+        assert_eq!(editor.delete_async(&col("id").gt_eq(20)).await.unwrap(), 20);
+        assert_eq!(editor.undelete_rows_async(&[39]).await.unwrap(), 1);
+        late.delete_rows_async(&[0]).await.unwrap();
+        editor.commit_object(store.clone()).await.unwrap();
+        let expected: Vec<i64> = (0..20).chain([39]).collect();
+        let shard = open(&store, &all).await;
+        assert_eq!((shard.num_rows(), shard.num_deleted_rows()), (21, 19));
+        assert_eq!(read(&shard).await, expected);
+        let error = shard.scan().take_async(&[20]).await.unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::RowOutOfRange, "{error}");
+        assert!(shard.verify_async(|_| ()).await.unwrap().is_sound());
+
+        let table = [two.clone(), all.clone(), one.clone()];
+        let table = ShardSet::open_objects(store.clone(), table).await.unwrap();
+        assert_eq!(table.row_ranges(), [0..15, 15..55, 55..80]);
+        let rows: Vec<i64> = (25..40).chain(expected.clone()).chain(0..25).collect();
+        assert_eq!(read(table.shard()).await, rows);
+        let taken = table.take_async(&[(2, 3), (1, 39)], ["id"]).await.unwrap();
+        assert_eq!(
+            taken.column(0).as_primitive::<Int64Type>().values(),
+            &[3, 39]
+        );
+
+        let objects = names(&*store).await;
+        let error = late.commit_object(store.clone()).await.unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Conflict, "{error}");
+        let editor = ShardEditor::open_object(store.clone(), &all).await.unwrap();
+        let error = editor
+            .commit_object_to(store.clone(), &two)
+            .await
+            .unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::ForbiddenUrl, "{error}");
+        let editor = ShardEditor::open_object(store.clone(), &two).await.unwrap();
+        let error = editor
+            .commit_object_to(store.clone(), &all)
+            .await
+            .unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::AlreadyExists, "{error}");
+        // Others may refer to the rows that the object holds.
+        let mut editor = ShardEditor::open_object(store.clone(), &one).await.unwrap();
+        editor.delete_rows_async(&[0]).await.unwrap();
+        let error = editor.commit_object(store.clone()).await.unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Unsupported, "{error}");
+        assert_eq!(names(&*store).await, objects);
+        assert_eq!(read(&open(&store, &all).await).await, expected);
+    });
+}
