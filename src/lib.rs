@@ -160,7 +160,6 @@ pub mod format;
 pub mod io;
 pub(crate) mod kernels;
 pub mod limits;
-#[cfg(any(not(target_family = "wasm"), feature = "object_store"))]
 pub mod ops;
 pub mod read;
 mod settings;

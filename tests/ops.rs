@@ -9,10 +9,11 @@ use arrow_array::{
     Array, ArrayRef, Int32Array, Int64Array, ListArray, RecordBatch, StringArray, StructArray,
 };
 use arrow_schema::{DataType, Field, Schema};
+use arrow_shard::io::{MemoryFolder, RelativeUrl, SinkFactory, WriteSink};
 use arrow_shard::ops::{
     CompactOptions, ShardEditor, ShardSet, VacuumOptions, compact, compaction, merge, vacuum,
 };
-use arrow_shard::read::{NameValuePair, SortingColumn, col};
+use arrow_shard::read::{NameValuePair, ShardOptions, SortingColumn, col};
 use arrow_shard::write::{ColumnOptions, Layout, ShardWriter, WriterOptions};
 use arrow_shard::{ErrorKind, Shard};
 use std::collections::HashMap;
@@ -449,6 +450,46 @@ fn shards_of_a_folder_are_one_table() {
     let error = ShardSet::open::<&Path>([]).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::InvalidArgument, "{error}");
     assert_eq!(names(folder.path()), files);
+}
+
+#[test]
+fn shards_in_memory_live_as_files_do() {
+    let folder = MemoryFolder::new();
+    let add = |name: &str, range: std::ops::Range<i64>| {
+        let batch = RecordBatch::try_from_iter([("id", ids(range))]).unwrap();
+        let factory: Box<dyn SinkFactory> = Box::new(folder.clone());
+        let options = WriterOptions::default();
+        let mut writer = ShardWriter::create_in(factory, name, batch.schema(), options).unwrap();
+        writer.write(&batch).unwrap();
+        writer.finish().unwrap();
+    };
+    let open = |name: &str| {
+        let directory = Arc::new(folder.get(name).unwrap());
+        let container = Arc::new(folder.clone());
+        Shard::from_reader(directory, container, ShardOptions::default()).unwrap()
+    };
+    add("a", 0..10);
+    add("b", 10..20);
+    let url = |name: &str| name.parse::<RelativeUrl>().unwrap();
+    let mut editor = ShardEditor::of_shard(open("a"), &url("a")).unwrap();
+    editor.append_shard(open("b"), &url("b")).unwrap();
+    editor.delete(&col("id").lt(15)).unwrap();
+    let mut sink = SinkFactory::create(&mut folder.clone(), "c").unwrap();
+    let done = editor.commit_into(&mut *sink, &mut folder.clone()).unwrap();
+    assert_eq!((done.rows(), done.deleted_rows()), (5, 15));
+    let rows = collect(open("c").scan().build().unwrap()).unwrap();
+    assert_eq!(
+        rows.column(0).as_primitive::<Int64Type>().values(),
+        &[15, 16, 17, 18, 19]
+    );
+    // A sink that fails leaves nothing behind.
+    let names = folder.names();
+    let mut editor = ShardEditor::of_shard(open("a"), &url("a")).unwrap();
+    editor.delete_rows(&[1]).unwrap();
+    let mut none: &mut [u8] = &mut [];
+    let error = editor.commit_into(&mut WriteSink::new(&mut none), &mut folder.clone());
+    assert_eq!(error.unwrap_err().kind(), ErrorKind::Io);
+    assert_eq!(folder.names(), names);
 }
 
 #[test]

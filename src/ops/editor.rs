@@ -81,7 +81,7 @@ impl ShardEditor {
     }
 
     /// Appends the stripes of an open shard, whose directory file is at `place`.
-    pub(super) async fn append_shard(&mut self, shard: Shard, place: Place) -> Result<()> {
+    pub(super) async fn append_at(&mut self, shard: Shard, place: Place) -> Result<()> {
         if shard.wire() != self.wire {
             return Err(Error::unsupported(format!(
                 "`{place}` is written for {:?}, and the shard for {:?}; write it anew",

@@ -32,7 +32,7 @@ impl ShardEditor {
     /// [wires](crate::write::Wire). The editor is then as it was.
     pub fn append(&mut self, path: impl AsRef<Path>) -> Result<()> {
         let path = existing(path.as_ref())?;
-        now(self.append_shard(Shard::open(&path)?, place_of(&path)?))
+        now(self.append_at(Shard::open(&path)?, place_of(&path)?))
     }
 
     /// Replaces the directory of the shard that was opened. Whoever has it open can go on reading.

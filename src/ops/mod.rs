@@ -14,6 +14,14 @@
 //!
 //! [`ShardEditor`] collects the changes and [commits](ShardEditor::commit) them together.
 
+#![cfg_attr(
+    target_family = "wasm",
+    allow(
+        dead_code,
+        reason = "shards in memory need less than those in folders and stores"
+    )
+)]
+
 mod arrow;
 mod columns;
 mod commit;
@@ -28,7 +36,9 @@ mod node;
 #[cfg(feature = "object_store")]
 mod object;
 mod place;
+#[cfg(any(not(target_family = "wasm"), feature = "object_store"))]
 mod set;
+mod sinks;
 mod source;
 #[cfg(not(target_family = "wasm"))]
 mod vacuum;
@@ -39,6 +49,7 @@ pub use compact::{CompactOptions, compact, compaction};
 pub use editor::ShardEditor;
 #[cfg(not(target_family = "wasm"))]
 pub use local::merge;
+#[cfg(any(not(target_family = "wasm"), feature = "object_store"))]
 pub use set::ShardSet;
 #[cfg(not(target_family = "wasm"))]
 pub use vacuum::{UnusedFile, VacuumOptions, vacuum};

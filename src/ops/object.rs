@@ -35,7 +35,7 @@ impl ShardEditor {
     /// [wires](crate::write::Wire). The editor is then as it was.
     pub async fn append_object(&mut self, store: Arc<dyn ObjectStore>, path: &Path) -> Result<()> {
         let shard = Shard::open_object(store, path, ShardOptions::default()).await?;
-        self.append_shard(shard, place_of(path)).await
+        self.append_at(shard, place_of(path)).await
     }
 
     /// Replaces the directory of the shard that was opened. Whoever has it open must open it again: reads

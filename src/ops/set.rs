@@ -56,7 +56,7 @@ impl Members {
 
     /// Adds a shard.
     async fn add(&mut self, shard: Shard, place: Place) -> Result<()> {
-        self.editor.append_shard(shard, place.clone()).await?;
+        self.editor.append_at(shard, place.clone()).await?;
         self.note(place);
         Ok(())
     }

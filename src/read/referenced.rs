@@ -1,5 +1,13 @@
 //! What a directory says that refers to the buffers of an open shard: the shard as it is stored.
 
+#![cfg_attr(
+    target_family = "wasm",
+    allow(
+        dead_code,
+        reason = "shards in memory need less than those in folders and stores"
+    )
+)]
+
 use super::open_shard::Shard;
 use super::scan::rows::{RowFormat, RowReader};
 use super::shard::fetch::Bench;
