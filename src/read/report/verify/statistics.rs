@@ -124,9 +124,7 @@ impl Verifier<'_> {
         let at = self.at(stripe, &node.name);
         let field = self.again(&at, field);
         let known = field.as_ref().and_then(|field| field.descriptor());
-        // A union is null where the member is that it holds, and a unit has no values.
-        let is_counted = !matches!(node.basic_type, BasicType::Union | BasicType::Unit);
-        let known = known.filter(|_| is_counted);
+        let known = known.filter(|_| counts_nulls(node));
         let Some((known, read)) = known.zip(read) else {
             return;
         };
@@ -207,6 +205,12 @@ async fn shard_descriptor(inner: &Metadata, node: &DataType) -> Result<Option<Fi
             .within(|| format!("shard-level descriptor of schema node {id}"))
     });
     described.await
+}
+
+/// Whether a descriptor counts the nulls of a node as readers see them. A union is null where the member
+/// is that it holds, and a unit has no values.
+pub(super) fn counts_nulls(node: &DataType) -> bool {
+    !matches!(node.basic_type, BasicType::Union | BasicType::Unit)
 }
 
 #[cfg(test)]

@@ -15,8 +15,10 @@ use crate::write::{Layout, PresenceLayout, Profile, ShardWriter, WriterOptions};
 use arrow_array::builder::{Int32Builder, ListBuilder};
 use arrow_array::types::Int32Type;
 use arrow_array::{
-    Array, ArrayRef, BooleanArray, DictionaryArray, Int64Array, RecordBatch, StringArray,
+    Array, ArrayRef, BooleanArray, DictionaryArray, Int64Array, NullArray, RecordBatch,
+    StringArray, StructArray, UnionArray,
 };
+use arrow_schema::{DataType as ArrowType, Field};
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
@@ -42,6 +44,32 @@ fn batch(rows: usize) -> RecordBatch {
         ("list", Arc::new(lists.finish()), true),
     ])
     .unwrap()
+}
+
+#[test]
+fn members_that_are_null_where_their_variant_is_are_sound() {
+    let variants = [(0, Arc::new(Field::new("n", ArrowType::Int64, true)))];
+    let values = Arc::new(Int64Array::from(vec![Some(1), None, None])) as ArrayRef;
+    let union = UnionArray::try_new(
+        variants.into_iter().collect(),
+        vec![0; 3].into(),
+        None,
+        vec![values],
+    );
+    let union = Arc::new(union.unwrap()) as ArrayRef;
+    let units = Arc::new(NullArray::new(3)) as ArrayRef;
+    let members = [("u", union), ("none", units)].map(|(name, array)| {
+        let field = Field::new(name, array.data_type().clone(), true);
+        (Arc::new(field), array)
+    });
+    let column = Arc::new(StructArray::from(members.to_vec())) as ArrayRef;
+    let batch = RecordBatch::try_from_iter([("s", column)]).unwrap();
+    let file = written(&batch, WriterOptions::default());
+    let report = Shard::from_bytes(file.into())
+        .unwrap()
+        .verify(|_| ())
+        .unwrap();
+    assert!(report.is_sound(), "{:?}", report.problems);
 }
 
 fn written(batch: &RecordBatch, options: WriterOptions) -> Vec<u8> {

@@ -3,6 +3,7 @@
 
 use super::super::inspect::contradictions;
 use super::report::At;
+use super::statistics::counts_nulls;
 use super::{Column, Stripe, Verifier};
 use crate::buffer::{Body, Physical, Storage};
 use crate::error::{Error, Result};
@@ -238,7 +239,8 @@ impl Verifier<'_> {
     /// descriptor. Those below a struct that may be null are not counted there.
     pub(super) fn member_nulls(&mut self, stripe: &Stripe, claims: &[Claims]) {
         let rows = stripe.all_rows();
-        for member in claims.iter().filter(|claims| !claims.ordinals.is_empty()) {
+        let members = claims.iter().filter(|claims| !claims.ordinals.is_empty());
+        for member in members.filter(|member| counts_nulls(member.column.leaf())) {
             let mut around = claims.iter().filter(|other| {
                 other.ordinals.len() < member.ordinals.len()
                     && member.ordinals.starts_with(&other.ordinals)
