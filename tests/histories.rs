@@ -288,7 +288,7 @@ fn edit(
         }
         4 => {
             let before = table.deleted.iter().filter(|deleted| **deleted).count();
-            assert_eq!(editor.undelete().unwrap(), before as u64);
+            assert_eq!(editor.undelete(), before as u64);
             table.deleted.fill(false);
         }
         5 => {

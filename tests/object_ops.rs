@@ -130,3 +130,24 @@ fn objects_are_merged_changed_and_replaced_where_they_are() {
         assert_eq!(read(&open(&store, &all).await).await, expected);
     });
 }
+
+#[test]
+fn an_object_that_was_replaced_is_a_conflict_whichever_it_is() {
+    block_on(async {
+        let store: Arc<dyn ObjectStore> = Arc::new(InMemory::new());
+        let one = put(&*store, "t/a", 0..25, Layout::SingleFile).await;
+        let two = put(&*store, "t/b", 25..40, Layout::SingleFile).await;
+        let target = Path::from("t/all");
+        let mut editor = ShardEditor::open_object(store.clone(), &one).await.unwrap();
+        editor.append_object(store.clone(), &two).await.unwrap();
+        editor.delete_rows_async(&[1]).await.unwrap();
+        store.delete(&two).await.unwrap();
+        put(&*store, "t/b", 70..90, Layout::SingleFile).await;
+        let objects = names(&*store).await;
+        let error = editor.commit_object_to(store.clone(), &target).await;
+        let error = error.unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Conflict, "{error}");
+        assert!(error.to_string().contains("`t/b/"), "{error}");
+        assert_eq!(names(&*store).await, objects);
+    });
+}

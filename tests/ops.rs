@@ -1,6 +1,8 @@
 //! Merges, appends, deletes and columns of shards: what is refused, what survives, and who wins.
 #![expect(clippy::unwrap_used, reason = "a failed helper is a failed test")]
 
+#[path = "support/numbers.rs"]
+mod numbers;
 mod support;
 
 use arrow_array::cast::AsArray;
@@ -16,43 +18,12 @@ use arrow_shard::ops::{
 use arrow_shard::read::{NameValuePair, ShardOptions, SortingColumn, col};
 use arrow_shard::write::{ColumnOptions, Layout, ShardWriter, WriterOptions};
 use arrow_shard::{ErrorKind, Shard};
+use numbers::{ids, names, numbers, read, write};
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Barrier};
 use std::time::Duration;
 use support::collect;
-
-fn write(path: &Path, columns: Vec<(&str, ArrayRef)>, options: WriterOptions) -> RecordBatch {
-    let batch = RecordBatch::try_from_iter(columns).unwrap();
-    let mut writer = ShardWriter::create_with(path, batch.schema(), options).unwrap();
-    writer.write(&batch).unwrap();
-    writer.finish().unwrap();
-    batch
-}
-
-fn ids(range: std::ops::Range<i64>) -> ArrayRef {
-    Arc::new(Int64Array::from_iter_values(range))
-}
-
-/// A shard of the numbers of a range, in stripes of 10 rows.
-fn numbers(path: &Path, range: std::ops::Range<i64>) {
-    let options = WriterOptions::default().with_stripe_rows(10);
-    write(path, vec![("id", ids(range))], options);
-}
-
-fn read(path: &Path) -> Vec<i64> {
-    let shard = Shard::open(path).unwrap();
-    let rows = collect(shard.scan().with_projection(["id"]).build().unwrap()).unwrap();
-    rows.column(0).as_primitive::<Int64Type>().values().to_vec()
-}
-
-fn names(folder: &Path) -> Vec<String> {
-    let entries = std::fs::read_dir(folder).unwrap();
-    let names = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap());
-    let mut names: Vec<String> = names.collect();
-    names.sort();
-    names
-}
 
 #[test]
 fn a_merge_carries_statistics_filters_indexes_and_properties() {

@@ -6,21 +6,23 @@
     reason = "small numbers"
 )]
 
+#[path = "support/crafted.rs"]
+mod crafted;
 mod support;
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::{Int32Type, UInt64Type};
 use arrow_array::{
     ArrayRef, BooleanArray, DictionaryArray, Float64Array, Int8Array, Int32Array, Int64Array,
-    LargeStringArray, ListArray, RecordBatch, RecordBatchOptions, StringArray,
+    LargeStringArray, ListArray, RecordBatch, StringArray,
 };
-use arrow_schema::{ArrowError, Schema};
-use arrow_shard::format::{DataRef, HEADER, Message, StripeList, Wire, open, seal};
-use arrow_shard::io::{ByteRange, Sink};
+use arrow_schema::ArrowError;
+use arrow_shard::io::Sink;
 use arrow_shard::read::{Predicate, ScanBuilder};
 use arrow_shard::write::{Profile, ShardWriter, WriterOptions};
-use arrow_shard::{Error, ErrorKind, Limits, Shard};
+use arrow_shard::{Error, ErrorKind, Shard};
 use bytes::Bytes;
+use crafted::rows_of_nothing;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
@@ -394,40 +396,10 @@ fn a_panic_in_a_predicate_reaches_the_caller() {
     assert_eq!(rows.map(|b| b.unwrap().num_rows()).sum::<usize>(), ROWS);
 }
 
-/// A shard of one stripe without columns that claims so many rows.
-fn rows_of_nothing(rows: u64) -> Shard {
-    let few = RecordBatchOptions::new().with_row_count(Some(70));
-    let schema = Arc::new(Schema::empty());
-    let batch = RecordBatch::try_new_with_options(schema.clone(), vec![], &few).unwrap();
-    let mut file = Vec::new();
-    let mut writer = ShardWriter::try_new(&mut file, schema, WriterOptions::default()).unwrap();
-    writer.write(&batch).unwrap();
-    writer.finish().unwrap();
-    let mut directory = Shard::from_bytes(file.clone().into())
-        .unwrap()
-        .directory()
-        .clone();
-    let range = directory.stripe_list_ref.as_ref().unwrap().range;
-    let list = open(&file[range.to_usize().unwrap()]).unwrap();
-    let mut stripes = StripeList::decode(list, Wire::Spec, &Limits::default()).unwrap();
-    stripes.0[0].total_record_count = rows;
-    directory.total_record_count = rows;
-    // Another stripe list and directory at the end of the file count for those before.
-    let start = file.len() as u64;
-    file.extend(seal(&stripes.encode(Wire::Spec).unwrap()).unwrap());
-    let list = ByteRange::try_new(start, file.len() as u64).unwrap();
-    directory.stripe_list_ref = Some(DataRef::this(list));
-    let frame = seal(&directory.encode(Wire::Spec).unwrap()).unwrap();
-    file.extend(&frame);
-    file.extend(&frame[..4]);
-    file.extend(HEADER);
-    Shard::from_bytes(file.into()).unwrap()
-}
-
 #[test]
 fn rows_that_cost_no_bytes_are_not_listed() {
     for total in [1 << 60, u64::MAX] {
-        let shard = rows_of_nothing(total);
+        let shard = Shard::from_bytes(rows_of_nothing(total).into()).unwrap();
         assert_eq!(shard.num_rows(), total);
         let scan = shard.scan().with_row_number("row");
         let mut reader = scan.clone().with_threads(2).build().unwrap();
@@ -455,7 +427,7 @@ fn rows_that_cost_no_bytes_are_not_listed() {
 
 #[test]
 fn batches_of_all_rows_obey_the_limit_of_batches() {
-    let shard = rows_of_nothing(1 << 60);
+    let shard = Shard::from_bytes(rows_of_nothing(1 << 60).into()).unwrap();
     let all = shard.scan().with_batch_size(usize::MAX);
     let scans = [
         all.clone().with_row_number("row"),

@@ -48,12 +48,6 @@ fn names(folder: &Path) -> Vec<String> {
     names
 }
 
-fn sorted<'a>(names: impl IntoIterator<Item = &'a str>) -> Vec<String> {
-    let mut names: Vec<String> = names.into_iter().map(str::to_owned).collect();
-    names.sort();
-    names
-}
-
 /// Runs a test of this file again in a process of its own, which the shell commands `before` prepare;
 /// gives whether this is that process.
 fn is_child(test: &str, before: &str, user: Option<u32>) -> bool {
@@ -142,56 +136,6 @@ fn a_finish_that_fails_leaves_no_stripe_files() {
     let error = writer.finish().unwrap_err();
     assert_eq!(error.kind(), ErrorKind::AlreadyExists, "{error}");
     assert_eq!(names(folder.path()), [NAME]);
-}
-
-#[test]
-fn a_shard_that_is_replaced_takes_its_stripe_files_with_it() {
-    let single = options(1).with_layout(Layout::SingleFile);
-    for replacement in [options(3), single] {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join(NAME);
-        let before = write(&path, &batch(10), options(4));
-        assert_eq!(before.len(), 3);
-        // Another shard, one that was copied without its stripes, and files of others.
-        let other = write(&folder.path().join("other.shard"), &batch(2), options(1));
-        fs::write(folder.path().join("notes.txt"), "amud").unwrap();
-        fs::write(folder.path().join("0.amudai.stripe"), "").unwrap();
-        let after = write(&path, &batch(7), replacement.with_overwrite(true));
-        let mut expected = vec![NAME, "other.shard", "notes.txt", "0.amudai.stripe"];
-        expected.extend(other.iter().chain(&after).map(String::as_str));
-        assert_eq!(names(folder.path()), sorted(expected));
-        assert_eq!(rows(&Shard::open(&path).unwrap()), batch(7));
-    }
-}
-
-#[test]
-fn stripe_files_that_another_directory_file_may_need_stay() {
-    let single = options(1).with_layout(Layout::SingleFile);
-    for damage in [false, true] {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join(NAME);
-        let copy = folder.path().join("copy.shard");
-        let before = write(&path, &batch(10), options(4));
-        let mut bytes = fs::read(&path).unwrap();
-        if damage {
-            // What it refers to cannot be told.
-            let last = bytes.len() - 20;
-            bytes[last] ^= 1;
-        }
-        fs::write(&copy, bytes).unwrap();
-        write(&path, &batch(7), single.clone().with_overwrite(true));
-        let expected = before
-            .iter()
-            .map(String::as_str)
-            .chain([NAME, "copy.shard"]);
-        assert_eq!(names(folder.path()), sorted(expected));
-        if !damage {
-            assert_eq!(rows(&Shard::open(&copy).unwrap()), batch(10));
-            // Nobody else has them now.
-            write(&copy, &batch(7), single.clone().with_overwrite(true));
-            assert_eq!(names(folder.path()), sorted([NAME, "copy.shard"]));
-        }
-    }
 }
 
 #[test]

@@ -203,17 +203,13 @@ fn persist(file: TempPath, path: &Path, existing: &Existing) -> Result<()> {
     // Whoever replaces a file holds its lock, so that one comes after the other.
     let _locked = match existing {
         Existing::Kept => None,
-        Existing::Replaced => lock(path).ok(),
-        Existing::ReplacedIf(version) => {
-            let locked = lock(path).map_err(|e| conflict().caused_by(e))?;
-            let is_same = |metadata: io::Result<std::fs::Metadata>| {
-                metadata.is_ok_and(|metadata| version_of(&metadata).as_ref() == Some(version))
-            };
-            if !is_same(locked.metadata()) || !is_same(std::fs::metadata(path)) {
-                return Err(conflict());
+        Existing::Replaced => lock(path).ok().flatten(),
+        Existing::ReplacedIf(version) => match lock(path)? {
+            Some(locked) if version_of(&locked.metadata()?).as_ref() == Some(version) => {
+                Some(locked)
             }
-            Some(locked)
-        }
+            _ => return Err(conflict()),
+        },
     };
     let renamed = match existing {
         Existing::Kept => file.persist_noclobber(path),
@@ -227,17 +223,36 @@ fn persist(file: TempPath, path: &Path, existing: &Existing) -> Result<()> {
     Ok(())
 }
 
-/// The file at `path`, locked as long as it is open, where files can be.
-fn lock(path: &Path) -> io::Result<File> {
-    // To open a pipe may wait for ever.
-    if !std::fs::metadata(path)?.is_file() {
-        return Err(io::ErrorKind::NotFound.into());
+/// The file at `path`, locked as long as it is open, where files can be; `None` if there is none.
+fn lock(path: &Path) -> io::Result<Option<File>> {
+    let found = |metadata: io::Result<std::fs::Metadata>| match metadata {
+        Err(e) if e.kind() == io::ErrorKind::NotFound => Ok(None),
+        other => other.map(Some),
+    };
+    loop {
+        // To open a pipe may wait for ever.
+        match found(std::fs::metadata(path))? {
+            Some(metadata) if metadata.is_file() => {}
+            _ => return Ok(None),
+        }
+        let file = match File::open(path) {
+            Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(None),
+            other => other?,
+        };
+        // Network file systems refuse in ways of their own: there are no locks then.
+        let _ = file.lock();
+        // Whoever had the lock before may have put another file there.
+        let now = found(std::fs::metadata(path))?;
+        if now.is_some_and(|now| is_same(&now, &file)) {
+            return Ok(Some(file));
+        }
     }
-    let file = File::open(path)?;
-    match file.lock() {
-        Err(e) if e.kind() != io::ErrorKind::Unsupported => Err(e),
-        _ => Ok(file),
-    }
+}
+
+/// Whether metadata are those of a file, as far as the system tells.
+fn is_same(metadata: &std::fs::Metadata, file: &File) -> bool {
+    let version = file.metadata().map(|metadata| version_of(&metadata));
+    version.is_ok_and(|version| version == version_of(metadata))
 }
 
 fn conflict() -> Error {

@@ -1,7 +1,9 @@
 //! Arrow types that fit the values of several shards.
 
+use crate::error::{Error, ErrorKind, Result};
 use crate::format::{BasicType, DataType as Stored};
-use arrow_schema::{DataType, Field, FieldRef, Fields};
+use arrow_schema::{DataType, Field, FieldRef, Fields, TimeUnit, UnionFields};
+use std::fmt;
 use std::sync::Arc;
 
 /// Whether integers of one node have twice the bytes of those of another, and mean nothing else.
@@ -12,51 +14,114 @@ pub(super) fn is_wider(wide: &Stored, narrow: &Stored) -> bool {
         && narrow.extended_type.is_none()
 }
 
-/// The field that holds the values of both, whose stored types fit each other.
-pub(super) fn unite(a: &Field, b: &Field) -> Field {
-    let data_type = unite_types(a.data_type(), b.data_type());
+/// The field that holds the values of both, whose stored types fit each other. `path` is the column.
+///
+/// # Errors
+/// [`SchemaMismatch`](ErrorKind::SchemaMismatch) if values of one may be none of the other: stored alike are
+/// also dates and times of several units.
+pub(super) fn unite(a: &Field, b: &Field, path: &str) -> Result<Field> {
+    let data_type = unite_types(a.data_type(), b.data_type(), path)?;
     let nullable = a.is_nullable() || b.is_nullable();
-    a.clone().with_data_type(data_type).with_nullable(nullable)
+    Ok(a.clone().with_data_type(data_type).with_nullable(nullable))
 }
 
-fn unite_types(a: &DataType, b: &DataType) -> DataType {
+fn unite_types(a: &DataType, b: &DataType, path: &str) -> Result<DataType> {
     use DataType as T;
-    if a == b {
-        return a.clone();
-    }
-    let item = |a: &FieldRef, b: &FieldRef| Arc::new(unite(a, b));
-    match (a, b) {
+    let item = |a: &FieldRef, b: &FieldRef| Ok::<_, Error>(Arc::new(unite(a, b, path)?));
+    Ok(match (a, b) {
+        _ if a == b => a.clone(),
         // What is no dictionary in one of them need not fit the keys of the other.
-        (T::Dictionary(_, a), T::Dictionary(_, b)) => unite_types(a, b),
-        (T::Dictionary(_, values), _) => unite_types(values, b),
-        (_, T::Dictionary(_, values)) => unite_types(a, values),
+        (T::Dictionary(_, a), T::Dictionary(_, b)) => unite_types(a, b, path)?,
+        (T::Dictionary(_, values), _) => unite_types(values, b, path)?,
+        (_, T::Dictionary(_, values)) => unite_types(a, values, path)?,
         (T::RunEndEncoded(_, a), T::RunEndEncoded(_, b)) => {
-            unite_types(a.data_type(), b.data_type())
+            unite_types(a.data_type(), b.data_type(), path)?
         }
-        (T::RunEndEncoded(_, values), _) => unite_types(values.data_type(), b),
-        (_, T::RunEndEncoded(_, values)) => unite_types(a, values.data_type()),
+        (T::RunEndEncoded(_, values), _) => unite_types(values.data_type(), b, path)?,
+        (_, T::RunEndEncoded(_, values)) => unite_types(a, values.data_type(), path)?,
         (T::Int32, T::Int64) | (T::UInt32, T::UInt64) => b.clone(),
-        (T::Struct(a), T::Struct(b)) => T::Struct(unite_members(a, b)),
-        (T::FixedSizeList(a, n), T::FixedSizeList(b, _)) => T::FixedSizeList(item(a, b), *n),
-        (T::Map(a, sorted), T::Map(b, _)) => T::Map(unite_entries(a, b), *sorted),
+        (T::Int64, T::Int32) | (T::UInt64, T::UInt32) => a.clone(),
+        (T::Timestamp(own, a), T::Timestamp(other, b)) if a == b => {
+            let unit = finer(*own, *other).ok_or_else(|| mismatch(path, own, other))?;
+            T::Timestamp(unit, a.clone())
+        }
+        (T::Duration(own), T::Duration(other)) => {
+            T::Duration(finer(*own, *other).ok_or_else(|| mismatch(path, own, other))?)
+        }
+        (T::Struct(a), T::Struct(b)) => T::Struct(unite_members(a, b, path)?),
+        (T::FixedSizeList(a, n), T::FixedSizeList(b, m)) if n == m => {
+            T::FixedSizeList(item(a, b)?, *n)
+        }
+        (T::Map(a, sorted), T::Map(b, also)) => {
+            T::Map(unite_entries(a, b, path)?, *sorted && *also)
+        }
+        (T::Union(a, mode), T::Union(b, _)) => T::Union(unite_variants(a, b, path)?, *mode),
+        _ if is_text(a) && is_text(b) || is_binary(a) && is_binary(b) => a.clone(),
         _ => match (item_of(a), item_of(b)) {
-            (Some(own), Some(other)) => with_item(a, item(own, other)),
-            _ => a.clone(),
+            (Some(own), Some(other)) => with_item(a, item(own, other)?),
+            _ => return Err(mismatch(path, a, b)),
         },
+    })
+}
+
+/// The unit that holds all values of both. Nanoseconds hold fewer years than the others.
+fn finer(a: TimeUnit, b: TimeUnit) -> Option<TimeUnit> {
+    let order = [
+        TimeUnit::Second,
+        TimeUnit::Millisecond,
+        TimeUnit::Microsecond,
+    ];
+    match order.contains(&a) && order.contains(&b) {
+        true => Some(a.max(b)),
+        false => (a == b).then_some(a),
     }
+}
+
+fn is_text(data_type: &DataType) -> bool {
+    use DataType as T;
+    matches!(data_type, T::Utf8 | T::LargeUtf8 | T::Utf8View)
+}
+
+fn is_binary(data_type: &DataType) -> bool {
+    use DataType as T;
+    matches!(data_type, T::Binary | T::LargeBinary | T::BinaryView)
+}
+
+fn mismatch(path: &str, own: &dyn fmt::Debug, other: &dyn fmt::Debug) -> Error {
+    Error::new(
+        ErrorKind::SchemaMismatch,
+        format!(
+            "column `{path}` is {own:?} in one shard and {other:?} in another, which does not hold the same \
+             values; write one of them anew with the type of the other"
+        ),
+    )
 }
 
 /// The entries of maps, whose keys and values have any names.
-fn unite_entries(a: &FieldRef, b: &FieldRef) -> FieldRef {
+fn unite_entries(a: &FieldRef, b: &FieldRef, path: &str) -> Result<FieldRef> {
     let (DataType::Struct(own), DataType::Struct(others)) = (a.data_type(), b.data_type()) else {
-        return a.clone();
+        return Ok(a.clone());
     };
-    let fields: Fields = own.iter().zip(others).map(|(a, b)| unite(a, b)).collect();
-    Arc::new(a.as_ref().clone().with_data_type(DataType::Struct(fields)))
+    let fields = own.iter().zip(others).map(|(a, b)| unite(a, b, path));
+    let fields: Fields = fields.collect::<Result<_>>()?;
+    Ok(Arc::new(
+        a.as_ref().clone().with_data_type(DataType::Struct(fields)),
+    ))
+}
+
+/// The variants of unions that have the same, in the same order.
+fn unite_variants(a: &UnionFields, b: &UnionFields, path: &str) -> Result<UnionFields> {
+    if !a.iter().map(|(id, _)| id).eq(b.iter().map(|(id, _)| id)) {
+        return Err(mismatch(path, a, b));
+    }
+    let fields = a.iter().zip(b.iter());
+    let fields = fields.map(|((id, a), (_, b))| Ok((id, Arc::new(unite(a, b, path)?))));
+    fields.collect()
 }
 
 /// The members of both, by name; those that one of them lacks may be null.
-fn unite_members(a: &Fields, b: &Fields) -> Fields {
+fn unite_members(a: &Fields, b: &Fields, path: &str) -> Result<Fields> {
+    let unite = |a: &Field, b: &Field| unite(a, b, &format!("{path}.{}", a.name()));
     let same_names = a.len() == b.len() && a.iter().zip(b).all(|(a, b)| a.name() == b.name());
     if same_names {
         return a.iter().zip(b).map(|(a, b)| unite(a, b)).collect();
@@ -65,10 +130,10 @@ fn unite_members(a: &Fields, b: &Fields) -> Fields {
     let find = |fields: &Fields, name: &str| fields.find(name).map(|(_, field)| field.clone());
     let own = a.iter().map(|field| match find(b, field.name()) {
         Some(other) => unite(field, &other),
-        None => nullable(field),
+        None => Ok(nullable(field)),
     });
     let new = b.iter().filter(|field| find(a, field.name()).is_none());
-    own.chain(new.map(nullable)).collect()
+    own.chain(new.map(|field| Ok(nullable(field)))).collect()
 }
 
 fn item_of(list: &DataType) -> Option<&FieldRef> {

@@ -98,7 +98,7 @@ impl Columns {
             };
             let path = field.name().clone();
             column.node.unite(node, source, &path)?;
-            column.field = arrow::unite(&column.field, &field);
+            column.field = arrow::unite(&column.field, &field, &path)?;
             if let Some(seen) = place.and_then(|place| seen.get_mut(place)) {
                 *seen = true;
             }
@@ -246,6 +246,9 @@ impl Columns {
         );
         match below.split_last() {
             None => {
+                let others = self.visible.iter().enumerate();
+                let others = others.filter(|(i, _)| *i != column);
+                check_is_new(name, others.map(|(_, other)| other.field.name()))?;
                 let column = &mut self.visible[column];
                 column.field.set_name(name);
                 name.clone_into(&mut column.node.stored.name);
@@ -255,6 +258,9 @@ impl Columns {
                 at(column, around, path, &mut |data_type, node| {
                     let place = member(data_type, old, path)?;
                     let mut renamed = members(data_type, path)?.to_vec();
+                    let others = renamed.iter().enumerate();
+                    let others = others.filter(|(i, _)| *i != place);
+                    check_is_new(name, others.map(|(_, other)| other.name()))?;
                     if let (Some(field), Some(child)) =
                         (renamed.get_mut(place), node.children.get_mut(place))
                     {
@@ -268,6 +274,11 @@ impl Columns {
         Ok(renamed)
     }
 
+    /// Refuses a column of a name that another has.
+    pub(super) fn check_is_new(&self, name: &str) -> Result<()> {
+        check_is_new(name, self.visible.iter().map(|column| column.field.name()))
+    }
+
     /// Adds a column that no source has.
     pub(super) fn add(&mut self, field: Field, node: DataType, constant: Option<Constant>) {
         self.visible.push(Column {
@@ -278,13 +289,23 @@ impl Columns {
         });
     }
 
-    /// Those of the sorting columns, from the first on, that are still there.
-    pub(super) fn sorted_by(&self, columns: Vec<SortingColumn>) -> Vec<SortingColumn> {
-        let exists = |column: &SortingColumn| match self.resolve(&column.path) {
+    /// Leaves those of the sorting columns, from the first on, that are still there.
+    pub(super) fn leave_sorted(&self, columns: &mut Vec<SortingColumn>) {
+        let exists = |column: &&SortingColumn| match self.resolve(&column.path) {
             Ok((i, below)) => has_member(self.visible[i].field.data_type(), &below),
             Err(_) => false,
         };
-        columns.into_iter().take_while(exists).collect()
+        columns.truncate(columns.iter().take_while(exists).count());
+    }
+}
+
+/// Refuses a name that another column or member has.
+fn check_is_new<'a>(name: &str, others: impl IntoIterator<Item = &'a String>) -> Result<()> {
+    match others.into_iter().any(|other| other == name) {
+        true => Err(Error::invalid(format!(
+            "`{name}` is the name of another column already"
+        ))),
+        false => Ok(()),
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::columns::{Column, Columns};
 use super::constant::repeated;
-use super::deletes::{Stripe, deletes_shard};
+use super::deletes::{Deleted, Stripe, deletes_shard};
 use super::node::Node;
 use super::place::Place;
 use super::source::Source;
@@ -45,9 +45,19 @@ impl EditSummary {
         self.stripes
     }
 
-    /// Bytes that were written: the directory file, and what says which rows are deleted.
+    /// Bytes that were written: the directory file, what says which rows are deleted, and stripes that
+    /// `compact` wrote anew.
     pub fn bytes(&self) -> u64 {
         self.bytes
+    }
+
+    /// The same, with more bytes that were written.
+    #[cfg(not(target_family = "wasm"))]
+    pub(super) fn with_bytes(self, more: u64) -> Self {
+        Self {
+            bytes: self.bytes + more,
+            ..self
+        }
     }
 }
 
@@ -79,21 +89,41 @@ pub(super) enum Naming {
 pub(super) struct Files {
     /// Those that the directory refers to, by their names in its folder.
     pub(super) others: Vec<(String, Bytes)>,
-    /// Directory files of sources that the directory refers to.
+    /// Directory files of sources that the directory refers to by another name.
     pub(super) kept: Vec<Kept>,
+    /// Directory files of sources that the directory refers to by their own.
+    pub(super) as_they_are: Vec<Referred>,
     pub(super) directory: Vec<u8>,
     pub(super) summary: EditSummary,
 }
 
-/// A file that holds buffers beside a directory. Another directory may come in its place, so that the
-/// buffers need a name of their own.
-#[derive(Debug, Clone)]
-pub(super) struct Kept {
+/// A file that holds buffers beside a directory.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Referred {
     pub(super) place: Place,
-    /// The other name, in the same folder.
-    pub(super) name: String,
     /// Which file it was when it was opened, where that is known.
     pub(super) version: Option<String>,
+}
+
+impl Referred {
+    /// The error where another file has come in the place of the one that was opened.
+    pub(super) fn conflict(&self) -> Error {
+        Error::new(
+            ErrorKind::Conflict,
+            format!(
+                "`{}` was replaced or removed meanwhile; open it again and repeat the change",
+                self.place
+            ),
+        )
+    }
+}
+
+/// A file that needs another name for its buffers, since another directory may come in its place.
+#[derive(Debug, Clone)]
+pub(super) struct Kept {
+    pub(super) file: Referred,
+    /// The other name, in the same folder.
+    pub(super) name: String,
 }
 
 impl Plan<'_> {
@@ -118,6 +148,7 @@ impl Plan<'_> {
             target,
             naming: self.naming,
             kept: Vec::new(),
+            as_they_are: Vec::new(),
             known: HashMap::new(),
         };
         let nodes = nodes(self.columns);
@@ -157,6 +188,7 @@ impl Plan<'_> {
                 bytes: (bytes + directory.len()) as u64,
             },
             kept: references.kept,
+            as_they_are: references.as_they_are,
             others,
             directory,
         })
@@ -182,7 +214,7 @@ impl Plan<'_> {
             }
             Ok(url)
         };
-        let keeps_deletes = stripe.deleted_rows > 0 && stripe.deleted.is_none();
+        let keeps_deletes = stripe.deleted_rows > 0 && matches!(stripe.deleted, Deleted::AsThere);
         let deleted = keeps_deletes.then_some(&self.columns.deleted);
         let nodes_there = nodes.iter().map(|(_, node)| *node).chain(deleted);
         let ids: Vec<u32> = nodes_there.filter_map(|n| n.id_in(stripe.source)).collect();
@@ -252,50 +284,61 @@ struct References<'a> {
     target: &'a Place,
     naming: Naming,
     kept: Vec<Kept>,
-    /// By the place.
+    as_they_are: Vec<Referred>,
     known: HashMap<Place, String>,
 }
 
 impl References<'_> {
     /// The URL of an artifact of a source.
     fn lead(&mut self, source: &Source, artifact: Option<&RelativeUrl>) -> Result<String> {
-        let place = match artifact {
-            None => source.place.clone(),
-            Some(url) => source.place.beside(url),
+        let file = Referred {
+            place: match artifact {
+                None => source.place.clone(),
+                Some(url) => source.place.beside(url),
+            },
+            // Names of artifacts are never used again.
+            version: match artifact.is_some() || source.is_artifact {
+                true => None,
+                false => source.shard.version(),
+            },
         };
-        if let Some(known) = self.known.get(&place) {
-            return Ok(known.clone());
+        if let Some(known) = self.known.get(&file.place) {
+            let kept = self.kept.iter().map(|kept| &kept.file);
+            let mut same = kept.chain(&self.as_they_are);
+            return match same.find(|f| f.place == file.place) {
+                Some(other) if other.version != file.version => Err(file.conflict()),
+                _ => Ok(known.clone()),
+            };
         }
+        let place = file.place.clone();
         let url = match artifact.is_some() || source.is_artifact {
             true => place.seen_from(self.target)?,
-            false => self.directory_file(source)?,
+            false => self.directory_file(file)?,
         };
         let url = url.to_string();
         self.known.insert(place, url.clone());
         Ok(url)
     }
-}
 
-impl References<'_> {
     /// The URL of the directory file of a source.
-    fn directory_file(&mut self, source: &Source) -> Result<RelativeUrl> {
-        let place = &source.place;
+    fn directory_file(&mut self, file: Referred) -> Result<RelativeUrl> {
+        let place = &file.place;
         match self.naming {
             Naming::AsItIs if place == self.target => Err(Error::unsupported(
                 "the object holds rows beside the directory, and cannot be replaced without copying \
                  them; commit to another name",
             )),
-            Naming::AsItIs => place.seen_from(self.target),
+            Naming::AsItIs => {
+                let url = place.seen_from(self.target)?;
+                self.as_they_are.push(file);
+                Ok(url)
+            }
             #[cfg(not(target_family = "wasm"))]
             Naming::Kept => {
                 let name = random_stripe_file_name();
                 let other = place.beside(&RelativeUrl::from_file_name(&name)?);
                 let url = other.seen_from(self.target)?;
-                self.kept.push(Kept {
-                    place: place.clone(),
-                    name,
-                    version: source.shard.version(),
-                });
+                self.kept.push(Kept { file, name });
                 Ok(url)
             }
         }
@@ -313,11 +356,11 @@ struct Deletes {
 
 impl Deletes {
     async fn new(stripes: &[Stripe], wire: Wire) -> Result<Self> {
-        let changed = stripes
-            .iter()
-            .enumerate()
-            .filter(|(_, s)| s.deleted_rows > 0);
-        let changed = changed.filter_map(|(i, stripe)| Some((i, stripe.deleted.as_ref()?)));
+        let changed = stripes.iter().enumerate();
+        let changed = changed.filter_map(|(i, stripe)| match &stripe.deleted {
+            Deleted::Rows(rows) => Some((i, rows)),
+            Deleted::AsThere | Deleted::Nothing => None,
+        });
         let (ordinals, rows): (Vec<usize>, Vec<_>) = changed.unzip();
         if rows.is_empty() {
             return Ok(Self {

@@ -36,7 +36,8 @@ impl Default for CompactOptions {
 settings! {
     CompactOptions {
         /// Rows, without those that are deleted, below which a stripe is small: 262,144 by default. Small
-        /// stripes are written anew where two of them are neighbours.
+        /// stripes are written anew where two of them are neighbours, and have together no more rows and bytes
+        /// than a stripe has by default, or as many rows as this.
         min_rows, with_min_rows: u64;
         /// Share of deleted rows above which a stripe is written anew, whatever its size: 0.2 by default.
         max_deleted, with_max_deleted: f64;
@@ -59,16 +60,31 @@ impl CompactOptions {
         stripe.deleted_rows as f64 > stripe.rows as f64 * self.max_deleted
     }
 
-    /// The runs of stripes that are written anew.
+    /// The runs of neighbours that are written anew, each as one stripe. There is never one that would be
+    /// written again and again: each has fewer stripes afterwards, or fewer deleted rows.
     fn runs(&self, stripes: &[Stripe]) -> Vec<Range<usize>> {
+        let most_rows = WriterOptions::default().stripe_rows().max(self.min_rows);
+        let most_bytes = WriterOptions::default().stripe_bytes();
         let mut runs: Vec<Range<usize>> = Vec::new();
+        let (mut rows, mut bytes) = (0u64, 0u64);
         for (i, stripe) in stripes.iter().enumerate() {
             if !self.is_small(stripe) && !self.is_much_deleted(stripe) {
                 continue;
             }
+            let left = stripe.rows - stripe.deleted_rows;
+            let more = (
+                rows.saturating_add(left),
+                bytes.saturating_add(stripe.raw_bytes),
+            );
             match runs.last_mut() {
-                Some(last) if last.end == i => last.end = i + 1,
-                _ => runs.push(i..i + 1),
+                Some(last) if last.end == i && more.0 <= most_rows && more.1 <= most_bytes => {
+                    last.end = i + 1;
+                    (rows, bytes) = more;
+                }
+                _ => {
+                    runs.push(i..i + 1);
+                    (rows, bytes) = (left, stripe.raw_bytes);
+                }
             }
         }
         let is_worth = |run: &Range<usize>| {
@@ -120,14 +136,9 @@ pub fn compact(path: impl AsRef<Path>, options: &CompactOptions) -> Result<Optio
     }
     editor.check_no_internal()?;
     let mut written = Vec::new();
-    let rewritten = rewrite_all(
-        &mut editor,
-        runs,
-        &path.canonicalize()?,
-        options,
-        &mut written,
-    );
-    let done = rewritten.and_then(|()| editor.commit());
+    let path = path.canonicalize()?;
+    let rewritten = rewrite_all(&mut editor, runs, &path, options, &mut written);
+    let done = rewritten.and_then(|bytes| Ok(editor.commit()?.with_bytes(bytes)));
     if done.is_err() {
         for file in &written {
             // There is an error to tell already, and nothing refers to the file.
@@ -137,15 +148,17 @@ pub fn compact(path: impl AsRef<Path>, options: &CompactOptions) -> Result<Optio
     done.map(Some)
 }
 
-/// Writes runs of stripes to files beside the shard at `path`, which are added to `written`.
+/// Writes runs of stripes to files beside the shard at `path`, which are added to `written`, and gives their
+/// bytes.
 fn rewrite_all(
     editor: &mut ShardEditor,
     runs: Vec<Range<usize>>,
     path: &Path,
     options: &CompactOptions,
     written: &mut Vec<PathBuf>,
-) -> Result<()> {
+) -> Result<u64> {
     let mut folder = LocalFolder::of_file(path)?;
+    let mut bytes = 0;
     // From the last on, so that the ordinals of those before stay.
     for run in runs.into_iter().rev() {
         let name = random_stripe_file_name();
@@ -153,27 +166,29 @@ fn rewrite_all(
         let sink = folder.create(&name)?;
         written.push(file.clone());
         let place = || format!("stripes {}..{}", run.start, run.end);
-        rewrite(editor, &run, sink, options).within(place)?;
+        bytes += rewrite(editor, &run, sink, options).within(place)?;
         editor
             .replace_stripes(run.clone(), Shard::open(&file)?, &file)
             .within(place)?;
     }
-    Ok(())
+    Ok(bytes)
 }
 
-/// Writes the rows of a run of stripes that are not deleted.
+/// Writes the rows of a run of stripes that are not deleted, and gives the bytes of the file.
 fn rewrite(
     editor: &ShardEditor,
     run: &Range<usize>,
     sink: Box<dyn Sink>,
     options: &CompactOptions,
-) -> Result<()> {
+) -> Result<u64> {
     let (shard, rows) = editor.rows_of(run)?;
     let mapping = TypeMapping::of(&now(shard.stored_schema())?);
     let writing = WriterOptions::default()
         .with_wire(shard.wire())
         .with_mapping(mapping.unwrap_or_default())
         .with_profile(options.profile)
+        .with_stripe_rows(u64::MAX)
+        .with_stripe_bytes(u64::MAX)
         .with_threads(options.threads);
     let mut writer = ShardWriter::try_new(sink, shard.schema()?, writing)?;
     let scan = shard
@@ -183,6 +198,50 @@ fn rewrite(
     for batch in scan.build()? {
         writer.write(&batch?)?;
     }
-    writer.finish()?;
-    Ok(())
+    Ok(writer.finish()?.bytes())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ops::deletes::Deleted;
+
+    fn stripe(rows: u64, deleted_rows: u64, raw_bytes: u64) -> Stripe {
+        Stripe {
+            source: 0,
+            ordinal: 0,
+            rows,
+            deleted_rows,
+            raw_bytes,
+            deleted: Deleted::AsThere,
+            properties: None,
+        }
+    }
+
+    #[test]
+    fn what_is_written_anew_is_not_written_anew_again() {
+        let options = CompactOptions::default();
+        let runs = |options: &CompactOptions, stripes: &[Stripe]| -> Vec<(usize, usize)> {
+            let runs = options.runs(stripes).into_iter();
+            runs.map(|run| (run.start, run.end)).collect()
+        };
+        // Few rows of many bytes each: no two of them fit into a stripe.
+        let wide = vec![stripe(50_000, 0, 200 << 20); 5];
+        assert_eq!(runs(&options, &wide), []);
+        let half = vec![stripe(50_000, 0, 100 << 20); 5];
+        assert_eq!(runs(&options, &half), [(0, 2), (2, 4)]);
+        assert_eq!(
+            runs(&options, &vec![stripe(200_000, 0, 0); 7]),
+            [(0, 5), (5, 7)]
+        );
+        let deleted = [stripe(100, 21, 1), stripe(1 << 20, 0, 1), stripe(100, 0, 1)];
+        assert_eq!(runs(&options, &deleted), [(0, 1)]);
+        // A stripe that is larger than all is no reason to go on for ever.
+        let large = CompactOptions::default().with_min_rows(u64::MAX);
+        assert_eq!(
+            runs(&large, &vec![stripe(1 << 40, 0, 1 << 20); 3]),
+            [(0, 3)]
+        );
+        assert_eq!(runs(&large, &vec![stripe(1 << 40, 0, 200 << 20); 3]), []);
+    }
 }

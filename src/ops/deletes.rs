@@ -1,6 +1,7 @@
 //! Which rows of an edited shard are deleted.
 
 use super::source::Source;
+use crate::Limits;
 use crate::error::{Error, ErrorKind, Result, to_usize};
 use crate::format::StripeProperties;
 use crate::read::Predicate;
@@ -21,10 +22,22 @@ pub(super) struct Stripe {
     /// Rows, the deleted ones included.
     pub(super) rows: u64,
     pub(super) deleted_rows: u64,
-    /// Which rows are deleted, if not those of the source.
-    pub(super) deleted: Option<BooleanBuffer>,
+    /// Bytes of the rows before encoding, where that is known.
+    pub(super) raw_bytes: u64,
+    pub(super) deleted: Deleted,
     /// The properties, if not those of the source.
     pub(super) properties: Option<StripeProperties>,
+}
+
+/// Which rows of a stripe are deleted.
+#[derive(Debug, Clone)]
+pub(super) enum Deleted {
+    /// Those of the source.
+    AsThere,
+    /// None.
+    Nothing,
+    /// These, and there are some.
+    Rows(BooleanBuffer),
 }
 
 impl Stripe {
@@ -36,7 +49,8 @@ impl Stripe {
             ordinal: i,
             rows: stripe.total_record_count,
             deleted_rows: stripe.deleted_record_count,
-            deleted: None,
+            raw_bytes: stripe.raw_data_size.unwrap_or(0),
+            deleted: Deleted::AsThere,
             properties: None,
         });
         stripes.collect()
@@ -44,11 +58,14 @@ impl Stripe {
 
     /// Which rows are deleted.
     async fn deleted(&self, source: &Source) -> Result<BooleanBuffer> {
-        if let Some(deleted) = &self.deleted {
-            return Ok(deleted.clone());
+        match &self.deleted {
+            Deleted::Rows(rows) => Ok(rows.clone()),
+            Deleted::Nothing => Ok(BooleanBuffer::new_unset(bits(self.rows)?)),
+            Deleted::AsThere => {
+                let first = source.first_row(self.ordinal);
+                source.shard.deleted_rows(first..first + self.rows).await
+            }
         }
-        let first = source.first_row(self.ordinal);
-        source.shard.deleted_rows(first..first + self.rows).await
     }
 
     /// Deletes rows, or takes that back. Gives how many have changed.
@@ -67,19 +84,25 @@ impl Stripe {
         let changed = count.abs_diff(before.count_set_bits() as u64);
         if changed > 0 {
             self.deleted_rows = count;
-            self.deleted = Some(after);
+            self.deleted = match count {
+                0 => Deleted::Nothing,
+                _ => Deleted::Rows(after),
+            };
         }
         Ok(changed)
     }
 
     /// Takes all deletes back. Gives how many have changed.
-    pub(super) fn undelete(&mut self) -> Result<u64> {
-        let changed = std::mem::take(&mut self.deleted_rows);
-        if changed > 0 {
-            self.deleted = Some(BooleanBuffer::new_unset(to_usize(self.rows)?));
-        }
-        Ok(changed)
+    pub(super) fn undelete(&mut self) -> u64 {
+        self.deleted = Deleted::Nothing;
+        std::mem::take(&mut self.deleted_rows)
     }
+}
+
+/// The length of a bit for each of the rows of a stripe, which its directory may say anything of.
+fn bits(rows: u64) -> Result<usize> {
+    Limits::default().check_batch_bytes(rows.div_ceil(8), 1)?;
+    to_usize(rows)
 }
 
 /// Rows, by the ordinal of their stripe.
@@ -127,7 +150,7 @@ impl RowSets {
                 format!("row {row} of a shard of {end} rows, the deleted ones included"),
             ));
         };
-        let (place, rows) = (to_usize(row - start)?, to_usize(*rows)?);
+        let (place, rows) = (to_usize(row - start)?, bits(*rows)?);
         let set = self.0.entry(stripe).or_insert_with(|| {
             let mut set = BooleanBufferBuilder::new(rows);
             set.append_n(rows, false);

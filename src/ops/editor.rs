@@ -7,7 +7,7 @@ use super::deletes::{RowSets, Stripe};
 use super::place::Place;
 use super::source::Source;
 use crate::Shard;
-use crate::error::{Error, Result, Within};
+use crate::error::{Error, ErrorKind, Result, Within};
 use crate::format::{NameValuePair, ShardProperties, StripeProperties};
 use crate::read::{Predicate, now};
 use crate::sorting::{SORTING_COLUMNS_PROPERTY, SortingColumn};
@@ -90,6 +90,17 @@ impl ShardEditor {
             )));
         }
         let source = Source::load(shard, place).await?;
+        let own = self.stripes.iter().map(|stripe| stripe.rows);
+        let mut all = own.chain(source.stripes.iter().map(|s| s.total_record_count));
+        if all.try_fold(0u64, u64::checked_add).is_none() {
+            return Err(Error::new(
+                ErrorKind::LimitExceeded,
+                format!(
+                    "the rows of `{}` and those before it are more than 2^64",
+                    source.place
+                ),
+            ));
+        }
         let ordinal = self.sources.len();
         let mut columns = self.columns.clone();
         let united = columns.unite(&source.shard, ordinal).await;
@@ -192,7 +203,7 @@ impl ShardEditor {
             schema,
             stripes: &self.stripes,
             properties: self.properties.clone(),
-            sorting_columns: self.columns.sorted_by(self.sorting_columns.clone()),
+            sorting_columns: self.sorting_columns.clone(),
             naming,
         };
         plan.files(target.unwrap_or(self.place())).await
@@ -281,12 +292,8 @@ impl ShardEditor {
     }
 
     /// Takes all deletes back. Gives how many rows were deleted.
-    ///
-    /// # Errors
-    /// [`LimitExceeded`](crate::ErrorKind::LimitExceeded) for a stripe of more rows than fit into memory.
-    pub fn undelete(&mut self) -> Result<u64> {
-        let undeleted = self.stripes.iter_mut().map(Stripe::undelete);
-        undeleted.sum()
+    pub fn undelete(&mut self) -> u64 {
+        self.stripes.iter_mut().map(Stripe::undelete).sum()
     }
 
     async fn set_rows(&mut self, rows: &[u64], is_deleted: bool) -> Result<u64> {
@@ -324,7 +331,9 @@ impl ShardEditor {
     ) -> Result<()> {
         let names: Vec<S> = names.into_iter().collect();
         let names: Vec<&str> = names.iter().map(AsRef::as_ref).collect();
-        self.columns.select(&names)
+        self.columns.select(&names)?;
+        self.columns.leave_sorted(&mut self.sorting_columns);
+        Ok(())
     }
 
     /// Leaves out columns, or members of structs by their paths.
@@ -341,14 +350,16 @@ impl ShardEditor {
             columns.drop(path.as_ref())?;
         }
         self.columns = columns;
+        self.columns.leave_sorted(&mut self.sorting_columns);
         Ok(())
     }
 
     /// Gives a column, or a member of a struct by its path, another name.
     ///
     /// # Errors
-    /// [`UnknownColumn`](crate::ErrorKind::UnknownColumn) or
-    /// [`AmbiguousColumn`](crate::ErrorKind::AmbiguousColumn).
+    /// [`UnknownColumn`](crate::ErrorKind::UnknownColumn),
+    /// [`AmbiguousColumn`](crate::ErrorKind::AmbiguousColumn), or
+    /// [`InvalidArgument`](crate::ErrorKind::InvalidArgument) for a name that another column or member has.
     pub fn rename_column(&mut self, path: &str, name: &str) -> Result<()> {
         let renamed = self.columns.rename(path, name)?;
         for column in &mut self.sorting_columns {
@@ -379,12 +390,7 @@ impl ShardEditor {
     /// column of that name, [`SchemaMismatch`](crate::ErrorKind::SchemaMismatch) if it is not of the field's
     /// type, [`Unsupported`](crate::ErrorKind::Unsupported) for nested values that are not null.
     pub fn add_column(&mut self, field: Field, value: &ArrayRef) -> Result<()> {
-        if self.columns.fields().find(field.name()).is_some() {
-            let name = field.name();
-            return Err(Error::invalid(format!(
-                "there is a column `{name}` already"
-            )));
-        }
+        self.columns.check_is_new(field.name())?;
         let place = || format!("column `{}`", field.name());
         let (node, constant) = now(constant(&field, value, self.wire)).within(place)?;
         let sources = self.sources.len();

@@ -5,8 +5,12 @@ use super::editor::ShardEditor;
 use super::place::Place;
 use crate::Shard;
 use crate::error::{Error, ErrorKind, Result, Within};
-use crate::io::{ByteRange, LocalFile, LocalFolder, LocalSink, ReadAt, Sink, SinkFactory};
+use crate::io::{
+    ByteRange, LocalFile, LocalFolder, LocalSink, ReadAt, STRIPE_FILE_SUFFIX, Sink, SinkFactory,
+    is_temporary,
+};
 use crate::read::now;
+use std::ffi::OsStr;
 use std::ops::Range;
 use std::path::{Component, MAIN_SEPARATOR, Path, PathBuf};
 
@@ -128,7 +132,7 @@ fn write(files: Files, path: &Path, sink: impl Fn() -> Result<LocalSink>) -> Res
             written.push(path.with_file_name(name));
         }
         for kept in &files.kept {
-            let place = path_of(&kept.place);
+            let place = path_of(&kept.file.place);
             written.push(place.with_file_name(&kept.name));
             keep(kept, &place).within(|| place.display().to_string())?;
         }
@@ -144,20 +148,19 @@ fn write(files: Files, path: &Path, sink: impl Fn() -> Result<LocalSink>) -> Res
     Ok(files.summary)
 }
 
-/// Gives a file a second name, or copies it where files have but one.
+/// Gives a file a second name, or copies it where files have but one, or where one does not see when a
+/// file got its name: a vacuum would take it for an old one.
 fn keep(kept: &Kept, path: &Path) -> Result<()> {
     let other = path.with_file_name(&kept.name);
     // What was opened is what stays open: the name may lead to another file by now.
     let file = LocalFile::open(path)?;
-    let check = |file: &LocalFile| match kept.version.is_some() && file.version() != kept.version {
-        true => Err(Error::new(
-            ErrorKind::Conflict,
-            "the file was replaced meanwhile; open it again and repeat the change",
-        )),
+    let expected = &kept.file.version;
+    let check = |file: &LocalFile| match expected.is_some() && file.version() != *expected {
+        true => Err(kept.file.conflict()),
         false => Ok(()),
     };
     check(&file)?;
-    if std::fs::hard_link(path, &other).is_ok() {
+    if cfg!(unix) && std::fs::hard_link(path, &other).is_ok() {
         return check(&LocalFile::open(&other)?);
     }
     let mut copy = LocalSink::create(&other)?;
@@ -168,6 +171,52 @@ fn keep(kept: &Kept, path: &Path) -> Result<()> {
         start += len;
     }
     copy.commit()
+}
+
+/// The files of a folder that are shards by their names, sorted: all but stripe files, which end in
+/// `.amudai.stripe`, and those that writers are at. Files of other kinds are among them; to open one is
+/// [`NotAShard`](ErrorKind::NotAShard).
+///
+/// # Errors
+/// Those of the operating system.
+pub fn list_shards(folder: impl AsRef<Path>) -> Result<Vec<PathBuf>> {
+    let folder = folder.as_ref();
+    let list = || -> Result<Vec<PathBuf>> {
+        let mut paths = Vec::new();
+        for entry in std::fs::read_dir(folder)? {
+            let entry = entry?;
+            let is_shard = FileRole::of(&entry.file_name()) == FileRole::Shard;
+            // What a link leads to counts.
+            if is_shard && entry.path().metadata().is_ok_and(|found| found.is_file()) {
+                paths.push(entry.path());
+            }
+        }
+        paths.sort();
+        Ok(paths)
+    };
+    list().within(|| format!("folder `{}`", folder.display()))
+}
+
+/// What a file of a folder is, by its name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum FileRole {
+    /// A shard, or a file of another kind.
+    Shard,
+    /// What a shard refers to.
+    Stripes,
+    /// What a writer is at.
+    Temporary,
+}
+
+impl FileRole {
+    pub(super) fn of(name: &OsStr) -> Self {
+        let name = name.to_string_lossy();
+        match name.ends_with(STRIPE_FILE_SUFFIX) {
+            true => Self::Stripes,
+            false if is_temporary(&name) => Self::Temporary,
+            false => Self::Shard,
+        }
+    }
 }
 
 /// An existing file, absolute and free of symbolic links.

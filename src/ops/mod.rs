@@ -48,7 +48,7 @@ pub use commit::EditSummary;
 pub use compact::{CompactOptions, compact, compaction};
 pub use editor::ShardEditor;
 #[cfg(not(target_family = "wasm"))]
-pub use local::merge;
+pub use local::{list_shards, merge};
 #[cfg(any(not(target_family = "wasm"), feature = "object_store"))]
 pub use set::ShardSet;
 #[cfg(not(target_family = "wasm"))]

@@ -1,6 +1,6 @@
 //! Shards in object stores.
 
-use super::commit::{EditSummary, Files, Naming};
+use super::commit::{EditSummary, Files, Naming, Referred};
 use super::editor::ShardEditor;
 use super::place::Place;
 use crate::Shard;
@@ -8,11 +8,15 @@ use crate::error::{Error, ErrorKind, Result, Within};
 use crate::io::names_of;
 use crate::read::ShardOptions;
 use bytes::Bytes;
+use futures_util::{StreamExt, TryStreamExt, stream};
 use object_store::path::Path;
 use object_store::{
     Error as StoreError, ObjectStore, ObjectStoreExt, PutMode, PutOptions, UpdateVersion,
 };
 use std::sync::Arc;
+
+/// Objects that are asked for at a time.
+pub(super) const AT_ONCE: usize = 32;
 
 impl ShardEditor {
     /// As `open`, of a shard whose directory file is the object at `path`.
@@ -42,7 +46,8 @@ impl ShardEditor {
     /// of the directory file are conditional on the object that it was. Those of stripe files go on.
     ///
     /// # Errors
-    /// [`Conflict`](ErrorKind::Conflict) if the object has been replaced since it was opened;
+    /// [`Conflict`](ErrorKind::Conflict) if the object, or one of those that were appended, has been replaced
+    /// since it was opened;
     /// [`Unsupported`](ErrorKind::Unsupported) if the object holds rows as well, so that other shards may
     /// refer to it, or if the store has no conditional writes; those of the metadata and of the store.
     pub async fn commit_object(self, store: Arc<dyn ObjectStore>) -> Result<EditSummary> {
@@ -60,9 +65,12 @@ impl ShardEditor {
     }
 
     /// Writes the directory file as the object at `target`, which must not exist. The shards that it refers
-    /// to must be in its folder, or in folders below.
+    /// to must be in its folder, or in folders below. Objects that hold rows beside a directory must never be
+    /// replaced after that: it is checked that none has been until the directory is written, and a read
+    /// checks its bytes by their checksums.
     ///
     /// # Errors
+    /// [`Conflict`](ErrorKind::Conflict) if one of the objects has been replaced since it was opened,
     /// [`AlreadyExists`](ErrorKind::AlreadyExists), [`ForbiddenUrl`](ErrorKind::ForbiddenUrl) for shards
     /// elsewhere, those of the metadata and of the store.
     pub async fn commit_object_to(
@@ -85,7 +93,10 @@ async fn write(
     mode: PutMode,
 ) -> Result<EditSummary> {
     let mut written: Vec<Path> = Vec::new();
-    let mut done = Ok(());
+    let mut done = check_unchanged(store, &files.as_they_are).await;
+    if done.is_err() {
+        return done.map(|()| files.summary);
+    }
     for (name, bytes) in files.others {
         let mut parts: Vec<_> = path.parts().collect();
         parts.pop();
@@ -115,6 +126,25 @@ async fn write(
         }
     }
     Err(error)
+}
+
+/// Refuses objects that are not those that were opened: the directory would refer to bytes of others.
+async fn check_unchanged(store: &dyn ObjectStore, files: &[Referred]) -> Result<()> {
+    let check = |file: Referred| async move {
+        if file.version.is_none() {
+            return Ok(());
+        }
+        match store.head(&path_of(&file.place)).await {
+            Ok(found) if found.e_tag == file.version => Ok(()),
+            Ok(_) | Err(StoreError::NotFound { .. }) => Err(file.conflict()),
+            Err(error) => {
+                let message = format!("the store failed to tell of `{}`", file.place);
+                Err(Error::new(ErrorKind::Io, message).caused_by(error))
+            }
+        }
+    };
+    let checks = stream::iter(files.to_vec()).map(check);
+    checks.buffer_unordered(AT_ONCE).try_collect().await
 }
 
 async fn put(store: &dyn ObjectStore, path: &Path, bytes: Bytes, mode: PutMode) -> Result<()> {

@@ -165,8 +165,8 @@ fn no_shard() -> Error {
 mod local {
     use super::{Members, Place, Shard, ShardOptions, ShardSet, no_shard};
     use crate::error::{ErrorKind, Result};
-    use crate::io::{LocalFolder, STRIPE_FILE_SUFFIX, is_temporary};
-    use crate::ops::local::{existing, path_of, place_of};
+    use crate::io::LocalFolder;
+    use crate::ops::local::{existing, list_shards, path_of, place_of};
     use crate::read::now;
     use std::path::Path;
     use std::sync::Arc;
@@ -191,20 +191,9 @@ mod local {
         /// # Errors
         /// Those of [`open`](Self::open).
         pub fn open_folder(folder: impl AsRef<Path>) -> Result<Self> {
-            let folder = LocalFolder::open(folder)?;
-            let mut paths = Vec::new();
-            for entry in std::fs::read_dir(folder.path())? {
-                let entry = entry?;
-                let name = entry.file_name();
-                let name = name.to_string_lossy();
-                let is_part = name.ends_with(STRIPE_FILE_SUFFIX) || is_temporary(&name);
-                if !is_part && entry.file_type()?.is_file() {
-                    paths.push(entry.path());
-                }
-            }
-            paths.sort();
             let mut members: Option<Members> = None;
-            for path in paths {
+            for path in list_shards(folder)? {
+                let path = existing(&path)?;
                 match Shard::open(&path) {
                     Ok(shard) => add(&mut members, shard, place_of(&path)?)?,
                     Err(error) if error.kind() == ErrorKind::NotAShard => {}
@@ -241,15 +230,12 @@ mod object {
     use super::{Members, Place, Shard, ShardOptions, ShardSet, no_shard};
     use crate::error::{Error, Result};
     use crate::io::{AsyncReadAt, BoxFuture, ByteRange, ObjectFolder};
-    use crate::ops::object::{path_of, place_of};
+    use crate::ops::object::{AT_ONCE, path_of, place_of};
     use bytes::Bytes;
     use futures_util::{StreamExt, TryStreamExt, stream};
     use object_store::ObjectStore;
     use object_store::path::Path;
     use std::sync::Arc;
-
-    /// Shards whose metadata are fetched at a time.
-    const AT_ONCE: usize = 32;
 
     impl ShardSet {
         /// Opens the shards whose directory files are these objects. The metadata of 32 shards are fetched

@@ -1,8 +1,8 @@
 //! Files that no directory refers to any more.
 
+use super::local::FileRole;
 use crate::Shard;
 use crate::error::{ErrorKind, Result, Within};
-use crate::io::{STRIPE_FILE_SUFFIX, is_temporary};
 use crate::settings::settings;
 use std::collections::HashSet;
 use std::fs::{DirEntry, Metadata};
@@ -47,7 +47,8 @@ pub struct UnusedFile {
 }
 
 /// Removes stripe files below a folder that no directory file in the folder or below refers to, and
-/// lists them. Shards, temporary files and files of other kinds stay.
+/// lists them: files whose names end in `.amudai.stripe`. Shards under other names, temporary files and
+/// files of other kinds stay.
 ///
 /// Directory files outside of the folder are not looked at, so that it must be one that holds all of
 /// them: a shard refers to files below its own folder.
@@ -110,14 +111,13 @@ fn sort(
     candidates: &mut Vec<UnusedFile>,
     directories: &mut Vec<PathBuf>,
 ) -> Result<()> {
-    let name = entry.file_name();
-    let name = name.to_string_lossy();
-    if is_temporary(&name) {
-        return Ok(());
-    }
-    if !name.ends_with(STRIPE_FILE_SUFFIX) {
-        directories.push(entry.path());
-        return Ok(());
+    match FileRole::of(&entry.file_name()) {
+        FileRole::Temporary => return Ok(()),
+        FileRole::Shard => {
+            directories.push(entry.path());
+            return Ok(());
+        }
+        FileRole::Stripes => {}
     }
     let metadata = entry.metadata()?;
     let age = SystemTime::now().duration_since(last_change(&metadata)?);
@@ -147,10 +147,10 @@ fn last_change(metadata: &Metadata) -> Result<SystemTime> {
 fn files(shard: &Shard, directory: &Path) -> Result<Vec<PathBuf>> {
     let folder = directory.parent().unwrap_or(Path::new("."));
     let urls = crate::read::now(shard.urls())?.into_iter();
-    Ok(urls
-        .map(|url| {
-            url.segments()
-                .fold(folder.to_path_buf(), |path, name| path.join(name))
-        })
-        .collect())
+    let path = urls.map(|url| {
+        let names = url.segments();
+        names.fold(folder.to_path_buf(), |path, name| path.join(name))
+    });
+    // A folder on the way may be a link. What is not there needs no name.
+    Ok(path.filter_map(|path| path.canonicalize().ok()).collect())
 }

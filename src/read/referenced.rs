@@ -101,7 +101,8 @@ impl Shard {
         Ok(descriptors)
     }
 
-    /// Calls `found` with the number of each row that matches and is not deleted.
+    /// Calls `found` with the number of each row that matches, deleted ones included: who edits the shard may
+    /// have brought some of them back.
     pub(crate) async fn for_each_match(
         &self,
         predicate: Predicate,
@@ -109,6 +110,7 @@ impl Shard {
     ) -> Result<()> {
         let scan = self.scan().with_projection(Projection::Indices(Vec::new()));
         let scan = scan.with_row_number("row").with_filter(predicate);
+        let scan = scan.with_deleted_rows(true);
         let (mut reader, _, _) = scan.with_batch_size(BATCH_ROWS as usize).planned().await?;
         while let Some(batch) = reader.next_batch().await.transpose()? {
             let rows = batch.column(0).as_primitive::<UInt64Type>();

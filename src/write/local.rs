@@ -1,7 +1,6 @@
 //! Shards in local folders.
 
 use super::options::{Layout, WriterOptions};
-use super::replaced::Replaced;
 use super::shard::ShardWriter;
 use crate::error::Result;
 use crate::io::{LocalFolder, LocalSink, SinkFactory};
@@ -36,12 +35,9 @@ impl ShardWriter<LocalSink> {
             return Self::build(sink, stripe_folder(folder, &options), schema, options);
         }
         let sink = LocalSink::create_or_replace(path)?;
-        let replaced = Replaced::new(folder.clone(), path);
         // Who may not read the file that is replaced shall not read the stripes either.
         let folder = folder.with_permissions_of(path).with_writer_of(&sink);
-        let mut writer = Self::build(sink, stripe_folder(folder, &options), schema, options)?;
-        writer.replaced = Some(replaced);
-        Ok(writer)
+        Self::build(sink, stripe_folder(folder, &options), schema, options)
     }
 }
 

@@ -37,7 +37,6 @@ mod plan;
 mod profile;
 mod raw;
 #[cfg(not(target_family = "wasm"))]
-mod replaced;
 mod room;
 mod schema;
 mod settings;

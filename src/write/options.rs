@@ -229,7 +229,8 @@ settings! {
         /// time makes files reproducible.
         creation_time, with_creation_time: Option<u64>;
         /// Whether [`ShardWriter::create_with`](super::ShardWriter::create_with) may replace a file; off by
-        /// default.
+        /// default. Stripe files of a two-level shard that is replaced stay, since directories in other
+        /// folders may refer to them; [`ops::vacuum`](crate::ops::vacuum) removes those that nothing needs.
         overwrite, with_overwrite: bool;
         /// The number of threads that encode columns, the caller's included; 1 by default. With more,
         /// they encode rows while the caller goes on with the next ones. The bytes of the file do not

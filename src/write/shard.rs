@@ -8,8 +8,6 @@ use super::options::{Layout, WriterOptions};
 use super::output::Output;
 use super::own_properties::{now, own_properties};
 use super::plan::FieldPlan;
-#[cfg(not(target_family = "wasm"))]
-use super::replaced::Replaced;
 use super::schema::{
     check_column_names, check_sorting_columns, field_plans, path_below, shard_schema, stored_schema,
 };
@@ -57,9 +55,6 @@ pub struct ShardWriter<S: Sink> {
     /// Bytes given to `sink`.
     position: u64,
     stripe_files: Option<StripeFiles>,
-    /// What is to go once this shard is there.
-    #[cfg(not(target_family = "wasm"))]
-    pub(super) replaced: Option<Replaced>,
     stripe: StripeBuilder,
     /// The stripe before, which threads are still at.
     full: Option<FullStripe>,
@@ -131,8 +126,6 @@ impl<S: Sink> ShardWriter<S> {
             arrow_schema: encode_arrow_schema(&schema)?,
             stripe: StripeBuilder::new(&plans),
             stripe_files: factory.map(StripeFiles::new),
-            #[cfg(not(target_family = "wasm"))]
-            replaced: None,
             schema,
             shard_schema,
             plans,
@@ -458,10 +451,7 @@ impl<S: Sink> ShardWriter<S> {
     /// Makes all files visible, the directory file last, or none.
     fn commit(&mut self) -> Result<()> {
         #[cfg(not(target_family = "wasm"))]
-        let (_together, abandoned) = (
-            crate::io::commit_together(),
-            self.replaced.as_ref().map(Replaced::stripe_files),
-        );
+        let _together = crate::io::commit_together();
         let stripes = self
             .stripe_files
             .as_mut()
@@ -471,12 +461,6 @@ impl<S: Sink> ShardWriter<S> {
             && let Some(files) = &mut self.stripe_files
         {
             files.withdraw();
-        }
-        #[cfg(not(target_family = "wasm"))]
-        if done.is_ok()
-            && let Some(abandoned) = abandoned
-        {
-            abandoned.remove_unused();
         }
         done
     }

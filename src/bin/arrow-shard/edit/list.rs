@@ -6,6 +6,7 @@ use crate::output::Destination;
 use crate::text;
 use arrow_array::cast::AsArray;
 use arrow_cast::display::array_value_to_string;
+use arrow_shard::ops::list_shards;
 use arrow_shard::{ErrorKind, Shard};
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -37,22 +38,9 @@ struct Line {
 
 /// Runs the command.
 pub(crate) fn run(args: &Args) -> Result<(), Failure> {
-    let folder = local(&args.folder)?;
-    let mut paths = Vec::new();
-    for entry in std::fs::read_dir(&folder).map_err(arrow_shard::Error::from)? {
-        let entry = entry.map_err(arrow_shard::Error::from)?;
-        if entry.file_type().is_ok_and(|kind| kind.is_file()) {
-            paths.push(entry.path());
-        }
-    }
-    paths.sort();
     let mut lines = Vec::new();
     let mut is_whole = true;
-    for path in paths {
-        // Stripe files are parts of shards.
-        if path.to_string_lossy().ends_with(".amudai.stripe") {
-            continue;
-        }
+    for path in list_shards(local(&args.folder)?)? {
         match line(&path) {
             Ok(line) => lines.push(line),
             Err(error) if error.kind() == ErrorKind::NotAShard => {}

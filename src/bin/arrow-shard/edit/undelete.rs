@@ -21,7 +21,7 @@ pub(crate) struct Args {
 pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     let mut editing = Editing::open(&args.file)?;
     match args.rows.as_slice() {
-        [] => editing.editor().undelete()?,
+        [] => editing.editor().undelete(),
         rows => editing.undelete_rows(rows)?,
     };
     args.target.commit(editing, &args.file)
