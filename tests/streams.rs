@@ -8,7 +8,8 @@ mod later;
 mod predicates;
 mod support;
 
-use arrow_array::{ArrayRef, Int64Array, RecordBatch, RecordBatchOptions, StringArray};
+use arrow_array::types::Int64Type;
+use arrow_array::{ArrayRef, Int64Array, ListArray, RecordBatch, RecordBatchOptions, StringArray};
 use arrow_schema::{ArrowError, SchemaRef};
 use arrow_select::concat::concat_batches;
 use arrow_shard::io::MemoryFolder;
@@ -154,7 +155,11 @@ fn random_tables_come_back_as_streams_and_from_decoders() {
 fn table() -> MemoryFolder {
     let rows = 400_000i64;
     let noise = |i: i64| i.wrapping_mul(0x1E37_79B9_7F4A_7C15);
-    let columns: [(&str, ArrayRef); 3] = [
+    // Blocks of items end anywhere between rows.
+    let item = |i: i64, n: i64| (i % 11 > 0).then_some(noise(i + n));
+    let lists = (0..rows).map(|i| (i % 5 > 0).then(|| (0..i % 7).map(move |n| item(i, n))));
+    let lists = ListArray::from_iter_primitive::<Int64Type, _, _>(lists);
+    let columns: [(&str, ArrayRef); 4] = [
         ("id", Arc::new(Int64Array::from_iter_values(0..rows))),
         (
             "number",
@@ -166,9 +171,10 @@ fn table() -> MemoryFolder {
                 (i % 13 > 0).then(|| format!("text {} of many", noise(i) >> 44))
             }))),
         ),
+        ("list", Arc::new(lists)),
     ];
     let batch = RecordBatch::try_from_iter_with_nullable(
-        columns.map(|(name, column)| (name, column, name == "text")),
+        columns.map(|(name, column)| (name, column, name == "text" || name == "list")),
     );
     let batch = batch.unwrap();
     let options = WriterOptions::default().with_stripe_rows(131_072);
@@ -207,9 +213,10 @@ fn filters_limits_and_selections_mean_the_same() {
             };
             let place = format!("{filter} {offset} {limit:?}");
             let expected = support::collect(scan(&near).build().unwrap()).unwrap();
-            let (far, _) = distant(&folder, 2, ShardOptions::default());
+            let (far, log) = distant(&folder, 2, ShardOptions::default());
             let found = streamed(scan(&far)).unwrap();
             assert_equal(&one(&expected.schema(), &found), &expected, &place);
+            check_no_byte_is_fetched_twice(&log.lock().unwrap(), &place);
             let found = decoded(&folder, scan).unwrap();
             assert_equal(&one(&expected.schema(), &found), &expected, &place);
         }
@@ -229,8 +236,8 @@ fn filters_limits_and_selections_mean_the_same() {
 fn bytes_of_the_next_rows_are_fetched_meanwhile_and_no_more_than_asked_for() {
     let folder = table();
     let options = || ShardOptions::default().with_fetch_bytes(300_000);
-    for prefetch in [1, 3] {
-        let (shard, log) = distant(&folder, 5, options());
+    for (prefetch, polls) in [(1, 5), (2, 1), (3, 5), (8, 2)] {
+        let (shard, log) = distant(&folder, polls, options());
         block_on(async {
             let scan = shard.scan().with_prefetch(prefetch);
             let mut stream = scan.build_stream().await.unwrap();
@@ -397,7 +404,7 @@ fn decoders_are_asked_for_their_own_shard_and_end_after_an_error() {
             scan.supply(&request, bytes).unwrap();
         }
     }
-    assert_eq!(scan.schema().unwrap().fields().len(), 3);
+    assert_eq!(scan.schema().unwrap().fields().len(), 4);
 
     let nothing = Bytes::from(vec![7; 1_000]);
     let mut decoder = ShardDecoder::new(1_000, options());

@@ -92,6 +92,10 @@ pub(super) struct Files {
     /// Directory files of sources that the directory refers to by another name.
     pub(super) kept: Vec<Kept>,
     /// Directory files of sources that the directory refers to by their own.
+    #[cfg_attr(
+        not(feature = "object_store"),
+        allow(dead_code, reason = "only stores are asked what has been replaced")
+    )]
     pub(super) as_they_are: Vec<Referred>,
     pub(super) directory: Vec<u8>,
     pub(super) summary: EditSummary,

@@ -14,7 +14,9 @@ type Working = BoxFuture<'static, (BatchReader, Option<Result<RecordBatch>>)>;
 pub(in crate::read) enum PolledReader {
     Idle(BatchReader),
     Working(Working),
-    /// Behind the last batch.
+    /// Behind the last batch. What the reader holds, others need not fetch.
+    Ended(BatchReader),
+    /// Behind an error, or before the first reader.
     Over,
 }
 
@@ -23,6 +25,7 @@ impl fmt::Debug for PolledReader {
         match self {
             Self::Idle(reader) => f.debug_tuple("Idle").field(reader).finish(),
             Self::Working(_) => f.write_str("Working"),
+            Self::Ended(_) => f.write_str("Ended"),
             Self::Over => f.write_str("Over"),
         }
     }
@@ -40,6 +43,10 @@ impl PolledReader {
                 (reader, next)
             }),
             Self::Working(working) => working,
+            Self::Ended(reader) => {
+                *self = Self::Ended(reader);
+                return Poll::Ready(None);
+            }
             Self::Over => return Poll::Ready(None),
         };
         match working.as_mut().poll(context) {
@@ -48,8 +55,10 @@ impl PolledReader {
                 Poll::Pending
             }
             Poll::Ready((reader, next)) => {
-                if next.is_some() {
-                    *self = Self::Idle(reader);
+                match &next {
+                    Some(Ok(_)) => *self = Self::Idle(reader),
+                    None => *self = Self::Ended(reader),
+                    Some(Err(_)) => {}
                 }
                 Poll::Ready(next)
             }

@@ -140,6 +140,7 @@ impl Shard {
             row_number: false,
             batch_size: BATCH_ROWS.into(),
             rows: rows.clone(),
+            shared: None,
         };
         let mut reader = RowReader::new(format, rows);
         while let Some(batch) = reader.next_batch().await? {

@@ -401,10 +401,12 @@ impl ScanBuilder {
             row_number: self.row_number.is_some(),
             batch_size: self.batch_size as u64,
             rows,
+            shared: None,
         })
     }
 
-    /// The rows to read, by number. Offset and limit are taken off them where there is no filter.
+    /// The rows to read, by number. Offset and limit are taken off them where there is no filter and no
+    /// deleted rows are hidden.
     fn wanted(&self) -> Result<Wanted> {
         let total = self.metadata.directory.total_record_count;
         let rows = self.rows.clone().unwrap_or(0..total);

@@ -72,11 +72,12 @@ impl fmt::Debug for Ahead {
 
 impl ShardStream {
     pub(in crate::read) async fn start(
-        plan: RowPlan,
+        mut plan: RowPlan,
         rows: Range<u64>,
         cut: Cut,
         prefetch: usize,
     ) -> Result<Self> {
+        plan.format.shared = Some(Arc::default());
         let unit = piece_rows(&plan, &rows).await?;
         let (metadata, batch) = (&plan.format.metadata, plan.format.batch_size);
         Ok(Self {

@@ -230,15 +230,22 @@ pub(super) struct Output {
 }
 
 impl Output {
-    /// `fields` are those of the columns, if they are open already.
-    pub(super) fn new(stripe: u64, first: u64, total: u64, fields: Option<StripeFields>) -> Self {
+    /// Of stripe number `stripe`, which has these rows. `fields` are those of the columns, if they are open
+    /// already.
+    pub(super) fn new(
+        format: &RowFormat,
+        stripe: u64,
+        rows: &Range<u64>,
+        fields: Option<StripeFields>,
+    ) -> Self {
+        let (first, total) = (rows.start, rows.end - rows.start);
         Self {
             stripe,
             first,
             total,
             fields,
             state: ReadState::default(),
-            fetched: Fetched::default(),
+            fetched: Fetched::default().share(format.shared.as_ref()),
             window: 0..0,
             fit: Fit::default(),
         }

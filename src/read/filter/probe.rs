@@ -80,7 +80,7 @@ impl Probe {
         let limits = format.metadata.artifacts.limits();
         Self {
             state: ReadState::default(),
-            fetched: Fetched::default(),
+            fetched: Fetched::default().share(format.shared.as_ref()),
             passed: vec![(0, 0); conjuncts],
             same,
             may_grow: limits.max_batch_bytes() >= WINDOW * 32

@@ -126,12 +126,12 @@ impl FilteredReader {
         let mut columns = format.columns.iter();
         Self {
             joins: !columns.any(|column| defeats_filter(column.field.data_type())),
+            fetched: Fetched::new(Span::NotOthers).share(format.shared.as_ref()),
             format,
             filter,
             selection,
             rows,
             stripe: None,
-            fetched: Fetched::new(Span::NotOthers),
         }
     }
 
@@ -287,8 +287,7 @@ impl FilteredReader {
         if wanted.as_ref().is_some_and(Selection::is_empty) {
             return Ok(());
         }
-        let total = rows.end - rows.start;
-        let mut output = Output::new(plan.fields.stripe, first, total, fields);
+        let mut output = Output::new(&self.format, plan.fields.stripe, &rows, fields);
         let mut probe = Probe::new(&self.filter, &plan, &self.format);
         // Requests for values are not to bring metadata again that lie between them.
         output.adopt(&self.fetched)?;
@@ -297,7 +296,7 @@ impl FilteredReader {
         // Where no column is tested, those of the scan are all that is fetched.
         let window = match plan.fields.is_empty() {
             true => output.window_rows(&self.format).await?,
-            false => fetched_rows(&plan.fields, total, &inner.artifacts),
+            false => fetched_rows(&plan.fields, rows.end - first, &inner.artifacts),
         };
         let tested = match inner.artifacts.are_near() {
             true => Vec::new(),

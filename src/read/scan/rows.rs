@@ -8,6 +8,7 @@ use crate::error::{Error, Result, Within, to_usize};
 use crate::read::shard::column::Column;
 use crate::read::shard::fetch::{Bench, Fetched, Span, drive};
 use crate::read::shard::metadata::{Metadata, WINDOW, ready};
+use crate::read::shard::shared::Shared;
 use arrow_array::{ArrayRef, RecordBatch, UInt64Array};
 use arrow_schema::SchemaRef;
 use std::ops::Range;
@@ -25,6 +26,8 @@ pub(in crate::read) struct RowFormat {
     pub(in crate::read) batch_size: u64,
     /// The rows of the whole scan.
     pub(in crate::read) rows: Range<u64>,
+    /// What readers of other rows fetch at the same time, if there are some.
+    pub(in crate::read) shared: Option<Arc<Shared>>,
 }
 
 impl RowFormat {
@@ -82,11 +85,11 @@ impl RowReader {
             false => Span::NotOthers,
         };
         Self {
+            fetched: Fetched::new(span).share(format.shared.as_ref()),
             format,
             rows,
             stripe: None,
             state: ReadState::default(),
-            fetched: Fetched::new(span),
         }
     }
 

@@ -5,6 +5,8 @@
 //! trying again costs next to nothing.
 
 use super::artifacts::Artifacts;
+use super::requests::{MAX_REQUEST, SPARSE_GAP, coalesce, cut, sparse_gap};
+use super::shared::{Claim, Shared};
 use crate::buffer::{ByteSource, Place};
 use crate::error::{Error, Result, Within, to_usize};
 use crate::format::{DataRef, open};
@@ -12,7 +14,7 @@ use crate::io::ByteRange;
 use bytes::Bytes;
 use std::cell::RefCell;
 use std::collections::BTreeMap;
-use std::ops::Range;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Which gaps between wanted bytes a request may span.
@@ -39,6 +41,10 @@ pub(in crate::read) struct Fetched {
     along_each: u64,
     /// Whether requests span as few bytes that nobody asked for as few requests allow.
     is_sparse: bool,
+    /// What readers of other rows fetch.
+    shared: Option<Arc<Shared>>,
+    /// What others need not fetch while it is here.
+    claims: Vec<Claim>,
 }
 
 #[derive(Debug)]
@@ -64,6 +70,12 @@ impl Fetched {
             along_each: SPARSE_GAP,
             ..Self::default()
         }
+    }
+
+    /// Fetches nothing that readers of other rows fetch at the same time.
+    pub(in crate::read) fn share(mut self, shared: Option<&Arc<Shared>>) -> Self {
+        self.shared = shared.cloned();
+        self
     }
 
     /// Fetches what steps say that they will need along with what they need now, up to so many bytes.
@@ -111,6 +123,7 @@ impl Fetched {
     /// Forgets all bytes.
     pub(in crate::read) fn clear(&mut self) {
         self.pieces.clear();
+        self.claims.clear();
     }
 
     /// Begins with other rows: what nobody asks for until [`drop_unused`](Self::drop_unused) is
@@ -125,6 +138,39 @@ impl Fetched {
     pub(in crate::read) fn drop_unused(&mut self) {
         self.pieces
             .retain(|_, piece| piece.is_used.load(Ordering::Relaxed));
+        let pieces = &self.pieces;
+        self.claims.retain(|claim| {
+            let Place { artifact, range } = claim.place();
+            pieces.contains_key(&(artifact, range.start()))
+        });
+    }
+
+    /// Reads places that are not here, but for what others read, which it waits for.
+    async fn read(&mut self, artifacts: &Artifacts, mut places: Vec<Place>) -> Result<()> {
+        if let Some(shared) = self.shared.clone() {
+            let (claims, others) = shared.claim(&places)?;
+            let own: Vec<Place> = claims.iter().map(Claim::place).collect();
+            let read = artifacts.read(&own).await?;
+            for (claim, bytes) in claims.into_iter().zip(read) {
+                self.insert(claim.place(), bytes.clone());
+                self.claims.push(claim.fulfil(bytes));
+            }
+            // What nobody brings, since somebody failed or was stopped.
+            places = Vec::new();
+            for awaited in others {
+                match awaited.bytes().await? {
+                    Some(bytes) => self.insert(awaited.place(), bytes),
+                    None => places.push(awaited.place()),
+                }
+            }
+        }
+        if !places.is_empty() {
+            let read = artifacts.read(&places).await?;
+            for (place, bytes) in places.into_iter().zip(read) {
+                self.insert(place, bytes);
+            }
+        }
+        Ok(())
     }
 
     /// The piece that begins last before a position or there, with the bytes from there on.
@@ -337,10 +383,7 @@ pub(in crate::read) async fn drive<T>(
             Attempt::Done(done) => return Ok(done),
             Attempt::Lacks { missing, requests } => (missing, requests),
         };
-        let read = artifacts.read(&requests).await?;
-        for (place, bytes) in requests.into_iter().zip(read) {
-            fetched.insert(place, bytes);
-        }
+        fetched.read(artifacts, requests).await?;
         for place in &missing {
             fetched.join(*place)?;
         }
@@ -388,81 +431,6 @@ fn attempt<T>(
     Ok(Attempt::Lacks { missing, requests })
 }
 
-/// Bytes after which a request is not made longer.
-const MAX_REQUEST: u64 = 16 << 20;
-
-/// The gap that is spanned between rows that lie apart, where there are few requests.
-const SPARSE_GAP: u64 = 64 << 10;
-
-/// Requests that are sent at a time: more of them take longer, whatever they bring.
-const FEW_REQUESTS: usize = 16;
-
-/// The smallest gap, between [`SPARSE_GAP`] and `most`, that makes few requests of places; a smaller one
-/// if that would bring more bytes that nobody wants than bytes that somebody does.
-fn sparse_gap(places: &[Place], most: u64) -> Result<u64> {
-    let least = most.min(SPARSE_GAP);
-    let requests = coalesce(places.to_vec(), least, u64::MAX, &[])?;
-    let Some(excess) = requests.len().checked_sub(FEW_REQUESTS + 1) else {
-        return Ok(least);
-    };
-    let pairs = requests.iter().zip(requests.iter().skip(1));
-    let gaps = pairs.filter(|(a, b)| a.artifact == b.artifact);
-    let gaps = gaps.map(|(a, b)| b.range.start().saturating_sub(a.range.end()));
-    let mut gaps: Vec<u64> = gaps.filter(|&gap| gap <= most).collect();
-    gaps.sort_unstable();
-    let mut spare: u64 = requests.iter().map(|request| request.range.len()).sum();
-    let spanned = gaps.iter().take(excess + 1).take_while(|&&gap| {
-        let is_spared = gap <= spare;
-        spare = spare.saturating_sub(gap);
-        is_spared
-    });
-    Ok(spanned.last().copied().unwrap_or(least))
-}
-
-/// Cuts a place into requests of [`MAX_REQUEST`] bytes at most, and no less than half of that: several
-/// bring more bytes in a second than one.
-fn cut(place: Place, requests: &mut Vec<Place>) -> Result<()> {
-    let Place { artifact, range } = place;
-    let parts = (range.len() / (MAX_REQUEST / 2)).max(1);
-    let border = |part: u64| range.start() + range.len() / parts * part;
-    for part in 0..parts {
-        let end = match part + 1 == parts {
-            true => range.end(),
-            false => border(part + 1),
-        };
-        let range = ByteRange::try_new(border(part), end)?;
-        requests.push(Place { artifact, range });
-    }
-    Ok(())
-}
-
-/// Joins places into as few ranges as there are gaps between them of more than `gap` bytes, or with
-/// bytes of the sorted places `later`.
-fn coalesce(mut places: Vec<Place>, gap: u64, most: u64, later: &[Place]) -> Result<Vec<Place>> {
-    let spares = |artifact: u32, gap: Range<u64>| {
-        let behind = |p: &Place| (p.artifact, p.range.end()) <= (artifact, gap.start);
-        let next = later.get(later.partition_point(behind));
-        gap.is_empty() || next.is_none_or(|p| (p.artifact, p.range.start()) >= (artifact, gap.end))
-    };
-    places.sort_unstable_by_key(|p| (p.artifact, p.range));
-    let mut joined: Vec<Place> = Vec::new();
-    for place in places {
-        if let Some(last) = joined.last_mut()
-            && last.artifact == place.artifact
-            && place.range.start() <= last.range.end().saturating_add(gap)
-            && (place.range.start() < last.range.end() || last.range.len() < most)
-            && spares(last.artifact, last.range.end()..place.range.start())
-        {
-            let end = last.range.end().max(place.range.end());
-            last.range = ByteRange::try_new(last.range.start(), end)?;
-            to_usize(last.range.len())?;
-            continue;
-        }
-        joined.push(place);
-    }
-    Ok(joined)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -472,37 +440,6 @@ mod tests {
             artifact,
             range: ByteRange::try_new(start, end).unwrap(),
         }
-    }
-
-    #[test]
-    fn neighbours_become_one_request_and_others_stay_apart() {
-        let places = vec![
-            place(0, 100, 200),
-            place(0, 0, 40),
-            place(0, 50, 60),
-            place(1, 60, 70),
-        ];
-        let joined = coalesce(places.clone(), 10, 1000, &[]).unwrap();
-        assert_eq!(
-            joined,
-            [place(0, 0, 60), place(0, 100, 200), place(1, 60, 70)]
-        );
-        // What is read later is not fetched with them, but may touch them.
-        let touching = [place(0, 30, 40), place(0, 50, 60), place(1, 40, 50)];
-        assert_eq!(
-            coalesce(places.clone(), 10, 1000, &touching).unwrap(),
-            joined
-        );
-        let between = [place(0, 20, 41)];
-        assert_eq!(
-            coalesce(places, 10, 1000, &between).unwrap(),
-            [
-                place(0, 0, 40),
-                place(0, 50, 60),
-                place(0, 100, 200),
-                place(1, 60, 70)
-            ]
-        );
     }
 
     #[test]

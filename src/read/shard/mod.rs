@@ -12,5 +12,7 @@ pub(in crate::read) mod metadata;
 pub(in crate::read) mod open_field;
 pub(in crate::read) mod options;
 pub(in crate::read) mod projection;
+mod requests;
+pub(in crate::read) mod shared;
 pub(in crate::read) mod store;
 pub(in crate::read) mod waiting;

@@ -1,0 +1,129 @@
+//! Which requests bring the bytes of many places.
+
+use crate::buffer::Place;
+use crate::error::{Result, to_usize};
+use crate::io::ByteRange;
+use std::ops::Range;
+
+/// Bytes after which a request is not made longer.
+pub(super) const MAX_REQUEST: u64 = 16 << 20;
+
+/// The gap that is spanned between rows that lie apart, where there are few requests.
+pub(super) const SPARSE_GAP: u64 = 64 << 10;
+
+/// Requests that are sent at a time: more of them take longer, whatever they bring.
+const FEW_REQUESTS: usize = 16;
+
+/// The smallest gap, between [`SPARSE_GAP`] and `most`, that makes few requests of places; a smaller one
+/// if that would bring more bytes that nobody wants than bytes that somebody does.
+pub(super) fn sparse_gap(places: &[Place], most: u64) -> Result<u64> {
+    let least = most.min(SPARSE_GAP);
+    let requests = coalesce(places.to_vec(), least, u64::MAX, &[])?;
+    let Some(excess) = requests.len().checked_sub(FEW_REQUESTS + 1) else {
+        return Ok(least);
+    };
+    let pairs = requests.iter().zip(requests.iter().skip(1));
+    let gaps = pairs.filter(|(a, b)| a.artifact == b.artifact);
+    let gaps = gaps.map(|(a, b)| b.range.start().saturating_sub(a.range.end()));
+    let mut gaps: Vec<u64> = gaps.filter(|&gap| gap <= most).collect();
+    gaps.sort_unstable();
+    let mut spare: u64 = requests.iter().map(|request| request.range.len()).sum();
+    let spanned = gaps.iter().take(excess + 1).take_while(|&&gap| {
+        let is_spared = gap <= spare;
+        spare = spare.saturating_sub(gap);
+        is_spared
+    });
+    Ok(spanned.last().copied().unwrap_or(least))
+}
+
+/// Cuts a place into requests of [`MAX_REQUEST`] bytes at most, and no less than half of that: several
+/// bring more bytes in a second than one.
+pub(super) fn cut(place: Place, requests: &mut Vec<Place>) -> Result<()> {
+    let Place { artifact, range } = place;
+    let parts = (range.len() / (MAX_REQUEST / 2)).max(1);
+    let border = |part: u64| range.start() + range.len() / parts * part;
+    for part in 0..parts {
+        let end = match part + 1 == parts {
+            true => range.end(),
+            false => border(part + 1),
+        };
+        let range = ByteRange::try_new(border(part), end)?;
+        requests.push(Place { artifact, range });
+    }
+    Ok(())
+}
+
+/// Joins places into as few ranges as there are gaps between them of more than `gap` bytes, or with
+/// bytes of the sorted places `later`.
+pub(super) fn coalesce(
+    mut places: Vec<Place>,
+    gap: u64,
+    most: u64,
+    later: &[Place],
+) -> Result<Vec<Place>> {
+    let spares = |artifact: u32, gap: Range<u64>| {
+        let behind = |p: &Place| (p.artifact, p.range.end()) <= (artifact, gap.start);
+        let next = later.get(later.partition_point(behind));
+        gap.is_empty() || next.is_none_or(|p| (p.artifact, p.range.start()) >= (artifact, gap.end))
+    };
+    places.sort_unstable_by_key(|p| (p.artifact, p.range));
+    let mut joined: Vec<Place> = Vec::new();
+    for place in places {
+        if let Some(last) = joined.last_mut()
+            && last.artifact == place.artifact
+            && place.range.start() <= last.range.end().saturating_add(gap)
+            && (place.range.start() < last.range.end() || last.range.len() < most)
+            && spares(last.artifact, last.range.end()..place.range.start())
+        {
+            let end = last.range.end().max(place.range.end());
+            last.range = ByteRange::try_new(last.range.start(), end)?;
+            to_usize(last.range.len())?;
+            continue;
+        }
+        joined.push(place);
+    }
+    Ok(joined)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn place(artifact: u32, start: u64, end: u64) -> Place {
+        Place {
+            artifact,
+            range: ByteRange::try_new(start, end).unwrap(),
+        }
+    }
+
+    #[test]
+    fn neighbours_become_one_request_and_others_stay_apart() {
+        let places = vec![
+            place(0, 100, 200),
+            place(0, 0, 40),
+            place(0, 50, 60),
+            place(1, 60, 70),
+        ];
+        let joined = coalesce(places.clone(), 10, 1000, &[]).unwrap();
+        assert_eq!(
+            joined,
+            [place(0, 0, 60), place(0, 100, 200), place(1, 60, 70)]
+        );
+        // What is read later is not fetched with them, but may touch them.
+        let touching = [place(0, 30, 40), place(0, 50, 60), place(1, 40, 50)];
+        assert_eq!(
+            coalesce(places.clone(), 10, 1000, &touching).unwrap(),
+            joined
+        );
+        let between = [place(0, 20, 41)];
+        assert_eq!(
+            coalesce(places, 10, 1000, &between).unwrap(),
+            [
+                place(0, 0, 40),
+                place(0, 50, 60),
+                place(0, 100, 200),
+                place(1, 60, 70)
+            ]
+        );
+    }
+}

@@ -1,0 +1,208 @@
+//! Bytes that readers of neighbouring rows need at the same time: one of them fetches what is in a block
+//! that both have rows in.
+
+use crate::buffer::Place;
+use crate::error::Result;
+use crate::io::ByteRange;
+use bytes::Bytes;
+use std::future::poll_fn;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::task::{Poll, Waker};
+
+/// What readers of one scan fetch, or have fetched and still hold.
+#[derive(Debug, Default)]
+pub(in crate::read) struct Shared(Mutex<Vec<Weak<Claimed>>>);
+
+/// A place that one of them fetches.
+#[derive(Debug)]
+struct Claimed {
+    place: Place,
+    state: Mutex<State>,
+}
+
+#[derive(Debug)]
+enum State {
+    /// Who waits for it.
+    Fetched(Vec<Waker>),
+    Here(Bytes),
+    /// Who had it failed, was stopped, or needs it no more.
+    Gone,
+}
+
+/// A place that only its owner fetches, as long as this lives.
+#[derive(Debug)]
+pub(super) struct Claim(Arc<Claimed>);
+
+/// A part of a place that another fetches.
+#[derive(Debug)]
+pub(super) struct Awaited {
+    place: Place,
+    claimed: Arc<Claimed>,
+}
+
+impl Shared {
+    /// The parts of places that nobody else fetches, which are the caller's from now on, and those that
+    /// somebody does.
+    pub(super) fn claim(&self, places: &[Place]) -> Result<(Vec<Claim>, Vec<Awaited>)> {
+        let mut all = lock(&self.0);
+        all.retain(|claimed| claimed.strong_count() > 0);
+        let (mut claims, mut others) = (Vec::new(), Vec::new());
+        let known: Vec<Arc<Claimed>> = all.iter().filter_map(Weak::upgrade).collect();
+        for place in places {
+            let mut left = vec![*place];
+            for claimed in known.iter().filter(|claimed| !claimed.is_gone()) {
+                let mut rest = Vec::with_capacity(left.len());
+                for part in left {
+                    let Some(common) = common(part, claimed.place)? else {
+                        rest.push(part);
+                        continue;
+                    };
+                    rest.extend(without(part, common.range)?);
+                    others.push(Awaited {
+                        place: common,
+                        claimed: claimed.clone(),
+                    });
+                }
+                left = rest;
+            }
+            claims.extend(left.into_iter().map(|place| {
+                let state = Mutex::new(State::Fetched(Vec::new()));
+                Claim(Arc::new(Claimed { place, state }))
+            }));
+        }
+        all.extend(claims.iter().map(|claim: &Claim| Arc::downgrade(&claim.0)));
+        Ok((claims, others))
+    }
+}
+
+impl Claimed {
+    fn is_gone(&self) -> bool {
+        matches!(*lock(&self.state), State::Gone)
+    }
+
+    /// Puts another state in the place of this one, and lets those go on who wait.
+    fn set(&self, state: State) {
+        let before = std::mem::replace(&mut *lock(&self.state), state);
+        if let State::Fetched(waiting) = before {
+            waiting.into_iter().for_each(Waker::wake);
+        }
+    }
+}
+
+impl Claim {
+    pub(super) fn place(&self) -> Place {
+        self.0.place
+    }
+
+    /// Gives the bytes to whoever waits for them, or asks as long as this lives.
+    pub(super) fn fulfil(self, bytes: Bytes) -> Self {
+        self.0.set(State::Here(bytes));
+        self
+    }
+}
+
+impl Drop for Claim {
+    fn drop(&mut self) {
+        self.0.set(State::Gone);
+    }
+}
+
+impl Awaited {
+    pub(super) fn place(&self) -> Place {
+        self.place
+    }
+
+    /// The bytes, once they are there; `None` if nobody brings them.
+    pub(super) async fn bytes(&self) -> Result<Option<Bytes>> {
+        let found = poll_fn(|context| match &mut *lock(&self.claimed.state) {
+            State::Fetched(waiting) => {
+                waiting.retain(|waker| !waker.will_wake(context.waker()));
+                waiting.push(context.waker().clone());
+                Poll::Pending
+            }
+            State::Here(bytes) => Poll::Ready(Some(bytes.clone())),
+            State::Gone => Poll::Ready(None),
+        });
+        let Some(bytes) = found.await else {
+            return Ok(None);
+        };
+        let start = self.claimed.place.range.start();
+        let Place { range, .. } = self.place;
+        let range = ByteRange::try_new(range.start() - start, range.end() - start)?;
+        Ok(Some(
+            bytes.slice(range.within_size(bytes.len() as u64)?.to_usize()?),
+        ))
+    }
+}
+
+/// What two places have in common.
+fn common(a: Place, b: Place) -> Result<Option<Place>> {
+    let start = a.range.start().max(b.range.start());
+    let end = a.range.end().min(b.range.end());
+    if a.artifact != b.artifact || start >= end {
+        return Ok(None);
+    }
+    let range = ByteRange::try_new(start, end)?;
+    Ok(Some(Place { range, ..a }))
+}
+
+/// What is left of a place before and behind a part of it.
+fn without(place: Place, part: ByteRange) -> Result<impl Iterator<Item = Place>> {
+    let before = ByteRange::try_new(place.range.start(), part.start())?;
+    let behind = ByteRange::try_new(part.end(), place.range.end())?;
+    let parts = [before, behind].into_iter();
+    let parts = parts.filter(|range| !range.is_empty());
+    Ok(parts.map(move |range| Place { range, ..place }))
+}
+
+/// No code panics while it holds the lock.
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::pin::pin;
+    use std::task::Context;
+
+    fn place(artifact: u32, start: u64, end: u64) -> Place {
+        Place {
+            artifact,
+            range: ByteRange::try_new(start, end).unwrap(),
+        }
+    }
+
+    fn places(claims: &[Claim]) -> Vec<Place> {
+        claims.iter().map(Claim::place).collect()
+    }
+
+    fn poll(awaited: &Awaited) -> Poll<Option<Bytes>> {
+        let found = pin!(awaited.bytes()).poll(&mut Context::from_waker(Waker::noop()));
+        found.map(Result::unwrap)
+    }
+
+    #[test]
+    fn one_fetches_what_several_need() {
+        let shared = Shared::default();
+        let (mut first, others) = shared.claim(&[place(1, 10, 20), place(1, 30, 40)]).unwrap();
+        assert_eq!(places(&first), [place(1, 10, 20), place(1, 30, 40)]);
+        assert!(others.is_empty());
+        let (second, others) = shared.claim(&[place(1, 15, 35), place(2, 10, 20)]).unwrap();
+        assert_eq!(places(&second), [place(1, 20, 30), place(2, 10, 20)]);
+        let waits: Vec<Place> = others.iter().map(Awaited::place).collect();
+        assert_eq!(waits, [place(1, 15, 20), place(1, 30, 35)]);
+        assert_eq!(poll(&others[0]), Poll::Pending);
+        let last = first.pop().unwrap();
+        let kept = first.remove(0).fulfil(Bytes::from_static(b"0123456789"));
+        let bytes = Bytes::from_static(b"56789");
+        assert_eq!(poll(&others[0]), Poll::Ready(Some(bytes)));
+        // Who is stopped brings nothing, and others fetch it then.
+        drop(last);
+        assert_eq!(poll(&others[1]), Poll::Ready(None));
+        drop(kept);
+        let (third, others) = shared.claim(&[place(1, 10, 30)]).unwrap();
+        assert_eq!(places(&third), [place(1, 10, 20)]);
+        assert_eq!(others[0].place(), place(1, 20, 30));
+    }
+}
