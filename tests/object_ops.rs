@@ -6,7 +6,10 @@ mod support;
 use arrow_array::cast::AsArray;
 use arrow_array::types::Int64Type;
 use arrow_array::{ArrayRef, Int64Array, RecordBatch};
-use arrow_shard::ops::{ShardEditor, ShardSet};
+use arrow_shard::ops::{
+    CompactOptions, ShardEditor, ShardSet, VacuumOptions, compact_object, compact_object_to,
+    compaction_object, vacuum_objects,
+};
 use arrow_shard::read::{ShardOptions, col};
 use arrow_shard::write::{Layout, WriterOptions};
 use arrow_shard::{ErrorKind, Shard};
@@ -16,6 +19,7 @@ use object_store::memory::InMemory;
 use object_store::path::Path;
 use object_store::{ObjectStore, ObjectStoreExt};
 use std::sync::Arc;
+use std::time::Duration;
 use support::{NAME, written};
 
 /// Puts a shard of the numbers of a range, in stripes of 10 rows, below a prefix; gives where the
@@ -149,5 +153,89 @@ fn an_object_that_was_replaced_is_a_conflict_whichever_it_is() {
         assert_eq!(error.kind(), ErrorKind::Conflict, "{error}");
         assert!(error.to_string().contains("`t/b/"), "{error}");
         assert_eq!(names(&*store).await, objects);
+    });
+}
+
+#[test]
+fn small_stripes_of_objects_are_written_anew_and_unused_ones_removed() {
+    block_on(async {
+        let store: Arc<dyn ObjectStore> = Arc::new(InMemory::new());
+        let one = put(&*store, "t/a", 0..25, Layout::SingleFile).await;
+        let two = put(&*store, "t/b", 25..45, Layout::TwoLevel).await;
+        let all = Path::from("t/all.amudai.shard");
+        let mut editor = ShardEditor::open_object(store.clone(), &one).await.unwrap();
+        editor.append_object(store.clone(), &two).await.unwrap();
+        editor.delete_async(&col("id").lt(3)).await.unwrap();
+        editor.commit_object_to(store.clone(), &all).await.unwrap();
+        let options = CompactOptions::default();
+        let runs = compaction_object(store.clone(), &all, &options).await;
+        assert_eq!(runs.unwrap().len(), 1);
+        let expected: Vec<i64> = (3..45).collect();
+        let before = open(&store, &all).await;
+        let done = compact_object(store.clone(), &all, &options).await.unwrap();
+        let done = done.unwrap();
+        assert_eq!(
+            (done.rows(), done.deleted_rows(), done.stripes()),
+            (42, 0, 1)
+        );
+        assert_eq!(read(&open(&store, &all).await).await, expected);
+        // Whoever has the old directory goes on: all of it is in memory, and what it refers to stays.
+        assert_eq!(read(&before).await, expected);
+        let again = compact_object(store.clone(), &all, &options).await.unwrap();
+        assert_eq!(again, None);
+
+        // An object that holds rows stays, whoever else refers to them, and nothing is left behind.
+        let objects = names(&*store).await;
+        let error = compact_object(store.clone(), &one, &options).await;
+        assert_eq!(error.unwrap_err().kind(), ErrorKind::Unsupported);
+        let taken = compact_object_to(store.clone(), &one, &all, &options).await;
+        assert_eq!(taken.unwrap_err().kind(), ErrorKind::AlreadyExists);
+        let elsewhere = Path::from("t/b/x");
+        let beside = compact_object_to(store.clone(), &one, &elsewhere, &options).await;
+        assert_eq!(beside.unwrap_err().kind(), ErrorKind::ForbiddenUrl);
+        assert_eq!(names(&*store).await, objects);
+        let other = Path::from("t/a").join("one");
+        let done = compact_object_to(store.clone(), &one, &other, &options).await;
+        assert_eq!(done.unwrap().unwrap().stripes(), 1);
+        assert_eq!(
+            read(&open(&store, &other).await).await,
+            (0..25).collect::<Vec<_>>()
+        );
+        assert_eq!(
+            read(&open(&store, &one).await).await,
+            (0..25).collect::<Vec<_>>()
+        );
+        let taken = compact_object_to(store.clone(), &one, &other, &options).await;
+        assert_eq!(taken.unwrap_err().kind(), ErrorKind::AlreadyExists);
+
+        // Only what said which rows were deleted is needed by nothing any more.
+        let young = VacuumOptions::default();
+        let prefix = Path::from("t");
+        let unused = vacuum_objects(store.clone(), Some(&prefix), &young).await;
+        assert_eq!(unused.unwrap(), []);
+        let options = young.with_min_age(Duration::ZERO);
+        let dry = options.clone().with_dry_run(true);
+        let listed = vacuum_objects(store.clone(), None, &dry).await.unwrap();
+        assert_eq!(listed.len(), 1, "{listed:?}");
+        store.delete(&two).await.unwrap();
+        let removed = vacuum_objects(store.clone(), Some(&prefix), &options).await;
+        // And the two stripes of the one that was deleted.
+        assert_eq!(removed.unwrap().len(), 3);
+        assert_eq!(read(&open(&store, &all).await).await, expected);
+        // A directory that is damaged may need any of them.
+        store.delete(&all).await.unwrap();
+        let mut bytes = store
+            .get(&other)
+            .await
+            .unwrap()
+            .bytes()
+            .await
+            .unwrap()
+            .to_vec();
+        let last = bytes.len() - 20;
+        bytes[last] ^= 1;
+        store.put(&all, bytes.into()).await.unwrap();
+        let error = vacuum_objects(store.clone(), None, &options).await;
+        assert_eq!(error.unwrap_err().kind(), ErrorKind::Checksum);
     });
 }

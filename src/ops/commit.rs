@@ -328,10 +328,7 @@ impl References<'_> {
     fn directory_file(&mut self, file: Referred) -> Result<RelativeUrl> {
         let place = &file.place;
         match self.naming {
-            Naming::AsItIs if place == self.target => Err(Error::unsupported(
-                "the object holds rows beside the directory, and cannot be replaced without copying \
-                 them; commit to another name",
-            )),
+            Naming::AsItIs if place == self.target => Err(holds_rows()),
             Naming::AsItIs => {
                 let url = place.seen_from(self.target)?;
                 self.as_they_are.push(file);
@@ -347,6 +344,14 @@ impl References<'_> {
             }
         }
     }
+}
+
+/// Why an object is not replaced.
+pub(super) fn holds_rows() -> Error {
+    Error::unsupported(
+        "the object holds rows beside the directory, and cannot be replaced without copying them; commit \
+         to another name",
+    )
 }
 
 /// What says which rows are deleted, of the stripes in which that has changed.

@@ -136,6 +136,19 @@ impl ShardEditor {
         }
     }
 
+    /// Whether stripes of some runs have buffers in the directory files of their shards.
+    #[cfg(feature = "object_store")]
+    pub(super) async fn is_in_directory_file(&self, runs: &[Range<usize>]) -> Result<bool> {
+        for stripe in runs.iter().flat_map(|run| &self.stripes[run.clone()]) {
+            if let Some(source) = self.sources.get(stripe.source)
+                && source.is_in_directory_file(stripe.ordinal).await?
+            {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
     /// The shard that holds a run of stripes, which are neighbours there, and their rows in it.
     pub(super) fn rows_of(&self, run: &Range<usize>) -> Result<(&Shard, Range<u64>)> {
         let stripes = self.stripes.get(run.clone()).unwrap_or_default();

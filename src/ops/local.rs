@@ -2,16 +2,11 @@
 
 use super::commit::{EditSummary, Files, Kept, Naming};
 use super::editor::ShardEditor;
-use super::place::Place;
+use super::place::{FileRole, Place};
 use crate::Shard;
 use crate::error::{Error, ErrorKind, Result, Within};
-use crate::io::{
-    ByteRange, LocalFile, LocalFolder, LocalSink, ReadAt, STRIPE_FILE_SUFFIX, Sink, SinkFactory,
-    is_temporary,
-};
+use crate::io::{ByteRange, LocalFile, LocalFolder, LocalSink, ReadAt, Sink, SinkFactory};
 use crate::read::now;
-use std::ffi::OsStr;
-use std::ops::Range;
 use std::path::{Component, MAIN_SEPARATOR, Path, PathBuf};
 
 impl ShardEditor {
@@ -71,19 +66,6 @@ impl ShardEditor {
         let path = LocalFolder::of_file(path)?.path().join(name);
         let files = now(self.files(Some(&place_of(&path)?), Naming::Kept))?;
         write(files, &path, || LocalSink::create(&path)).within(|| path.display().to_string())
-    }
-}
-
-impl ShardEditor {
-    /// Puts the stripes of the shard at `path`, which no directory is ever written to, in the place of a
-    /// run.
-    pub(super) fn replace_stripes(
-        &mut self,
-        run: Range<usize>,
-        shard: Shard,
-        path: &Path,
-    ) -> Result<()> {
-        now(self.replace_run(run, shard, place_of(path)?))
     }
 }
 
@@ -195,28 +177,6 @@ pub fn list_shards(folder: impl AsRef<Path>) -> Result<Vec<PathBuf>> {
         Ok(paths)
     };
     list().within(|| format!("folder `{}`", folder.display()))
-}
-
-/// What a file of a folder is, by its name.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum FileRole {
-    /// A shard, or a file of another kind.
-    Shard,
-    /// What a shard refers to.
-    Stripes,
-    /// What a writer is at.
-    Temporary,
-}
-
-impl FileRole {
-    pub(super) fn of(name: &OsStr) -> Self {
-        let name = name.to_string_lossy();
-        match name.ends_with(STRIPE_FILE_SUFFIX) {
-            true => Self::Stripes,
-            false if is_temporary(&name) => Self::Temporary,
-            false => Self::Shard,
-        }
-    }
 }
 
 /// An existing file, absolute and free of symbolic links.

@@ -25,7 +25,7 @@
 mod arrow;
 mod columns;
 mod commit;
-#[cfg(not(target_family = "wasm"))]
+#[cfg(any(not(target_family = "wasm"), feature = "object_store"))]
 mod compact;
 mod constant;
 mod deletes;
@@ -40,16 +40,24 @@ mod place;
 mod set;
 mod sinks;
 mod source;
-#[cfg(not(target_family = "wasm"))]
+#[cfg(any(not(target_family = "wasm"), feature = "object_store"))]
 mod vacuum;
 
 pub use commit::EditSummary;
+#[cfg(any(not(target_family = "wasm"), feature = "object_store"))]
+pub use compact::CompactOptions;
 #[cfg(not(target_family = "wasm"))]
-pub use compact::{CompactOptions, compact, compaction};
+pub use compact::{compact, compact_to, compaction};
+#[cfg(feature = "object_store")]
+pub use compact::{compact_object, compact_object_to, compaction_object};
 pub use editor::ShardEditor;
 #[cfg(not(target_family = "wasm"))]
 pub use local::{list_shards, merge};
 #[cfg(any(not(target_family = "wasm"), feature = "object_store"))]
 pub use set::ShardSet;
+#[cfg(any(not(target_family = "wasm"), feature = "object_store"))]
+pub use vacuum::VacuumOptions;
 #[cfg(not(target_family = "wasm"))]
-pub use vacuum::{UnusedFile, VacuumOptions, vacuum};
+pub use vacuum::{UnusedFile, vacuum};
+#[cfg(feature = "object_store")]
+pub use vacuum::{UnusedObject, vacuum_objects};

@@ -98,9 +98,7 @@ async fn write(
         return done.map(|()| files.summary);
     }
     for (name, bytes) in files.others {
-        let mut parts: Vec<_> = path.parts().collect();
-        parts.pop();
-        let other = Path::from_iter(parts).join(name);
+        let other = beside(path, name);
         done = put(store, &other, bytes, PutMode::Create).await;
         written.push(other);
         if done.is_err() {
@@ -114,18 +112,31 @@ async fn write(
         Ok(()) => return Ok(files.summary),
         Err(error) => error,
     };
-    // Of other failures it is not known whether the directory is there, which refers to the objects.
-    let is_refused = matches!(
-        error.kind(),
-        ErrorKind::AlreadyExists | ErrorKind::Conflict | ErrorKind::Unsupported
-    );
-    if is_refused {
-        for other in &written {
-            // There is an error to tell already, and nothing refers to the object.
-            let _ = store.delete(other).await;
-        }
+    if is_not_written(&error) {
+        delete_all(store, &written).await;
     }
     Err(error)
+}
+
+/// Whether it is known of a failed commit that the directory is not there, which refers to what was written
+/// before.
+pub(super) fn is_not_written(error: &Error) -> bool {
+    use ErrorKind::{AlreadyExists, Conflict, ForbiddenUrl, Unsupported};
+    [AlreadyExists, Conflict, ForbiddenUrl, Unsupported].contains(&error.kind())
+}
+
+/// Deletes objects that nothing refers to, as far as that goes: there is an error to tell already.
+pub(super) async fn delete_all(store: &dyn ObjectStore, objects: &[Path]) {
+    for object in objects {
+        let _ = store.delete(object).await;
+    }
+}
+
+/// The object of that name in the folder of another.
+pub(super) fn beside(path: &Path, name: String) -> Path {
+    let mut parts: Vec<_> = path.parts().collect();
+    parts.pop();
+    Path::from_iter(parts).join(name)
 }
 
 /// Refuses objects that are not those that were opened: the directory would refer to bytes of others.

@@ -1,7 +1,8 @@
 //! Where shards are, and how references lead from one file to another.
 
 use crate::error::{Error, ErrorKind, Result};
-use crate::io::RelativeUrl;
+use crate::io::{RelativeUrl, STRIPE_FILE_SUFFIX};
+use std::ffi::OsStr;
 use std::fmt;
 
 /// A file, by the names on the way from the root of its store.
@@ -51,6 +52,29 @@ impl Place {
 impl fmt::Display for Place {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.names.join("/"))
+    }
+}
+
+/// What a file of a folder is, by its name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum FileRole {
+    /// A shard, or a file of another kind.
+    Shard,
+    /// What a shard refers to.
+    Stripes,
+    /// What a writer is at.
+    Temporary,
+}
+
+impl FileRole {
+    pub(super) fn of(name: &OsStr) -> Self {
+        let name = name.to_string_lossy();
+        match name.ends_with(STRIPE_FILE_SUFFIX) {
+            true => Self::Stripes,
+            #[cfg(not(target_family = "wasm"))]
+            false if crate::io::is_temporary(&name) => Self::Temporary,
+            false => Self::Shard,
+        }
     }
 }
 

@@ -231,6 +231,7 @@ mod object {
     use crate::error::{Error, Result};
     use crate::io::{AsyncReadAt, BoxFuture, ByteRange, ObjectFolder};
     use crate::ops::object::{AT_ONCE, path_of, place_of};
+    use crate::ops::source::node_ids;
     use bytes::Bytes;
     use futures_util::{StreamExt, TryStreamExt, stream};
     use object_store::ObjectStore;
@@ -279,10 +280,7 @@ mod object {
     /// Fetches what a directory over the shard needs to know, which the shard then keeps.
     async fn read_metadata(shard: &Shard) -> Result<()> {
         shard.properties_async().await?;
-        let mut ids = Vec::new();
-        for field in &shard.stored_schema().await?.fields {
-            field.data_type.walk(&mut |node| ids.push(node.schema_id));
-        }
+        let ids = node_ids(shard).await?;
         for stripe in 0..shard.num_stripes() {
             let lead = &mut |_: Option<&crate::io::RelativeUrl>| Ok(String::new());
             shard.descriptors(stripe, &ids, lead).await?;

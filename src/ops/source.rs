@@ -30,6 +30,19 @@ impl Source {
         })
     }
 
+    /// Whether a stripe has buffers in the directory file itself.
+    #[cfg(feature = "object_store")]
+    pub(super) async fn is_in_directory_file(&self, stripe: u64) -> Result<bool> {
+        let mut found = false;
+        let mut lead = |artifact: Option<&crate::io::RelativeUrl>| {
+            found |= artifact.is_none();
+            Ok(String::new())
+        };
+        let ids = node_ids(&self.shard).await?;
+        self.shard.descriptors(stripe, &ids, &mut lead).await?;
+        Ok(found && !self.is_artifact)
+    }
+
     /// The number of the first row of a stripe.
     pub(super) fn first_row(&self, stripe: u64) -> u64 {
         let stripe = usize::try_from(stripe)
@@ -43,4 +56,14 @@ impl Source {
         let stripes = self.stripes.iter();
         stripes.map(|stripe| (stripe.record_offset, stripe.total_record_count))
     }
+}
+
+/// The numbers of all nodes of a shard's schema.
+#[cfg(feature = "object_store")]
+pub(super) async fn node_ids(shard: &Shard) -> Result<Vec<u32>> {
+    let mut ids = Vec::new();
+    for field in &shard.stored_schema().await?.fields {
+        field.data_type.walk(&mut |node| ids.push(node.schema_id));
+    }
+    Ok(ids)
 }

@@ -78,7 +78,25 @@ fn shards_are_merged_and_changed_in_s3() {
     assert!(error.contains("not in the same store"), "{error}");
     let error = cloud.run(&["append", &all, "t.shard"]).error(1);
     assert!(error.contains("another store"), "{error}");
+    let target = url("compact");
+    let compact = ["compact", &all, "--output", &target];
+    let said = cloud.run(&[&compact[..], &["--dry-run"]].concat()).ok();
+    assert!(
+        said.ends_with("stripes 0 to 1 would become one or more\n"),
+        "{said}"
+    );
+    let said = cloud.run(&compact).ok();
+    assert!(said.contains("has 1998 rows in 1 stripe; "), "{said}");
     cloud.run(&["undelete", &all]).ok();
+    let listed = cloud
+        .run(&["vacuum", "s3://shards/a b", "--min-age", "0"])
+        .ok();
+    assert!(listed.contains(".amudai.stripe"), "{listed}");
+    let remove = ["vacuum", "s3://shards/a b", "--min-age", "0", "--remove"];
+    assert!(cloud.run(&remove).ok().starts_with("a b/"));
+    for shard in [&one, &two, &all, &target] {
+        cloud.run(&["verify", shard]).ok();
+    }
     let lines = cloud
         .run(&["cat", &all, "--format", "csv"])
         .ok()

@@ -10,7 +10,10 @@ use address::invalid;
 use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;
 use arrow_shard::io::{AsyncSink, ObjectFolder, ObjectReader, ObjectSink};
-use arrow_shard::ops::{EditSummary, ShardEditor};
+use arrow_shard::ops::{
+    CompactOptions, EditSummary, ShardEditor, VacuumOptions, compact_object, compact_object_to,
+    compaction_object, vacuum_objects,
+};
 use arrow_shard::read::ShardOptions;
 use arrow_shard::write::{AsyncShardWriter, WriterOptions};
 use arrow_shard::{Error, ErrorKind, Result, Shard};
@@ -21,6 +24,7 @@ use object_store::{ObjectStore, ObjectStoreExt};
 use reader::{Waiting, WaitingFolder};
 use std::fmt;
 use std::io::{self, Write};
+use std::ops::Range;
 use std::sync::{Arc, OnceLock};
 use tokio::runtime::{Builder, Runtime};
 
@@ -167,6 +171,36 @@ impl Object {
     pub(crate) fn commit_to(&self, editor: ShardEditor, other: &Self) -> Result<EditSummary> {
         self.check_same_store(other)?;
         wait(editor.commit_object_to(self.store.clone(), &other.path))
+    }
+
+    /// The stripes of the shard that would be written anew.
+    pub(crate) fn compaction(&self, options: &CompactOptions) -> Result<Vec<Range<u64>>> {
+        wait(compaction_object(self.store.clone(), &self.path, options))
+    }
+
+    /// Writes stripes of the shard anew; the new directory replaces this one, or is another object.
+    pub(crate) fn compact(
+        &self,
+        target: Option<&Self>,
+        options: &CompactOptions,
+    ) -> Result<Option<EditSummary>> {
+        let store = self.store.clone();
+        let Some(target) = target else {
+            return wait(compact_object(store, &self.path, options));
+        };
+        self.check_same_store(target)?;
+        wait(compact_object_to(store, &self.path, &target.path, options))
+    }
+
+    /// Lists or removes the stripes below that no directory refers to, by their paths, with their sizes.
+    pub(crate) fn vacuum(&self, options: &VacuumOptions) -> Result<Vec<(String, u64)>> {
+        let unused = wait(vacuum_objects(
+            self.store.clone(),
+            Some(&self.path),
+            options,
+        ))?;
+        let unused = unused.into_iter();
+        Ok(unused.map(|o| (o.path.to_string(), o.bytes)).collect())
     }
 
     /// A writer of a shard whose directory file is the object.

@@ -1,11 +1,14 @@
 //! `arrow-shard compact`
 
-use super::{local, report};
+#[cfg(feature = "cloud")]
+use super::editing::elsewhere;
+use super::report;
 use crate::failure::Failure;
+use crate::location::Location;
 use crate::output::Destination;
 use crate::profile::ProfileName;
 use crate::text;
-use arrow_shard::ops::{CompactOptions, compact, compaction};
+use arrow_shard::ops::{CompactOptions, compact, compact_to, compaction};
 use std::io::Write;
 use std::path::PathBuf;
 
@@ -13,6 +16,7 @@ const EXAMPLES: &str = "\
 Examples:
   arrow-shard compact flights.amudai.shard --dry-run
   arrow-shard compact --max-deleted 0.05 flights.amudai.shard
+  arrow-shard compact s3://logs/2024.amudai.shard --output s3://logs/2024b.amudai.shard
 
 Files that are not needed any more stay for whoever reads them, until `arrow-shard vacuum`.";
 
@@ -34,6 +38,10 @@ pub(crate) struct Args {
     /// Threads that read and encode at the same time
     #[arg(long, default_value_t = 1)]
     threads: usize,
+    /// Write the new directory here, and leave the shard as it is; the file must not exist, and its
+    /// folder must hold the shard or be above it [default: the directory of the shard is replaced]
+    #[arg(long, short, value_name = "FILE")]
+    output: Option<PathBuf>,
     /// Say which stripes would be written anew, and write nothing
     #[arg(long)]
     dry_run: bool,
@@ -41,33 +49,53 @@ pub(crate) struct Args {
 
 /// Runs the command.
 pub(crate) fn run(args: &Args) -> Result<(), Failure> {
-    let file = local(&args.file)?;
     let options = CompactOptions::default()
         .with_min_rows(args.min_rows)
         .with_max_deleted(args.max_deleted)
         .with_profile(args.profile.into())
         .with_threads(args.threads);
+    let location = Location::of(&args.file)?;
     let mut out = Destination::standard();
-    let place = file.display().to_string();
+    let place = args.file.display().to_string();
     let place = text::shown(&place);
     if args.dry_run {
-        for run in compaction(&file, &options)? {
+        let runs = match &location {
+            Location::Local(file) => compaction(file, &options)?,
+            #[cfg(feature = "cloud")]
+            Location::Object(object) => object.compaction(&options)?,
+        };
+        for run in runs {
             let last = run.end.saturating_sub(1);
             match run.start == last {
                 true => writeln!(out, "{place}: stripe {last} would be written anew")?,
                 false => {
+                    let first = run.start;
                     writeln!(
                         out,
-                        "{place}: stripes {} to {last} would become one or more",
-                        run.start
+                        "{place}: stripes {first} to {last} would become one or more"
                     )?;
                 }
             }
         }
         return Ok(out.flush()?);
     }
-    match compact(&file, &options)? {
-        Some(done) => report(&file, &done),
+    let output = args.output.as_deref().map(Location::of).transpose()?;
+    let done = match (&location, output) {
+        (Location::Local(file), None) => compact(file, &options)?,
+        (Location::Local(file), Some(Location::Local(target))) => {
+            compact_to(file, target, &options)?
+        }
+        #[cfg(feature = "cloud")]
+        (Location::Object(object), None) => object.compact(None, &options)?,
+        #[cfg(feature = "cloud")]
+        (Location::Object(object), Some(Location::Object(target))) => {
+            object.compact(Some(&target), &options)?
+        }
+        #[cfg(feature = "cloud")]
+        (_, Some(_)) => return Err(elsewhere(args.output.as_deref().unwrap_or(&args.file))),
+    };
+    match done {
+        Some(done) => report(args.output.as_deref().unwrap_or(&args.file), &done),
         None => {
             writeln!(out, "{place}: no stripe is small or much deleted")?;
             Ok(out.flush()?)

@@ -93,7 +93,7 @@ impl Editing {
 }
 
 #[cfg(feature = "cloud")]
-fn elsewhere(path: &Path) -> Failure {
+pub(super) fn elsewhere(path: &Path) -> Failure {
     Failure::new(format!(
         "{} is in another store than the shard; a shard refers to files of its own folder and below",
         path.display()

@@ -1,7 +1,7 @@
 //! `arrow-shard vacuum`
 
-use super::local;
 use crate::failure::Failure;
+use crate::location::Location;
 use crate::output::Destination;
 use crate::text;
 use arrow_shard::ops::{VacuumOptions, vacuum};
@@ -13,6 +13,7 @@ const EXAMPLES: &str = "\
 Examples:
   arrow-shard vacuum tables
   arrow-shard vacuum --remove --min-age 2 tables
+  arrow-shard vacuum s3://logs/tables
 
 The folder must hold all directory files that may refer to files below it. Only stripe files are \
 removed, and only with --remove.";
@@ -37,13 +38,20 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     let options = VacuumOptions::default()
         .with_min_age(age)
         .with_dry_run(!args.remove);
-    let files = vacuum(local(&args.folder)?, &options)?;
+    let files: Vec<(String, u64)> = match Location::of(&args.folder)? {
+        Location::Local(folder) => {
+            let files = vacuum(folder, &options)?.into_iter();
+            let shown = files.map(|file| (file.path.display().to_string(), file.bytes));
+            shown.collect()
+        }
+        #[cfg(feature = "cloud")]
+        Location::Object(prefix) => prefix.vacuum(&options)?,
+    };
     let mut out = Destination::standard();
     let mut bytes = 0;
-    for file in &files {
-        let path = file.path.display().to_string();
-        writeln!(out, "{}: {}", text::shown(&path), text::bytes(file.bytes))?;
-        bytes += file.bytes;
+    for (path, size) in &files {
+        writeln!(out, "{}: {}", text::shown(path), text::bytes(*size))?;
+        bytes += size;
     }
     let (count, bytes) = (text::count(files.len() as u64, "file"), text::bytes(bytes));
     match args.remove {

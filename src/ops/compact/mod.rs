@@ -1,19 +1,26 @@
 //! Writes stripes anew that are small, or of which many rows are deleted.
 
-use super::commit::EditSummary;
+#[cfg(not(target_family = "wasm"))]
+mod local;
+#[cfg(feature = "object_store")]
+mod object;
+
+#[cfg(not(target_family = "wasm"))]
+pub use local::{compact, compact_to, compaction};
+#[cfg(feature = "object_store")]
+pub use object::{compact_object, compact_object_to, compaction_object};
+
 use super::deletes::Stripe;
 use super::editor::ShardEditor;
+use super::place::Place;
 use crate::Shard;
 use crate::column::TypeMapping;
 use crate::error::{Result, Within};
-use crate::io::{LocalFolder, Sink, SinkFactory, random_stripe_file_name};
-use crate::read::now;
 use crate::settings::settings;
-use crate::write::{Profile, ShardWriter, WriterOptions};
+use crate::write::{Profile, WriterOptions};
 use std::ops::Range;
-use std::path::{Path, PathBuf};
 
-/// Which stripes [`compact`] writes anew, and how.
+/// Which stripes a compaction writes anew, and how.
 #[derive(Debug, Clone, PartialEq)]
 pub struct CompactOptions {
     min_rows: u64,
@@ -96,109 +103,49 @@ impl CompactOptions {
     }
 }
 
-/// The stripes that [`compact`] would write anew: runs of neighbours, by their ordinals.
-///
-/// # Errors
-/// Those of [`Shard::open`].
-pub fn compaction(path: impl AsRef<Path>, options: &CompactOptions) -> Result<Vec<Range<u64>>> {
-    let editor = ShardEditor::open(path)?;
-    let runs = options.runs(editor.stripes()).into_iter();
-    Ok(runs.map(|run| run.start as u64..run.end as u64).collect())
+/// Where stripes that are written anew go.
+trait Rewriting {
+    /// Writes rows of a shard that are not deleted; gives where they are, and how many bytes they take.
+    async fn rewrite(&mut self, shard: &Shard, rows: Range<u64>) -> Result<(Shard, Place, u64)>;
 }
 
-/// Writes stripes of the shard at `path` anew that are small, each together with its neighbours, and
-/// those of which many rows are deleted, without these. Other stripes are referred to as they are. Gives
-/// `None`, and changes nothing, if there is no such stripe.
-///
-/// Rows keep their order; where deleted ones are gone, those behind them have other numbers. Stripes that
-/// nothing refers to any more stay in the folder, for whoever has the shard open, until
-/// [`vacuum`](super::vacuum).
-///
-/// ```no_run
-/// use arrow_shard::ops::{CompactOptions, compact};
-/// match compact("flights.amudai.shard", &CompactOptions::default())? {
-///     Some(done) => println!("{} stripes now", done.stripes()),
-///     None => println!("there was nothing to do"),
-/// }
-/// # Ok::<(), arrow_shard::Error>(())
-/// ```
-///
-/// # Errors
-/// Those of [`ShardEditor::commit`], [`Unsupported`](crate::ErrorKind::Unsupported) for a shard with
-/// internal fields beside the one that says what is deleted, or
-/// [`SchemaMismatch`](crate::ErrorKind::SchemaMismatch) where the profile stores a column in another way.
-pub fn compact(path: impl AsRef<Path>, options: &CompactOptions) -> Result<Option<EditSummary>> {
-    let path = path.as_ref();
-    let mut editor = ShardEditor::open(path)?;
-    let runs = options.runs(editor.stripes());
-    if runs.is_empty() {
-        return Ok(None);
-    }
-    editor.check_no_internal()?;
-    let mut written = Vec::new();
-    let path = path.canonicalize()?;
-    let rewritten = rewrite_all(&mut editor, runs, &path, options, &mut written);
-    let done = rewritten.and_then(|bytes| Ok(editor.commit()?.with_bytes(bytes)));
-    if done.is_err() {
-        for file in &written {
-            // There is an error to tell already, and nothing refers to the file.
-            let _ = std::fs::remove_file(file);
-        }
-    }
-    done.map(Some)
-}
-
-/// Writes runs of stripes to files beside the shard at `path`, which are added to `written`, and gives their
-/// bytes.
-fn rewrite_all(
+/// Writes runs of stripes anew, and gives the bytes that were written.
+async fn rewrite_all(
     editor: &mut ShardEditor,
     runs: Vec<Range<usize>>,
-    path: &Path,
-    options: &CompactOptions,
-    written: &mut Vec<PathBuf>,
+    to: &mut impl Rewriting,
 ) -> Result<u64> {
-    let mut folder = LocalFolder::of_file(path)?;
-    let mut bytes = 0;
+    let mut written = 0;
     // From the last on, so that the ordinals of those before stay.
     for run in runs.into_iter().rev() {
-        let name = random_stripe_file_name();
-        let file = path.with_file_name(&name);
-        let sink = folder.create(&name)?;
-        written.push(file.clone());
         let place = || format!("stripes {}..{}", run.start, run.end);
-        bytes += rewrite(editor, &run, sink, options).within(place)?;
-        editor
-            .replace_stripes(run.clone(), Shard::open(&file)?, &file)
-            .within(place)?;
+        let (shard, rows) = editor.rows_of(&run).within(place)?;
+        let (shard, at, bytes) = to.rewrite(shard, rows).await.within(place)?;
+        written += bytes;
+        let replaced = editor.replace_run(run.clone(), shard, at).await;
+        replaced.within(place)?;
     }
-    Ok(bytes)
+    Ok(written)
 }
 
-/// Writes the rows of a run of stripes that are not deleted, and gives the bytes of the file.
-fn rewrite(
-    editor: &ShardEditor,
-    run: &Range<usize>,
-    sink: Box<dyn Sink>,
-    options: &CompactOptions,
-) -> Result<u64> {
-    let (shard, rows) = editor.rows_of(run)?;
-    let mapping = TypeMapping::of(&now(shard.stored_schema())?);
-    let writing = WriterOptions::default()
-        .with_wire(shard.wire())
-        .with_mapping(mapping.unwrap_or_default())
-        .with_profile(options.profile)
-        .with_stripe_rows(u64::MAX)
-        .with_stripe_bytes(u64::MAX)
-        .with_threads(options.threads);
-    let mut writer = ShardWriter::try_new(sink, shard.schema()?, writing)?;
-    let scan = shard
-        .scan()
-        .with_row_range(rows)
-        .with_threads(options.threads);
-    for batch in scan.build()? {
-        writer.write(&batch?)?;
+impl CompactOptions {
+    /// How stripes of a shard are written anew: each run as one.
+    async fn writing(&self, shard: &Shard) -> Result<WriterOptions> {
+        let mapping = TypeMapping::of(&shard.stored_schema().await?);
+        Ok(WriterOptions::default()
+            .with_wire(shard.wire())
+            .with_mapping(mapping.unwrap_or_default())
+            .with_profile(self.profile)
+            .with_stripe_rows(u64::MAX)
+            .with_stripe_bytes(u64::MAX)
+            .with_threads(self.threads))
     }
-    Ok(writer.finish()?.bytes())
+
+    /// The ordinals of the stripes that are written anew.
+    fn ordinals(&self, editor: &ShardEditor) -> Vec<Range<u64>> {
+        let runs = self.runs(editor.stripes()).into_iter();
+        runs.map(|run| run.start as u64..run.end as u64).collect()
+    }
 }
 
 #[cfg(test)]

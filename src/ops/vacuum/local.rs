@@ -1,40 +1,13 @@
-//! Files that no directory refers to any more.
+//! Stripe files of local folders that no directory refers to any more.
 
-use super::local::FileRole;
+use super::VacuumOptions;
 use crate::Shard;
 use crate::error::{ErrorKind, Result, Within};
-use crate::settings::settings;
+use crate::ops::place::FileRole;
 use std::collections::HashSet;
 use std::fs::{DirEntry, Metadata};
 use std::path::{Path, PathBuf};
-use std::time::{Duration, SystemTime};
-
-/// Which files [`vacuum`] removes.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct VacuumOptions {
-    min_age: Duration,
-    dry_run: bool,
-}
-
-impl Default for VacuumOptions {
-    fn default() -> Self {
-        Self {
-            min_age: Duration::from_secs(24 * 60 * 60),
-            dry_run: false,
-        }
-    }
-}
-
-settings! {
-    VacuumOptions {
-        /// Age below which files stay: a day by default. It must be longer than any writer takes from its
-        /// first stripe to the directory. Whoever still reads a directory that has been replaced, or
-        /// prepares changes of it, loses the files that only that one referred to.
-        min_age, with_min_age: Duration;
-        /// Whether files are only listed, and stay: not by default.
-        dry_run, with_dry_run: bool;
-    }
-}
+use std::time::SystemTime;
 
 /// A file that no directory refers to.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -120,8 +93,7 @@ fn sort(
         FileRole::Stripes => {}
     }
     let metadata = entry.metadata()?;
-    let age = SystemTime::now().duration_since(last_change(&metadata)?);
-    if age.is_ok_and(|age| age >= options.min_age) {
+    if options.is_old(last_change(&metadata)?) {
         candidates.push(UnusedFile {
             path: entry.path(),
             bytes: metadata.len(),
@@ -137,7 +109,9 @@ fn last_change(metadata: &Metadata) -> Result<SystemTime> {
     {
         use std::os::unix::fs::MetadataExt;
         if let Ok(seconds) = u64::try_from(metadata.ctime()) {
-            return Ok(written.max(SystemTime::UNIX_EPOCH + Duration::from_secs(seconds)));
+            return Ok(
+                written.max(SystemTime::UNIX_EPOCH + std::time::Duration::from_secs(seconds))
+            );
         }
     }
     Ok(written)

@@ -1,0 +1,116 @@
+//! Compaction of shards in local folders.
+
+use super::{CompactOptions, Rewriting, rewrite_all};
+use crate::Shard;
+use crate::error::{Result, Within};
+use crate::io::{LocalFolder, SinkFactory, random_stripe_file_name};
+use crate::ops::commit::EditSummary;
+use crate::ops::editor::ShardEditor;
+use crate::ops::local::{existing, place_of};
+use crate::ops::place::Place;
+use crate::read::now;
+use crate::write::ShardWriter;
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+
+/// The stripes that [`compact`] would write anew: runs of neighbours, by their ordinals.
+///
+/// # Errors
+/// Those of [`Shard::open`].
+pub fn compaction(path: impl AsRef<Path>, options: &CompactOptions) -> Result<Vec<Range<u64>>> {
+    Ok(options.ordinals(&ShardEditor::open(path)?))
+}
+
+/// Writes stripes of the shard at `path` anew that are small, each together with its neighbours, and
+/// those of which many rows are deleted, without these. Other stripes are referred to as they are. Gives
+/// `None`, and changes nothing, if there is no such stripe.
+///
+/// Rows keep their order; where deleted ones are gone, those behind them have other numbers. Stripes that
+/// nothing refers to any more stay in the folder, for whoever has the shard open, until
+/// [`vacuum`](crate::ops::vacuum).
+///
+/// ```no_run
+/// use arrow_shard::ops::{CompactOptions, compact};
+/// match compact("flights.amudai.shard", &CompactOptions::default())? {
+///     Some(done) => println!("{} stripes now", done.stripes()),
+///     None => println!("there was nothing to do"),
+/// }
+/// # Ok::<(), arrow_shard::Error>(())
+/// ```
+///
+/// # Errors
+/// Those of [`ShardEditor::commit`], [`Unsupported`](crate::ErrorKind::Unsupported) for a shard with
+/// internal fields beside the one that says what is deleted, or
+/// [`SchemaMismatch`](crate::ErrorKind::SchemaMismatch) where the profile stores a column in another way.
+pub fn compact(path: impl AsRef<Path>, options: &CompactOptions) -> Result<Option<EditSummary>> {
+    run(path.as_ref(), options, ShardEditor::commit)
+}
+
+/// As [`compact`], and leaves the shard as it is: the new directory is at `target`, in the folder of the
+/// shard or above it. Stripes that are written anew are beside the shard.
+///
+/// # Errors
+/// Those of [`compact`] and of [`ShardEditor::commit_to`].
+pub fn compact_to(
+    path: impl AsRef<Path>,
+    target: impl AsRef<Path>,
+    options: &CompactOptions,
+) -> Result<Option<EditSummary>> {
+    run(path.as_ref(), options, |editor| editor.commit_to(target))
+}
+
+fn run(
+    path: &Path,
+    options: &CompactOptions,
+    commit: impl FnOnce(ShardEditor) -> Result<EditSummary>,
+) -> Result<Option<EditSummary>> {
+    let mut editor = ShardEditor::open(path)?;
+    let runs = options.runs(editor.stripes());
+    if runs.is_empty() {
+        return Ok(None);
+    }
+    editor.check_no_internal()?;
+    let path = existing(path)?;
+    let mut to = Beside {
+        folder: LocalFolder::of_file(&path)?,
+        path,
+        options,
+        written: Vec::new(),
+    };
+    let rewritten = now(rewrite_all(&mut editor, runs, &mut to));
+    let done = rewritten.and_then(|bytes| Ok(commit(editor)?.with_bytes(bytes)));
+    if done.is_err() {
+        for file in &to.written {
+            // There is an error to tell already, and nothing refers to the file.
+            let _ = std::fs::remove_file(file);
+        }
+    }
+    done.map(Some)
+}
+
+/// Files beside the directory file at `path`.
+struct Beside<'a> {
+    folder: LocalFolder,
+    path: PathBuf,
+    options: &'a CompactOptions,
+    written: Vec<PathBuf>,
+}
+
+impl Rewriting for Beside<'_> {
+    async fn rewrite(&mut self, shard: &Shard, rows: Range<u64>) -> Result<(Shard, Place, u64)> {
+        let name = random_stripe_file_name();
+        let file = self.path.with_file_name(&name);
+        let sink = self.folder.create(&name)?;
+        self.written.push(file.clone());
+        let writing = self.options.writing(shard).await?;
+        let mut writer = ShardWriter::try_new(sink, shard.schema()?, writing)?;
+        let scan = shard.scan().with_row_range(rows);
+        for batch in scan.with_threads(self.options.threads).build()? {
+            writer.write(&batch?)?;
+        }
+        let bytes = writer.finish()?.bytes();
+        let place = || file.display().to_string();
+        let rewritten = Shard::open(&file).within(place)?;
+        Ok((rewritten, place_of(&file)?, bytes))
+    }
+}

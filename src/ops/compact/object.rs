@@ -1,0 +1,125 @@
+//! Compaction of shards in object stores.
+
+use super::{CompactOptions, Rewriting, rewrite_all};
+use crate::Shard;
+use crate::error::Result;
+use crate::io::random_stripe_file_name;
+use crate::ops::commit::{EditSummary, holds_rows};
+use crate::ops::editor::ShardEditor;
+use crate::ops::object::{beside, delete_all, is_not_written, place_of};
+use crate::ops::place::Place;
+use crate::read::ShardOptions;
+use crate::write::AsyncShardWriter;
+use futures_util::TryStreamExt;
+use object_store::ObjectStore;
+use object_store::path::Path;
+use std::ops::Range;
+use std::sync::Arc;
+
+/// As `compaction`, of the shard whose directory file is the object at `path`.
+///
+/// # Errors
+/// Those of [`Shard::open_object`].
+pub async fn compaction_object(
+    store: Arc<dyn ObjectStore>,
+    path: &Path,
+    options: &CompactOptions,
+) -> Result<Vec<Range<u64>>> {
+    Ok(options.ordinals(&ShardEditor::open_object(store, path).await?))
+}
+
+/// As `compact`, of the shard whose directory file is the object at `path`. Stripes that are written anew
+/// are objects beside it.
+///
+/// # Errors
+/// Those of `compact` and of [`ShardEditor::commit_object`]: an object that holds rows of stripes beside
+/// the directory is never replaced, see [`compact_object_to`].
+pub async fn compact_object(
+    store: Arc<dyn ObjectStore>,
+    path: &Path,
+    options: &CompactOptions,
+) -> Result<Option<EditSummary>> {
+    run(store, path, None, options).await
+}
+
+/// As [`compact_object`], and leaves the shard as it is: the new directory is the object at `target`, in
+/// the folder of the shard or above it, which must not exist.
+///
+/// # Errors
+/// Those of `compact` and of [`ShardEditor::commit_object_to`].
+pub async fn compact_object_to(
+    store: Arc<dyn ObjectStore>,
+    path: &Path,
+    target: &Path,
+    options: &CompactOptions,
+) -> Result<Option<EditSummary>> {
+    run(store, path, Some(target), options).await
+}
+
+async fn run(
+    store: Arc<dyn ObjectStore>,
+    path: &Path,
+    target: Option<&Path>,
+    options: &CompactOptions,
+) -> Result<Option<EditSummary>> {
+    let mut editor = ShardEditor::open_object(store.clone(), path).await?;
+    let runs = options.runs(editor.stripes());
+    if runs.is_empty() {
+        return Ok(None);
+    }
+    editor.check_no_internal()?;
+    // Other shards may refer to stripes that this one has no more.
+    if target.is_none() && editor.is_in_directory_file(&runs).await? {
+        return Err(holds_rows());
+    }
+    let mut to = Beside {
+        store: store.clone(),
+        path,
+        options,
+        written: Vec::new(),
+    };
+    let bytes = match rewrite_all(&mut editor, runs, &mut to).await {
+        Ok(bytes) => bytes,
+        Err(error) => {
+            delete_all(&*store, &to.written).await;
+            return Err(error);
+        }
+    };
+    let done = match target {
+        None => editor.commit_object(store.clone()).await,
+        Some(target) => editor.commit_object_to(store.clone(), target).await,
+    };
+    if let Err(error) = &done
+        && is_not_written(error)
+    {
+        delete_all(&*store, &to.written).await;
+    }
+    Ok(Some(done?.with_bytes(bytes)))
+}
+
+/// Objects beside the one at `path`.
+struct Beside<'a> {
+    store: Arc<dyn ObjectStore>,
+    path: &'a Path,
+    options: &'a CompactOptions,
+    written: Vec<Path>,
+}
+
+impl Rewriting for Beside<'_> {
+    async fn rewrite(&mut self, shard: &Shard, rows: Range<u64>) -> Result<(Shard, Place, u64)> {
+        let object = beside(self.path, random_stripe_file_name());
+        let writing = self.options.writing(shard).await?;
+        let schema = shard.schema_async().await?;
+        let store = self.store.clone();
+        let mut writer = AsyncShardWriter::create_object(store, &object, schema, writing).await?;
+        let mut batches = shard.scan().with_row_range(rows).build_stream().await?;
+        while let Some(batch) = batches.try_next().await? {
+            writer.write(&batch).await?;
+        }
+        self.written.push(object.clone());
+        let bytes = writer.finish().await?.bytes();
+        let options = ShardOptions::default();
+        let rewritten = Shard::open_object(self.store.clone(), &object, options).await?;
+        Ok((rewritten, place_of(&object), bytes))
+    }
+}

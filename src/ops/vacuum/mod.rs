@@ -1,0 +1,49 @@
+//! Files that no directory refers to any more.
+
+#[cfg(not(target_family = "wasm"))]
+mod local;
+#[cfg(feature = "object_store")]
+mod object;
+
+#[cfg(not(target_family = "wasm"))]
+pub use local::{UnusedFile, vacuum};
+#[cfg(feature = "object_store")]
+pub use object::{UnusedObject, vacuum_objects};
+
+use crate::settings::settings;
+use std::time::{Duration, SystemTime};
+
+/// Which files a vacuum removes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct VacuumOptions {
+    min_age: Duration,
+    dry_run: bool,
+}
+
+impl Default for VacuumOptions {
+    fn default() -> Self {
+        Self {
+            min_age: Duration::from_secs(24 * 60 * 60),
+            dry_run: false,
+        }
+    }
+}
+
+settings! {
+    VacuumOptions {
+        /// Age below which files stay: a day by default. It must be longer than any writer takes from its
+        /// first stripe to the directory. Whoever still reads a directory that has been replaced, or
+        /// prepares changes of it, loses the files that only that one referred to.
+        min_age, with_min_age: Duration;
+        /// Whether files are only listed, and stay: not by default.
+        dry_run, with_dry_run: bool;
+    }
+}
+
+impl VacuumOptions {
+    /// Whether what was last changed then is old enough.
+    fn is_old(&self, changed: SystemTime) -> bool {
+        let age = SystemTime::now().duration_since(changed);
+        age.is_ok_and(|age| age >= self.min_age)
+    }
+}
