@@ -70,6 +70,6 @@ pub(crate) use uncommitted::commit_together;
 #[cfg(not(target_family = "wasm"))]
 pub use uncommitted::{Discarded, discard_uncommitted};
 pub use url::RelativeUrl;
-#[cfg(not(target_family = "wasm"))]
+#[cfg(any(not(target_family = "wasm"), feature = "object_store"))]
 pub(crate) use url::STRIPE_FILE_SUFFIX;
 pub(crate) use url::{Reference, random_stripe_file_name, resolve};

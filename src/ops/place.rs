@@ -1,8 +1,9 @@
 //! Where shards are, and how references lead from one file to another.
 
 use crate::error::{Error, ErrorKind, Result};
-use crate::io::{RelativeUrl, STRIPE_FILE_SUFFIX};
-use std::ffi::OsStr;
+use crate::io::RelativeUrl;
+#[cfg(any(not(target_family = "wasm"), feature = "object_store"))]
+use crate::io::STRIPE_FILE_SUFFIX;
 use std::fmt;
 
 /// A file, by the names on the way from the root of its store.
@@ -56,6 +57,7 @@ impl fmt::Display for Place {
 }
 
 /// What a file of a folder is, by its name.
+#[cfg(any(not(target_family = "wasm"), feature = "object_store"))]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum FileRole {
     /// A shard, or a file of another kind.
@@ -66,8 +68,9 @@ pub(super) enum FileRole {
     Temporary,
 }
 
+#[cfg(any(not(target_family = "wasm"), feature = "object_store"))]
 impl FileRole {
-    pub(super) fn of(name: &OsStr) -> Self {
+    pub(super) fn of(name: &std::ffi::OsStr) -> Self {
         let name = name.to_string_lossy();
         match name.ends_with(STRIPE_FILE_SUFFIX) {
             true => Self::Stripes,

@@ -36,7 +36,6 @@ mod plain_numbers;
 mod plan;
 mod profile;
 mod raw;
-#[cfg(not(target_family = "wasm"))]
 mod room;
 mod schema;
 mod settings;
