@@ -1,11 +1,17 @@
 //! Random lives of shards: written, merged, appended to, rows deleted and brought back, columns renamed,
 //! dropped and added, in place or as new directories. After every step each directory that there ever was
-//! gives the rows that it should. `ARROW_SHARD_CASES=20` runs that many times as many lives; a failure
+//! gives the rows that it should, in local folders and in object stores. `ARROW_SHARD_CASES=20` runs that many times as many lives; a failure
 //! prints the command that repeats it.
 #![expect(clippy::unwrap_used, reason = "a failed helper is a failed test")]
 
 mod common;
+#[path = "support/moto.rs"]
+mod moto;
+#[path = "support/process.rs"]
+mod process;
 mod support;
+#[path = "support/worlds.rs"]
+mod worlds;
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::UInt64Type;
@@ -16,22 +22,21 @@ use arrow_schema::{DataType, Field, Schema};
 use arrow_select::concat::concat;
 use arrow_select::filter::filter;
 use arrow_select::take::take;
-use arrow_shard::ops::{
-    CompactOptions, ShardEditor, VacuumOptions, compact, compaction, merge, vacuum,
-};
+use arrow_shard::ops::{CompactOptions, ShardEditor};
 use arrow_shard::read::{Predicate, ScanBuilder, col};
-use arrow_shard::write::{Layout, Profile, ShardWriter, WriterOptions};
+use arrow_shard::write::{Layout, Profile, WriterOptions};
 use arrow_shard::{ErrorKind, Shard};
 use common::arrays::random_array;
 use common::equal::{assert_values_equal, rows_equal};
 use common::schemas::{Config, any_type, random_field};
+use moto::Moto;
+use object_store::memory::InMemory;
 use rand::rngs::StdRng;
 use rand::seq::{IndexedRandom, SliceRandom};
 use rand::{Rng, SeedableRng};
-use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::Duration;
 use support::replay::run_cases;
+use worlds::World;
 
 /// What a shard should hold: all rows, and which of them are deleted.
 #[derive(Debug, Clone)]
@@ -166,7 +171,7 @@ fn random_table(rng: &mut StdRng, columns: &Columns) -> Table {
 }
 
 /// Writes a shard. Decimals of the profile `Plain` have other widths, which do not merge with others.
-fn write(rng: &mut StdRng, is_plain: bool, table: &Table, path: &Path) {
+fn write(rng: &mut StdRng, world: &World, is_plain: bool, table: &Table, name: &str) {
     let profiles = match is_plain {
         true => [Profile::Plain, Profile::Plain],
         false => [Profile::Fast, Profile::Balanced],
@@ -176,10 +181,7 @@ fn write(rng: &mut StdRng, is_plain: bool, table: &Table, path: &Path) {
         .with_profile(*profiles.choose(rng).unwrap())
         .with_layout(*layouts.choose(rng).unwrap())
         .with_stripe_rows(*[50, 1000].choose(rng).unwrap());
-    let batch = table.all();
-    let mut writer = ShardWriter::create_with(path, batch.schema(), options).unwrap();
-    writer.write(&batch).unwrap();
-    writer.finish().unwrap();
+    world.write(name, &table.all(), options.with_overwrite(true));
 }
 
 fn collect(scan: ScanBuilder) -> RecordBatch {
@@ -251,16 +253,17 @@ fn check(rng: &mut StdRng, shard: &Shard, table: &Table) {
 /// Changes a shard, and the table that it should hold.
 fn edit(
     rng: &mut StdRng,
+    world: &World,
     editor: &mut ShardEditor,
     table: &mut Table,
     columns: &mut Columns,
-    others: &[(PathBuf, Table)],
+    others: &[(String, Table)],
 ) {
     let rows = table.deleted.len();
-    match rng.random_range(0..8) {
-        0 => {
-            let (path, other) = others.choose(rng).unwrap();
-            editor.append(path).unwrap();
+    match rng.random_range(0..9) {
+        0 if !others.is_empty() => {
+            let (name, other) = others.choose(rng).unwrap();
+            world.append(editor, name);
             table.append(other);
         }
         1 | 2 => {
@@ -273,7 +276,7 @@ fn edit(
                 let row = &mut table.deleted[usize::try_from(row).unwrap()];
                 deleted += u64::from(!std::mem::replace(row, true));
             }
-            assert_eq!(editor.delete_rows(&some).unwrap(), deleted);
+            assert_eq!(world.delete_rows(editor, &some), deleted);
         }
         3 => {
             let some: Vec<u64> = (0..rows as u64)
@@ -284,7 +287,7 @@ fn edit(
                 let row = &mut table.deleted[usize::try_from(row).unwrap()];
                 changed += u64::from(std::mem::replace(row, false));
             }
-            assert_eq!(editor.undelete_rows(&some).unwrap(), changed);
+            assert_eq!(world.undelete_rows(editor, &some), changed);
         }
         4 => {
             let before = table.deleted.iter().filter(|deleted| **deleted).count();
@@ -312,6 +315,7 @@ fn edit(
             let names = table.fields.iter().map(Field::name);
             editor.select_columns(names).unwrap();
         }
+        7 => delete(rng, world, editor, table),
         _ => {
             let field = Field::new(columns.new_name(), DataType::Int64, true);
             let value = rng.random_bool(0.7).then(|| rng.random_range(0..3));
@@ -330,8 +334,8 @@ fn edit(
     assert_eq!(editor.num_rows(), table.deleted.len() as u64 - deleted);
 }
 
-/// Deletes what matches a predicate, before anything else is done to a shard.
-fn delete(rng: &mut StdRng, editor: &mut ShardEditor, table: &mut Table) {
+/// Deletes what matches a predicate on a column that every shard has.
+fn delete(rng: &mut StdRng, world: &World, editor: &mut ShardEditor, table: &mut Table) {
     let least = rng.random_range(0..300);
     let predicate: Predicate = col("key").gt_eq(least);
     let keys = table
@@ -346,14 +350,15 @@ fn delete(rng: &mut StdRng, editor: &mut ShardEditor, table: &mut Table) {
             deleted += u64::from(!std::mem::replace(row, true));
         }
     }
-    assert_eq!(editor.delete(&predicate).unwrap(), deleted);
+    assert_eq!(world.delete(editor, &predicate), deleted);
 }
 
 /// Writes stripes of a shard anew, and takes deleted rows out of its table where they are gone.
 fn compact_some(
     rng: &mut StdRng,
+    world: &World,
     is_plain: bool,
-    (path, table): &mut (PathBuf, Table),
+    (name, table): &mut (String, Table),
     open: &mut Vec<(Shard, Table)>,
 ) {
     let profile = if is_plain {
@@ -365,8 +370,8 @@ fn compact_some(
         .with_min_rows(*[1, 60, 1000].choose(rng).unwrap())
         .with_max_deleted(*[0.0, 0.2, 1.0].choose(rng).unwrap())
         .with_profile(profile);
-    let runs = compaction(&path, &options).unwrap();
-    let before = Shard::open(&path).unwrap();
+    let runs = world.compaction(name, &options);
+    let before = world.open(name);
     let stripes = before.stripes().unwrap();
     let mut kept = vec![true; table.deleted.len()];
     for stripe in runs.iter().cloned().flatten() {
@@ -375,7 +380,7 @@ fn compact_some(
             kept[row] = !table.deleted[row];
         }
     }
-    let done = compact(&path, &options).unwrap();
+    let done = world.compact(name, &options);
     assert_eq!(done.is_some(), !runs.is_empty());
     if done.is_some() {
         open.push((before, table.clone()));
@@ -386,74 +391,123 @@ fn compact_some(
     }
     let mut kept = kept.iter();
     table.deleted.retain(|_| *kept.next().unwrap());
-    assert_eq!(compaction(&path, &options).unwrap().len(), 0);
+    assert_eq!(world.compaction(name, &options).len(), 0);
+}
+
+/// The shards that have the rows of others can refer to: those in their folder or below.
+fn below<'a>(name: &str, shards: &'a [(String, Table)]) -> Vec<&'a (String, Table)> {
+    let folder = name.rfind('/').map_or("", |end| &name[..=end]);
+    let mut below: Vec<_> = shards.iter().collect();
+    below.retain(|(name, _)| name.starts_with(folder));
+    below
+}
+
+/// A life of shards in a folder, and in one below.
+fn live(seed: u64, world: &World) {
+    let rng = &mut StdRng::seed_from_u64(seed);
+    let (mut columns, is_plain) = (Columns::random(rng), rng.random());
+    let mut shards: Vec<(String, Table)> = Vec::new();
+    // Those that were open when they were replaced.
+    let mut open: Vec<(Shard, Table)> = Vec::new();
+    for step in 0..rng.random_range(2..9) {
+        let name = format!("{step}.amudai.shard");
+        match rng.random_range(0..9) {
+            0 | 1 => {
+                let table = random_table(rng, &columns);
+                let name = match rng.random_bool(0.5) {
+                    true => format!("below/{name}"),
+                    false => name,
+                };
+                write(rng, world, is_plain, &table, &name);
+                shards.push((name, table));
+            }
+            2 if shards.len() > 1 => {
+                let mut some: Vec<_> = shards.iter().collect();
+                some.shuffle(rng);
+                some.truncate(3);
+                let mut table = some[0].1.clone();
+                let mut editor = world.editor(&some[0].0);
+                for (name, other) in &some[1..] {
+                    table.append(other);
+                    world.append(&mut editor, name);
+                }
+                let summary = world.commit(editor, Some(&name)).unwrap();
+                assert_eq!(summary.rows(), table.live().len() as u64);
+                shards.push((name, table));
+            }
+            3 if !shards.is_empty() => {
+                let place = rng.random_range(0..shards.len());
+                if world.may_replace(&shards[place].0) {
+                    compact_some(rng, world, is_plain, &mut shards[place], &mut open);
+                }
+            }
+            4 => {
+                // Whoever has an old directory open loses its files.
+                open.clear();
+                world.vacuum();
+                assert_eq!(world.vacuum(), 0);
+            }
+            5 if !shards.is_empty() => {
+                // Others may refer to what is overwritten.
+                let place = rng.random_range(0..shards.len());
+                let name = shards[place].0.clone();
+                if world.may_replace(&name) {
+                    let table = random_table(rng, &columns);
+                    let before = world.open(&name);
+                    write(rng, world, is_plain, &table, &name);
+                    open.push((before, std::mem::replace(&mut shards[place].1, table)));
+                }
+            }
+            _ if !shards.is_empty() => {
+                let place = rng.random_range(0..shards.len());
+                let (edited, mut table) = shards[place].clone();
+                let mut editor = world.editor(&edited);
+                let in_place = rng.random_bool(0.5) && world.may_replace(&edited);
+                let target = if in_place { &edited } else { &name };
+                let others: Vec<_> = below(target, &shards).into_iter().cloned().collect();
+                for _ in 0..rng.random_range(0..5) {
+                    edit(rng, world, &mut editor, &mut table, &mut columns, &others);
+                }
+                if in_place {
+                    let before = world.open(&edited);
+                    world.commit(editor, None).unwrap();
+                    open.push((before, std::mem::replace(&mut shards[place].1, table)));
+                } else {
+                    world.commit(editor, Some(&name)).unwrap();
+                    shards.push((name, table));
+                }
+            }
+            _ => {}
+        }
+        for (name, table) in &shards {
+            check(rng, &world.open(name), table);
+        }
+        for (shard, table) in &open {
+            check(rng, shard, table);
+        }
+    }
 }
 
 #[test]
 fn every_directory_gives_its_rows() {
     run_cases("histories", "every_directory_gives_its_rows", 400, |seed| {
-        let rng = &mut StdRng::seed_from_u64(seed);
-        let folder = tempfile::tempdir().unwrap();
-        let (mut columns, is_plain) = (Columns::random(rng), rng.random());
-        let mut shards: Vec<(PathBuf, Table)> = Vec::new();
-        // Those that were open when they were replaced.
-        let mut open: Vec<(Shard, Table)> = Vec::new();
-        for step in 0..rng.random_range(2..9) {
-            let path = folder.path().join(format!("{step}.amudai.shard"));
-            match rng.random_range(0..8) {
-                0 | 1 => {
-                    let table = random_table(rng, &columns);
-                    write(rng, is_plain, &table, &path);
-                    shards.push((path, table));
-                }
-                2 if shards.len() > 1 => {
-                    let mut some: Vec<_> = shards.iter().collect();
-                    some.shuffle(rng);
-                    some.truncate(3);
-                    let mut table = some[0].1.clone();
-                    some[1..].iter().for_each(|(_, other)| table.append(other));
-                    let summary = merge(some.iter().map(|(path, _)| path), &path).unwrap();
-                    assert_eq!(summary.rows(), table.live().len() as u64);
-                    shards.push((path, table));
-                }
-                3 if !shards.is_empty() => {
-                    let place = rng.random_range(0..shards.len());
-                    compact_some(rng, is_plain, &mut shards[place], &mut open);
-                }
-                4 => {
-                    // Whoever has an old directory open loses its files.
-                    open.clear();
-                    let now = VacuumOptions::default().with_min_age(Duration::ZERO);
-                    vacuum(folder.path(), &now).unwrap();
-                    assert_eq!(vacuum(folder.path(), &now).unwrap(), []);
-                }
-                _ if !shards.is_empty() => {
-                    let place = rng.random_range(0..shards.len());
-                    let (edited, mut table) = shards[place].clone();
-                    let mut editor = ShardEditor::open(&edited).unwrap();
-                    if rng.random_bool(0.5) {
-                        delete(rng, &mut editor, &mut table);
-                    }
-                    for _ in 0..rng.random_range(0..4) {
-                        edit(rng, &mut editor, &mut table, &mut columns, &shards);
-                    }
-                    if rng.random_bool(0.5) {
-                        let before = Shard::open(&edited).unwrap();
-                        editor.commit().unwrap();
-                        open.push((before, std::mem::replace(&mut shards[place].1, table)));
-                    } else {
-                        editor.commit_to(&path).unwrap();
-                        shards.push((path, table));
-                    }
-                }
-                _ => {}
-            }
-            for (path, table) in &shards {
-                check(rng, &Shard::open(path).unwrap(), table);
-            }
-            for (shard, table) in &open {
-                check(rng, shard, table);
-            }
-        }
+        live(seed, &World::folder());
     });
+}
+
+#[test]
+fn every_directory_in_a_store_gives_its_rows() {
+    let test = "every_directory_in_a_store_gives_its_rows";
+    run_cases("histories", test, 200, |seed| {
+        live(seed, &World::store(Arc::new(InMemory::new())));
+    });
+}
+
+#[test]
+fn every_directory_in_s3_gives_its_rows() {
+    let Some(moto) = Moto::start() else { return };
+    for seed in 0..4 {
+        let store = object_store::prefix::PrefixStore::new(moto.store(), format!("life {seed}"));
+        live(seed, &World::store(Arc::new(store)));
+    }
 }

@@ -289,38 +289,38 @@ struct References<'a> {
     naming: Naming,
     kept: Vec<Kept>,
     as_they_are: Vec<Referred>,
-    known: HashMap<Place, String>,
+    /// By the place, and whether it is that of a source's own directory file: as such it may get another name.
+    known: HashMap<(Place, bool), String>,
 }
 
 impl References<'_> {
     /// The URL of an artifact of a source.
     fn lead(&mut self, source: &Source, artifact: Option<&RelativeUrl>) -> Result<String> {
-        let file = Referred {
-            place: match artifact {
-                None => source.place.clone(),
-                Some(url) => source.place.beside(url),
-            },
-            // Names of artifacts are never used again.
-            version: match artifact.is_some() || source.is_artifact {
-                true => None,
-                false => source.shard.version(),
-            },
+        let place = match artifact {
+            None => source.place.clone(),
+            Some(url) => source.place.beside(url),
         };
-        if let Some(known) = self.known.get(&file.place) {
+        let is_directory_file = artifact.is_none() && !source.is_artifact;
+        let key = (place, is_directory_file);
+        let file = || Referred {
+            place: key.0.clone(),
+            version: source.shard.version(),
+        };
+        if let Some(known) = self.known.get(&key) {
             let kept = self.kept.iter().map(|kept| &kept.file);
-            let mut same = kept.chain(&self.as_they_are);
-            return match same.find(|f| f.place == file.place) {
-                Some(other) if other.version != file.version => Err(file.conflict()),
+            let mut files = kept.chain(&self.as_they_are);
+            let other = files.find(|other| other.place == key.0);
+            return match other.filter(|_| is_directory_file) {
+                Some(other) if *other != file() => Err(other.conflict()),
                 _ => Ok(known.clone()),
             };
         }
-        let place = file.place.clone();
-        let url = match artifact.is_some() || source.is_artifact {
-            true => place.seen_from(self.target)?,
-            false => self.directory_file(file)?,
+        let url = match is_directory_file {
+            true => self.directory_file(file())?,
+            false => key.0.seen_from(self.target)?,
         };
         let url = url.to_string();
-        self.known.insert(place, url.clone());
+        self.known.insert(key, url.clone());
         Ok(url)
     }
 

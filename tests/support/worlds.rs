@@ -1,0 +1,216 @@
+//! Where shards live: in local folders, or in an object store.
+
+use arrow_array::RecordBatch;
+use arrow_shard::io::{Container, ReadAt, RelativeUrl};
+use arrow_shard::ops::{
+    CompactOptions, EditSummary, ShardEditor, VacuumOptions, compact, compact_object, compaction,
+    compaction_object, vacuum, vacuum_objects,
+};
+use arrow_shard::read::{Predicate, ShardOptions};
+use arrow_shard::write::{AsyncShardWriter, Layout, ShardWriter, WriterOptions};
+use arrow_shard::{ErrorKind, Result, Shard};
+use bytes::Bytes;
+use futures::TryStreamExt;
+use object_store::path::Path;
+use object_store::{ObjectStore, ObjectStoreExt};
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+use tempfile::TempDir;
+
+/// What happens to shards, which are named by the names on the way to their directory files.
+pub(crate) enum World {
+    Folder(TempDir),
+    Store {
+        store: Arc<dyn ObjectStore>,
+        /// Objects that hold rows beside a directory, and are not replaced.
+        with_rows: Mutex<BTreeSet<String>>,
+    },
+}
+
+/// Objects of a folder and those below, by their references from there.
+#[derive(Debug, Default)]
+struct Copied(BTreeMap<String, Bytes>);
+
+impl Container for Copied {
+    fn open(&self, url: &RelativeUrl) -> Result<Arc<dyn ReadAt>> {
+        match self.0.get(url.path()) {
+            Some(bytes) => Ok(Arc::new(bytes.clone())),
+            None => Err(arrow_shard::Error::new(
+                ErrorKind::NotFound,
+                url.to_string(),
+            )),
+        }
+    }
+}
+
+/// Stores may need a runtime.
+fn wait<T>(answer: impl Future<Output = T>) -> T {
+    let mut runtime = tokio::runtime::Builder::new_current_thread();
+    runtime.enable_all().build().unwrap().block_on(answer)
+}
+
+impl World {
+    pub(crate) fn folder() -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::create_dir(folder.path().join("below")).unwrap();
+        Self::Folder(folder)
+    }
+
+    pub(crate) fn store(store: Arc<dyn ObjectStore>) -> Self {
+        Self::Store {
+            store,
+            with_rows: Mutex::default(),
+        }
+    }
+
+    fn path(folder: &TempDir, name: &str) -> PathBuf {
+        folder.path().join(name)
+    }
+
+    /// Whether another directory may come in the place of one.
+    pub(crate) fn may_replace(&self, name: &str) -> bool {
+        match self {
+            Self::Folder(_) => true,
+            Self::Store { with_rows, .. } => !with_rows.lock().unwrap().contains(name),
+        }
+    }
+
+    pub(crate) fn write(&self, name: &str, batch: &RecordBatch, options: WriterOptions) {
+        match self {
+            Self::Folder(folder) => {
+                let path = Self::path(folder, name);
+                let mut writer = ShardWriter::create_with(path, batch.schema(), options).unwrap();
+                writer.write(batch).unwrap();
+                writer.finish().unwrap();
+            }
+            Self::Store { store, with_rows } => {
+                if options.layout() == Layout::SingleFile {
+                    with_rows.lock().unwrap().insert(name.to_owned());
+                }
+                wait(async {
+                    let (store, path) = (store.clone(), Path::from(name));
+                    let writer =
+                        AsyncShardWriter::create_object(store, &path, batch.schema(), options);
+                    let mut writer = writer.await.unwrap();
+                    writer.write(batch).await.unwrap();
+                    writer.finish().await.unwrap();
+                });
+            }
+        }
+    }
+
+    /// The shard; one in a store as it is now, whatever comes in its place.
+    pub(crate) fn open(&self, name: &str) -> Shard {
+        match self {
+            Self::Folder(folder) => Shard::open(Self::path(folder, name)).unwrap(),
+            Self::Store { store, .. } => {
+                let folder = match name.rsplit_once('/') {
+                    Some((folder, _)) => format!("{folder}/"),
+                    None => String::new(),
+                };
+                let mut all = Copied::default();
+                wait(async {
+                    let objects: Vec<_> = store.list(None).try_collect().await.unwrap();
+                    for object in objects {
+                        let object = object.location;
+                        if let Some(url) = object.as_ref().strip_prefix(&folder) {
+                            let bytes = store.get(&object).await.unwrap().bytes().await;
+                            all.0.insert(url.to_owned(), bytes.unwrap());
+                        }
+                    }
+                });
+                let directory = Arc::new(all.0[&name[folder.len()..]].clone());
+                Shard::from_reader(directory, Arc::new(all), ShardOptions::default()).unwrap()
+            }
+        }
+    }
+
+    pub(crate) fn editor(&self, name: &str) -> ShardEditor {
+        match self {
+            Self::Folder(folder) => ShardEditor::open(Self::path(folder, name)).unwrap(),
+            Self::Store { store, .. } => {
+                let path = Path::from(name);
+                wait(ShardEditor::open_object(store.clone(), &path)).unwrap()
+            }
+        }
+    }
+
+    pub(crate) fn append(&self, editor: &mut ShardEditor, name: &str) {
+        match self {
+            Self::Folder(folder) => editor.append(Self::path(folder, name)).unwrap(),
+            Self::Store { store, .. } => {
+                let path = Path::from(name);
+                wait(editor.append_object(store.clone(), &path)).unwrap();
+            }
+        }
+    }
+
+    pub(crate) fn delete(&self, editor: &mut ShardEditor, predicate: &Predicate) -> u64 {
+        match self {
+            Self::Folder(_) => editor.delete(predicate).unwrap(),
+            Self::Store { .. } => wait(editor.delete_async(predicate)).unwrap(),
+        }
+    }
+
+    pub(crate) fn delete_rows(&self, editor: &mut ShardEditor, rows: &[u64]) -> u64 {
+        match self {
+            Self::Folder(_) => editor.delete_rows(rows).unwrap(),
+            Self::Store { .. } => wait(editor.delete_rows_async(rows)).unwrap(),
+        }
+    }
+
+    pub(crate) fn undelete_rows(&self, editor: &mut ShardEditor, rows: &[u64]) -> u64 {
+        match self {
+            Self::Folder(_) => editor.undelete_rows(rows).unwrap(),
+            Self::Store { .. } => wait(editor.undelete_rows_async(rows)).unwrap(),
+        }
+    }
+
+    /// Commits in the place of the shard, or as another one.
+    pub(crate) fn commit(&self, editor: ShardEditor, target: Option<&str>) -> Result<EditSummary> {
+        match (self, target) {
+            (Self::Folder(_), None) => editor.commit(),
+            (Self::Folder(folder), Some(target)) => editor.commit_to(Self::path(folder, target)),
+            (Self::Store { store, .. }, None) => wait(editor.commit_object(store.clone())),
+            (Self::Store { store, .. }, Some(target)) => {
+                let target = Path::from(target);
+                wait(editor.commit_object_to(store.clone(), &target))
+            }
+        }
+    }
+
+    pub(crate) fn compaction(&self, name: &str, options: &CompactOptions) -> Vec<Range<u64>> {
+        match self {
+            Self::Folder(folder) => compaction(Self::path(folder, name), options).unwrap(),
+            Self::Store { store, .. } => {
+                let path = Path::from(name);
+                wait(compaction_object(store.clone(), &path, options)).unwrap()
+            }
+        }
+    }
+
+    pub(crate) fn compact(&self, name: &str, options: &CompactOptions) -> Option<EditSummary> {
+        match self {
+            Self::Folder(folder) => compact(Self::path(folder, name), options).unwrap(),
+            Self::Store { store, .. } => {
+                let path = Path::from(name);
+                wait(compact_object(store.clone(), &path, options)).unwrap()
+            }
+        }
+    }
+
+    /// Removes what nothing refers to, and gives how many files that was.
+    pub(crate) fn vacuum(&self) -> usize {
+        let now = VacuumOptions::default().with_min_age(Duration::ZERO);
+        match self {
+            Self::Folder(folder) => vacuum(folder.path(), &now).unwrap().len(),
+            Self::Store { store, .. } => {
+                let removed = vacuum_objects(store.clone(), None, &now);
+                wait(removed).unwrap().len()
+            }
+        }
+    }
+}
