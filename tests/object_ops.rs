@@ -2,10 +2,13 @@
 #![expect(clippy::unwrap_used, reason = "a failed helper is a failed test")]
 
 mod support;
+#[path = "support/watched.rs"]
+mod watched;
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::Int64Type;
 use arrow_array::{ArrayRef, Int64Array, RecordBatch};
+use arrow_schema::{DataType, Field};
 use arrow_shard::ops::{
     CompactOptions, ShardEditor, ShardSet, VacuumOptions, compact_object, compact_object_to,
     compaction_object, vacuum_objects,
@@ -21,6 +24,7 @@ use object_store::{ObjectStore, ObjectStoreExt};
 use std::sync::Arc;
 use std::time::Duration;
 use support::{NAME, written};
+use watched::Watched;
 
 /// Puts a shard of the numbers of a range, in stripes of 10 rows, below a prefix; gives where the
 /// directory file is.
@@ -237,5 +241,92 @@ fn small_stripes_of_objects_are_written_anew_and_unused_ones_removed() {
         store.put(&all, bytes.into()).await.unwrap();
         let error = vacuum_objects(store.clone(), None, &options).await;
         assert_eq!(error.unwrap_err().kind(), ErrorKind::Checksum);
+    });
+}
+
+/// A shard of numbers by reference, of which some are deleted.
+async fn prepared(store: &Arc<dyn ObjectStore>) -> Path {
+    let one = put(&**store, "t/a", 0..25, Layout::SingleFile).await;
+    let two = put(&**store, "t/b", 25..40, Layout::TwoLevel).await;
+    let all = Path::from("t/all");
+    let mut editor = ShardEditor::open_object(store.clone(), &one).await.unwrap();
+    editor.append_object(store.clone(), &two).await.unwrap();
+    editor.delete_rows_async(&[7]).await.unwrap();
+    editor.commit_object_to(store.clone(), &all).await.unwrap();
+    all
+}
+
+#[test]
+fn a_store_that_fails_at_any_call_leaves_the_shard_before_or_after() {
+    let before: Vec<i64> = (0..7).chain(8..40).collect();
+    let after: Vec<i64> = (0..7).chain(8..30).collect();
+    for compacts in [false, true] {
+        for fault in ["before", "after", "again"] {
+            for call in 0.. {
+                let memory: Arc<dyn ObjectStore> = Arc::new(InMemory::new());
+                let path = block_on(prepared(&memory));
+                let watched = Arc::new(Watched::new(memory.clone()));
+                let store: Arc<dyn ObjectStore> = watched.clone();
+                {
+                    let mut calls = watched.calls();
+                    match fault {
+                        "again" => calls.sent_again = Some(call),
+                        _ => calls.fails_at = Some(call),
+                    }
+                    calls.fails_after = fault == "after";
+                }
+                let change = async {
+                    if compacts {
+                        let options = CompactOptions::default();
+                        return compact_object(store.clone(), &path, &options)
+                            .await
+                            .map(drop);
+                    }
+                    let mut editor = ShardEditor::open_object(store.clone(), &path).await?;
+                    editor.delete_async(&col("id").gt_eq(30)).await?;
+                    editor.commit_object(store.clone()).await.map(drop)
+                };
+                let done = block_on(change);
+                let place = format!("{compacts} {fault} {call}: {done:?}");
+                block_on(async {
+                    let shard = open(&memory, &path).await;
+                    let rows = read(&shard).await;
+                    assert!(
+                        shard.verify_async(|_| ()).await.unwrap().is_sound(),
+                        "{place}"
+                    );
+                    assert!(rows == before || rows == after, "{place}");
+                    if done.is_ok() {
+                        assert_eq!(rows, if compacts { &before[..] } else { &after }, "{place}");
+                    }
+                    // What was done is said to be done. Stripes of an error are garbage at worst.
+                    if fault == "again" && !compacts {
+                        assert!(done.is_ok(), "{place}");
+                    }
+                });
+                if watched.calls().count <= call {
+                    assert!(done.is_ok(), "{place}");
+                    break;
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn an_object_that_holds_rows_stays_though_the_new_directory_needs_none() {
+    block_on(async {
+        let store: Arc<dyn ObjectStore> = Arc::new(InMemory::new());
+        let path = put(&*store, "t/a", 0..25, Layout::SingleFile).await;
+        let mut editor = ShardEditor::open_object(store.clone(), &path)
+            .await
+            .unwrap();
+        let one = Arc::new(Int64Array::from(vec![1])) as ArrayRef;
+        let field = Field::new("one", DataType::Int64, false);
+        editor.add_column(field, &one).unwrap();
+        editor.drop_columns(["id"]).unwrap();
+        let error = editor.commit_object(store.clone()).await.unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Unsupported, "{error}");
+        assert_eq!(read(&open(&store, &path).await).await.len(), 25);
     });
 }

@@ -248,3 +248,19 @@ fn shards_are_listed_without_parts_of_others() {
     let error = list_shards(path("none")).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::NotFound, "{error}");
 }
+
+#[cfg(unix)]
+#[test]
+fn stripes_that_are_written_anew_are_as_private_as_the_shard() {
+    use std::os::unix::fs::PermissionsExt;
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a");
+    numbers(&path, 0..50);
+    let private = std::fs::Permissions::from_mode(0o600);
+    std::fs::set_permissions(&path, private).unwrap();
+    compact(&path, &CompactOptions::default()).unwrap();
+    for name in names(folder.path()) {
+        let metadata = folder.path().join(&name).metadata().unwrap();
+        assert_eq!(metadata.permissions().mode() & 0o777, 0o600, "{name}");
+    }
+}

@@ -205,9 +205,7 @@ fn persist(file: TempPath, path: &Path, existing: &Existing) -> Result<()> {
         Existing::Kept => None,
         Existing::Replaced => lock(path).ok().flatten(),
         Existing::ReplacedIf(version) => match lock(path)? {
-            Some(locked) if version_of(&locked.metadata()?).as_ref() == Some(version) => {
-                Some(locked)
-            }
+            Some(locked) if is_still(version, &locked, path) => Some(locked),
             _ => return Err(conflict()),
         },
     };
@@ -223,12 +221,16 @@ fn persist(file: TempPath, path: &Path, existing: &Existing) -> Result<()> {
     Ok(())
 }
 
+/// Files that are locked one after the other, each in the place of the one before.
+const MOST_ROUNDS: u32 = 64;
+
 /// The file at `path`, locked as long as it is open, where files can be; `None` if there is none.
 fn lock(path: &Path) -> io::Result<Option<File>> {
     let found = |metadata: io::Result<std::fs::Metadata>| match metadata {
         Err(e) if e.kind() == io::ErrorKind::NotFound => Ok(None),
         other => other.map(Some),
     };
+    let mut rounds = 0;
     loop {
         // To open a pipe may wait for ever.
         match found(std::fs::metadata(path))? {
@@ -240,13 +242,24 @@ fn lock(path: &Path) -> io::Result<Option<File>> {
             other => other?,
         };
         // Network file systems refuse in ways of their own: there are no locks then.
-        let _ = file.lock();
-        // Whoever had the lock before may have put another file there.
+        while let Err(error) = file.lock()
+            && error.kind() == io::ErrorKind::Interrupted
+        {}
+        // Whoever had the lock before may have put another file there. Some file systems tell of the same
+        // file as if it were another, each time.
         let now = found(std::fs::metadata(path))?;
-        if now.is_some_and(|now| is_same(&now, &file)) {
+        rounds += 1;
+        if rounds == MOST_ROUNDS || now.is_some_and(|now| is_same(&now, &file)) {
             return Ok(Some(file));
         }
     }
+}
+
+/// Whether a file has a version, and a name leads to it.
+fn is_still(version: &str, file: &File, path: &Path) -> bool {
+    let found = file.metadata().map(|metadata| version_of(&metadata));
+    found.is_ok_and(|found| found.as_deref() == Some(version))
+        && std::fs::metadata(path).is_ok_and(|now| is_same(&now, file))
 }
 
 /// Whether metadata are those of a file, as far as the system tells.

@@ -136,17 +136,19 @@ impl ShardEditor {
         }
     }
 
-    /// Whether stripes of some runs have buffers in the directory files of their shards.
+    /// Refuses a directory file that holds rows of stripes, whether they are still needed here or not: other
+    /// shards may refer to them.
     #[cfg(feature = "object_store")]
-    pub(super) async fn is_in_directory_file(&self, runs: &[Range<usize>]) -> Result<bool> {
-        for stripe in runs.iter().flat_map(|run| &self.stripes[run.clone()]) {
-            if let Some(source) = self.sources.get(stripe.source)
-                && source.is_in_directory_file(stripe.ordinal).await?
-            {
-                return Ok(true);
+    pub(super) async fn check_replaceable(&self) -> Result<()> {
+        let Some(source) = self.sources.first() else {
+            return Ok(());
+        };
+        for stripe in 0..source.stripes.len() as u64 {
+            if source.is_in_directory_file(stripe).await? {
+                return Err(super::commit::holds_rows());
             }
         }
-        Ok(false)
+        Ok(())
     }
 
     /// The shard that holds a run of stripes, which are neighbours there, and their rows in it.

@@ -145,7 +145,8 @@ fn keep(kept: &Kept, path: &Path) -> Result<()> {
     if cfg!(unix) && std::fs::hard_link(path, &other).is_ok() {
         return check(&LocalFile::open(&other)?);
     }
-    let mut copy = LocalSink::create(&other)?;
+    let mut folder = LocalFolder::of_file(path)?.with_permissions_of(path);
+    let mut copy = folder.create(&kept.name)?;
     let (mut start, size) = (0, file.size()?);
     while start < size {
         let len = (size - start).min(COPIED);

@@ -4,7 +4,7 @@ use super::commit::{EditSummary, Files, Naming, Referred};
 use super::editor::ShardEditor;
 use super::place::Place;
 use crate::Shard;
-use crate::error::{Error, ErrorKind, Result, Within};
+use crate::error::{Error, ErrorKind, Result};
 use crate::io::names_of;
 use crate::read::ShardOptions;
 use bytes::Bytes;
@@ -51,23 +51,13 @@ impl ShardEditor {
     /// [`Unsupported`](ErrorKind::Unsupported) if the object holds rows as well, so that other shards may
     /// refer to it, or if the store has no conditional writes; those of the metadata and of the store.
     pub async fn commit_object(self, store: Arc<dyn ObjectStore>) -> Result<EditSummary> {
-        let path = path_of(self.place());
-        let e_tag = self.version().ok_or_else(|| {
-            Error::unsupported("the store does not tell one object from another of the same name")
-        })?;
-        let files = self.files(None, Naming::AsItIs).await?;
-        let mode = PutMode::Update(UpdateVersion {
-            e_tag: Some(e_tag),
-            version: None,
-        });
-        let written = write(&*store, &path, files, mode).await;
-        written.within(|| path.to_string())
+        Ok(self.put_into(store, None).await?)
     }
 
     /// Writes the directory file as the object at `target`, which must not exist. The shards that it refers
     /// to must be in its folder, or in folders below. Objects that hold rows beside a directory must never be
-    /// replaced after that: it is checked that none has been until the directory is written, and a read
-    /// checks its bytes by their checksums.
+    /// replaced after that: it is checked shortly before the directory is written that none has been, and a
+    /// read checks its bytes by their checksums.
     ///
     /// # Errors
     /// [`Conflict`](ErrorKind::Conflict) if one of the objects has been replaced since it was opened,
@@ -78,10 +68,69 @@ impl ShardEditor {
         store: Arc<dyn ObjectStore>,
         target: &Path,
     ) -> Result<EditSummary> {
-        let place = place_of(target);
-        let files = self.files(Some(&place), Naming::AsItIs).await?;
-        let written = write(&*store, target, files, PutMode::Create).await;
-        written.within(|| target.to_string())
+        Ok(self.put_into(store, Some(target)).await?)
+    }
+
+    /// Writes the directory to `target`, or in the place of the one that was opened.
+    pub(super) async fn put_into(
+        self,
+        store: Arc<dyn ObjectStore>,
+        target: Option<&Path>,
+    ) -> Result<EditSummary, NotCommitted> {
+        let (path, to, files) = match target {
+            Some(target) => {
+                let files = self.files(Some(&place_of(target)), Naming::AsItIs).await?;
+                (target.clone(), To::New, files)
+            }
+            None => {
+                let e_tag = self.version().ok_or_else(|| {
+                    Error::unsupported(
+                        "the store does not tell one object from another of the same name",
+                    )
+                })?;
+                self.check_replaceable().await?;
+                let path = path_of(self.place());
+                let files = self.files(None, Naming::AsItIs).await?;
+                (path, To::Replace(e_tag), files)
+            }
+        };
+        let written = write(&*store, &path, files, to).await;
+        written.map_err(|failed| NotCommitted {
+            error: failed.error.within(path.to_string()),
+            ..failed
+        })
+    }
+}
+
+/// What becomes of an object that has the name already.
+enum To {
+    /// It stays, and that is an error.
+    New,
+    /// It is replaced if it has this e-tag.
+    Replace(String),
+}
+
+/// Why a directory was not written, as far as that is known.
+#[derive(Debug)]
+pub(super) struct NotCommitted {
+    pub(super) error: Error,
+    /// Whether the directory may be there all the same: a store may have done what it was asked for before it
+    /// failed. What the directory refers to has to stay then.
+    pub(super) may_be_there: bool,
+}
+
+impl From<Error> for NotCommitted {
+    fn from(error: Error) -> Self {
+        Self {
+            error,
+            may_be_there: false,
+        }
+    }
+}
+
+impl From<NotCommitted> for Error {
+    fn from(failed: NotCommitted) -> Self {
+        failed.error
     }
 }
 
@@ -90,39 +139,71 @@ async fn write(
     store: &dyn ObjectStore,
     path: &Path,
     files: Files,
-    mode: PutMode,
-) -> Result<EditSummary> {
+    to: To,
+) -> Result<EditSummary, NotCommitted> {
+    // Who comes second is told before there is anything to take back.
+    let mode = mode(store, path, to).await?;
+    check_unchanged(store, &files.as_they_are).await?;
     let mut written: Vec<Path> = Vec::new();
-    let mut done = check_unchanged(store, &files.as_they_are).await;
-    if done.is_err() {
-        return done.map(|()| files.summary);
-    }
     for (name, bytes) in files.others {
         let other = beside(path, name);
-        done = put(store, &other, bytes, PutMode::Create).await;
+        let done = put(store, &other, bytes, PutMode::Create).await;
         written.push(other);
-        if done.is_err() {
-            break;
+        if let Err(error) = done {
+            delete_all(store, &written).await;
+            return Err(error.into());
         }
     }
-    if done.is_ok() {
-        done = put(store, path, files.directory.into(), mode).await;
-    }
-    let error = match done {
-        Ok(()) => return Ok(files.summary),
-        Err(error) => error,
+    let Err(error) = put(store, path, files.directory.into(), mode).await else {
+        return Ok(files.summary);
     };
-    if is_not_written(&error) {
+    if error.kind() == ErrorKind::Unsupported {
         delete_all(store, &written).await;
+        return Err(error.into());
     }
-    Err(error)
+    Err(NotCommitted {
+        error,
+        may_be_there: true,
+    })
 }
 
-/// Whether it is known of a failed commit that the directory is not there, which refers to what was written
-/// before.
-pub(super) fn is_not_written(error: &Error) -> bool {
-    use ErrorKind::{AlreadyExists, Conflict, ForbiddenUrl, Unsupported};
-    [AlreadyExists, Conflict, ForbiddenUrl, Unsupported].contains(&error.kind())
+/// How the directory is put, if it can be as things are.
+async fn mode(store: &dyn ObjectStore, path: &Path, to: To) -> Result<PutMode> {
+    let found = match store.head(path).await {
+        Ok(found) => Some(found),
+        Err(StoreError::NotFound { .. }) => None,
+        Err(error) => {
+            let failed = Error::new(ErrorKind::Io, "the store failed to tell what is there");
+            return Err(failed.caused_by(error));
+        }
+    };
+    match (to, found) {
+        (To::New, None) => Ok(PutMode::Create),
+        (To::New, Some(_)) => Err(already_exists()),
+        (To::Replace(e_tag), Some(found)) if found.e_tag.as_ref() == Some(&e_tag) => {
+            // Some stores go by the one, and some by the other.
+            Ok(PutMode::Update(UpdateVersion {
+                e_tag: Some(e_tag),
+                version: found.version,
+            }))
+        }
+        (To::Replace(_), _) => Err(conflict()),
+    }
+}
+
+fn already_exists() -> Error {
+    Error::new(
+        ErrorKind::AlreadyExists,
+        "the object exists; choose another name",
+    )
+}
+
+fn conflict() -> Error {
+    Error::new(
+        ErrorKind::Conflict,
+        "the object was replaced or removed meanwhile, and is left as it is; open it again and repeat the \
+         change",
+    )
 }
 
 /// Deletes objects that nothing refers to, as far as that goes: there is an error to tell already.
@@ -160,25 +241,26 @@ async fn check_unchanged(store: &dyn ObjectStore, files: &[Referred]) -> Result<
 
 async fn put(store: &dyn ObjectStore, path: &Path, bytes: Bytes, mode: PutMode) -> Result<()> {
     let options = PutOptions::from(mode);
-    let put = store.put_opts(path, bytes.into(), options).await;
-    put.map(drop).map_err(|error| {
-        let (kind, message) = match &error {
-            StoreError::AlreadyExists { .. } => {
-                (ErrorKind::AlreadyExists, "the object exists; choose another name")
-            }
-            StoreError::Precondition { .. } | StoreError::NotFound { .. } => (
-                ErrorKind::Conflict,
-                "the object was replaced or removed meanwhile, and is left as it is; open it again and \
-                 repeat the change",
-            ),
-            StoreError::NotImplemented { .. } | StoreError::NotSupported { .. } => (
-                ErrorKind::Unsupported,
-                "the store has no conditional writes; commit to another name",
-            ),
-            _ => (ErrorKind::Io, "the store failed to write the object"),
-        };
-        Error::new(kind, message).caused_by(error)
-    })
+    let Err(error) = store.put_opts(path, bytes.clone().into(), options).await else {
+        return Ok(());
+    };
+    let failed = match &error {
+        StoreError::AlreadyExists { .. } => already_exists(),
+        StoreError::Precondition { .. } | StoreError::NotFound { .. } => conflict(),
+        StoreError::NotImplemented { .. } | StoreError::NotSupported { .. } => {
+            let message = "the store has no conditional writes; commit to another name";
+            return Err(Error::unsupported(message).caused_by(error));
+        }
+        _ => Error::new(ErrorKind::Io, "the store failed to write the object"),
+    };
+    // A request whose answer was lost has done its work, and finds that when it is sent again.
+    if let Ok(found) = store.get(path).await
+        && found.meta.size == bytes.len() as u64
+        && found.bytes().await.is_ok_and(|found| found == bytes)
+    {
+        return Ok(());
+    }
+    Err(failed.caused_by(error))
 }
 
 pub(super) fn place_of(path: &Path) -> Place {

@@ -30,6 +30,8 @@ pub(crate) struct Calls {
     pub(crate) fails_after: bool,
     /// Calls behind it that fail too.
     pub(crate) fails_more: usize,
+    /// The call that is sent again, since nobody heard the answer, if it is a put.
+    pub(crate) sent_again: Option<usize>,
     /// Bytes of each answer to a read.
     pub(crate) reads: Vec<u64>,
     /// Reads that wait for their answer, and how often one was sent while none did.
@@ -115,6 +117,14 @@ impl ObjectStore for Watched {
         payload: PutPayload,
         options: PutOptions,
     ) -> Result<PutResult> {
+        let is_lost = {
+            let calls = self.calls();
+            calls.sent_again == Some(calls.count)
+        };
+        if is_lost {
+            let first = (payload.clone(), options.clone());
+            self.store.put_opts(location, first.0, first.1).await?;
+        }
         let put = self.store.put_opts(location, payload, options);
         counted(&self.calls, put).await
     }

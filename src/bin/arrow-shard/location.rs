@@ -22,6 +22,26 @@ impl Location {
     /// # Errors
     /// For a URL that leads nowhere.
     pub(crate) fn of(path: &Path) -> Result<Self> {
+        Self::find(
+            path,
+            #[cfg(feature = "cloud")]
+            Object::at,
+        )
+    }
+
+    /// As [`of`](Self::of), of a folder: the root of a store is one.
+    pub(crate) fn of_folder(path: &Path) -> Result<Self> {
+        Self::find(
+            path,
+            #[cfg(feature = "cloud")]
+            Object::below,
+        )
+    }
+
+    fn find(
+        path: &Path,
+        #[cfg(feature = "cloud")] at: fn(Address) -> Result<Object>,
+    ) -> Result<Self> {
         match url(path) {
             None => Ok(Self::Local(path.to_path_buf())),
             #[cfg(feature = "cloud")]
@@ -29,7 +49,7 @@ impl Location {
                 let address = Address::parse(url)?;
                 match address.local()? {
                     Some(local) => Ok(Self::Local(local)),
-                    None => Object::at(address).map(Self::Object),
+                    None => at(address).map(Self::Object),
                 }
             }
             #[cfg(not(feature = "cloud"))]

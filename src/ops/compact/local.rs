@@ -72,7 +72,7 @@ fn run(
     editor.check_no_internal()?;
     let path = existing(path)?;
     let mut to = Beside {
-        folder: LocalFolder::of_file(&path)?,
+        folder: LocalFolder::of_file(&path)?.with_permissions_of(&path),
         path,
         options,
         written: Vec::new(),

@@ -67,7 +67,7 @@ impl CompactOptions {
         stripe.deleted_rows as f64 > stripe.rows as f64 * self.max_deleted
     }
 
-    /// The runs of neighbours that are written anew, each as one stripe. There is never one that would be
+    /// The runs of neighbours that are written anew, each as one stripe as far as the writer's memory goes. There is never one that would be
     /// written again and again: each has fewer stripes afterwards, or fewer deleted rows.
     fn runs(&self, stripes: &[Stripe]) -> Vec<Range<usize>> {
         let most_rows = WriterOptions::default().stripe_rows().max(self.min_rows);
@@ -129,7 +129,7 @@ async fn rewrite_all(
 }
 
 impl CompactOptions {
-    /// How stripes of a shard are written anew: each run as one.
+    /// How a run of stripes is written anew: as one, unless that takes too much memory.
     async fn writing(&self, shard: &Shard) -> Result<WriterOptions> {
         let mapping = TypeMapping::of(&shard.stored_schema().await?);
         Ok(WriterOptions::default()

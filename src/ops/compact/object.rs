@@ -4,9 +4,9 @@ use super::{CompactOptions, Rewriting, rewrite_all};
 use crate::Shard;
 use crate::error::Result;
 use crate::io::random_stripe_file_name;
-use crate::ops::commit::{EditSummary, holds_rows};
+use crate::ops::commit::EditSummary;
 use crate::ops::editor::ShardEditor;
-use crate::ops::object::{beside, delete_all, is_not_written, place_of};
+use crate::ops::object::{beside, delete_all, place_of};
 use crate::ops::place::Place;
 use crate::read::ShardOptions;
 use crate::write::AsyncShardWriter;
@@ -68,9 +68,8 @@ async fn run(
         return Ok(None);
     }
     editor.check_no_internal()?;
-    // Other shards may refer to stripes that this one has no more.
-    if target.is_none() && editor.is_in_directory_file(&runs).await? {
-        return Err(holds_rows());
+    if target.is_none() {
+        editor.check_replaceable().await?;
     }
     let mut to = Beside {
         store: store.clone(),
@@ -85,16 +84,15 @@ async fn run(
             return Err(error);
         }
     };
-    let done = match target {
-        None => editor.commit_object(store.clone()).await,
-        Some(target) => editor.commit_object_to(store.clone(), target).await,
-    };
-    if let Err(error) = &done
-        && is_not_written(error)
-    {
-        delete_all(&*store, &to.written).await;
+    match editor.put_into(store.clone(), target).await {
+        Ok(done) => Ok(Some(done.with_bytes(bytes))),
+        Err(failed) => {
+            if !failed.may_be_there {
+                delete_all(&*store, &to.written).await;
+            }
+            Err(failed.into())
+        }
     }
-    Ok(Some(done?.with_bytes(bytes)))
 }
 
 /// Objects beside the one at `path`.

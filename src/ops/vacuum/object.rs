@@ -40,7 +40,8 @@ pub struct UnusedObject {
 /// ```
 ///
 /// # Errors
-/// Those of the store, and of a directory file that is damaged: nothing is removed then.
+/// Those of the store, and of a directory file that is damaged or was removed meanwhile: nothing is removed
+/// then.
 pub async fn vacuum_objects(
     store: Arc<dyn ObjectStore>,
     prefix: Option<&Path>,
@@ -90,8 +91,8 @@ async fn used_by(store: Arc<dyn ObjectStore>, path: Path) -> Result<Vec<Place>> 
             let urls = shard.urls().await?;
             Ok(urls.iter().map(|url| place.beside(url)).collect())
         }
-        // It was deleted meanwhile, or is of another kind.
-        Err(e) if matches!(e.kind(), ErrorKind::NotAShard | ErrorKind::NotFound) => Ok(Vec::new()),
+        // One that was removed meanwhile may have another name now, which was not listed.
+        Err(e) if e.kind() == ErrorKind::NotAShard => Ok(Vec::new()),
         Err(e) => Err(e),
     }
 }

@@ -138,11 +138,9 @@ impl Fetched {
     pub(in crate::read) fn drop_unused(&mut self) {
         self.pieces
             .retain(|_, piece| piece.is_used.load(Ordering::Relaxed));
-        let pieces = &self.pieces;
-        self.claims.retain(|claim| {
-            let Place { artifact, range } = claim.place();
-            pieces.contains_key(&(artifact, range.start()))
-        });
+        let mut claims = std::mem::take(&mut self.claims);
+        claims.retain(|claim| self.lacking(claim.place()).is_ok_and(|l| l.is_empty()));
+        self.claims = claims;
     }
 
     /// Reads places that are not here, but for what others read, which it waits for.

@@ -60,6 +60,8 @@ pub(crate) struct Object {
     path: Path,
     /// As it was given.
     url: String,
+    /// What comes before the path in the store: some URLs name a bucket there.
+    root: String,
 }
 
 impl fmt::Debug for Object {
@@ -75,6 +77,15 @@ impl Object {
     /// The object at a URL. Stores are configured by the environment variables of their own tools, such
     /// as `AWS_ACCESS_KEY_ID`.
     pub(crate) fn at(address: Address) -> Result<Self> {
+        let object = Self::below(address)?;
+        match object.path.filename() {
+            Some(_) => Ok(object),
+            None => Err(invalid(format!("{} names no object", object.url))),
+        }
+    }
+
+    /// As [`at`](Self::at), of a URL that may also lead to the root of a store.
+    pub(crate) fn below(address: Address) -> Result<Self> {
         let Address { url, text } = address;
         let variables = std::env::vars_os().filter_map(|(name, value)| {
             let name = name.into_string().ok()?;
@@ -85,10 +96,11 @@ impl Object {
         let plain = (url.scheme() == "http").then(|| ("allow_http".to_owned(), "true".to_owned()));
         let (store, path) = object_store::parse_url_opts(&url, variables.chain(plain))
             .map_err(|e| invalid(format!("{text} leads to no store")).caused_by(e))?;
-        if path.filename().is_none() {
-            return Err(invalid(format!("{text} names no object")));
-        }
+        let names: Vec<&str> = url.path().split('/').filter(|n| !n.is_empty()).collect();
+        let before = names.len().saturating_sub(path.parts().count());
+        let root = [url.scheme(), "://", url.authority(), "/"].concat();
         Ok(Self {
+            root: root + &names[..before].join("/"),
             store: store.into(),
             path,
             url: text,
@@ -142,12 +154,7 @@ impl Object {
 
     /// Refuses an object of another store: shards refer to none.
     fn check_same_store(&self, other: &Self) -> Result<()> {
-        let store = |url: &str| {
-            let (scheme, rest) = url.split_once("://").unwrap_or_default();
-            let authority = rest.split('/').next().unwrap_or_default();
-            format!("{scheme}://{authority}")
-        };
-        match store(&self.url) == store(&other.url) {
+        match self.root == other.root {
             true => Ok(()),
             false => Err(invalid(format!(
                 "{} and {} are not in the same store, and a shard refers to no other",

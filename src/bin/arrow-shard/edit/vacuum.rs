@@ -38,7 +38,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     let options = VacuumOptions::default()
         .with_min_age(age)
         .with_dry_run(!args.remove);
-    let files: Vec<(String, u64)> = match Location::of(&args.folder)? {
+    let files: Vec<(String, u64)> = match Location::of_folder(&args.folder)? {
         Location::Local(folder) => {
             let files = vacuum(folder, &options)?.into_iter();
             let shown = files.map(|file| (file.path.display().to_string(), file.bytes));
