@@ -3,6 +3,7 @@
 use super::commit::{EditSummary, Files, Kept, Naming};
 use super::editor::ShardEditor;
 use super::place::{FileRole, Place};
+use super::sinks::create;
 use crate::Shard;
 use crate::error::{Error, ErrorKind, Result, Within};
 use crate::io::{ByteRange, LocalFile, LocalFolder, LocalSink, ReadAt, Sink, SinkFactory};
@@ -108,9 +109,7 @@ fn write(files: Files, path: &Path, sink: impl Fn() -> Result<LocalSink>) -> Res
     let mut written = Vec::new();
     let mut finish = || -> Result<()> {
         for (name, bytes) in &files.others {
-            let mut other = folder.create(name)?;
-            other.write_all(bytes)?;
-            other.commit()?;
+            create(&mut folder, name, bytes)?;
             written.push(path.with_file_name(name));
         }
         for kept in &files.kept {

@@ -45,9 +45,7 @@ impl ShardEditor {
         let mut written = Vec::new();
         let mut finish = || -> Result<()> {
             for (name, bytes) in &files.others {
-                let mut other = folder.create(name)?;
-                other.write_all(bytes)?;
-                other.commit()?;
+                create(folder, name, bytes)?;
                 written.push(name);
             }
             directory.write_all(&files.directory)?;
@@ -66,4 +64,11 @@ impl ShardEditor {
 
 fn place_of(url: &RelativeUrl) -> Place {
     Place::new(url.segments().map(str::to_owned))
+}
+
+/// Writes a file of a folder.
+pub(super) fn create(folder: &mut dyn SinkFactory, name: &str, bytes: &[u8]) -> Result<()> {
+    let mut sink = folder.create(name)?;
+    sink.write_all(bytes)?;
+    sink.commit()
 }

@@ -431,14 +431,8 @@ fn attempt<T>(
 
 #[cfg(test)]
 mod tests {
+    use super::super::requests::tests::place;
     use super::*;
-
-    fn place(artifact: u32, start: u64, end: u64) -> Place {
-        Place {
-            artifact,
-            range: ByteRange::try_new(start, end).unwrap(),
-        }
-    }
 
     #[test]
     fn a_piece_is_found_behind_a_smaller_one_that_lay_in_it() {

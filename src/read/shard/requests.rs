@@ -86,10 +86,10 @@ pub(super) fn coalesce(
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::*;
 
-    fn place(artifact: u32, start: u64, end: u64) -> Place {
+    pub(in crate::read::shard) fn place(artifact: u32, start: u64, end: u64) -> Place {
         Place {
             artifact,
             range: ByteRange::try_new(start, end).unwrap(),

@@ -162,16 +162,10 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::requests::tests::place;
     use super::*;
     use std::pin::pin;
     use std::task::Context;
-
-    fn place(artifact: u32, start: u64, end: u64) -> Place {
-        Place {
-            artifact,
-            range: ByteRange::try_new(start, end).unwrap(),
-        }
-    }
 
     fn places(claims: &[Claim]) -> Vec<Place> {
         claims.iter().map(Claim::place).collect()
