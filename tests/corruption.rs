@@ -545,6 +545,7 @@ subjects! {
     balanced => Some(super::subjects::balanced());
     plain => Some(super::subjects::plain());
     nested => Some(super::subjects::nested());
+    packed => Some(super::subjects::packed());
     dictionaries => Some(super::subjects::dictionaries());
     two_stripes => Some(super::subjects::two_stripes());
     two_files => Some(super::subjects::two_files());

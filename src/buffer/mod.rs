@@ -7,6 +7,7 @@ mod map_copies;
 mod needed;
 mod offsets;
 mod own_properties;
+mod packed_group;
 mod physical;
 mod pieces;
 mod range_index;
@@ -14,6 +15,7 @@ mod raw_part;
 mod runs;
 mod selection;
 mod stored;
+mod stored_buffer;
 mod stream;
 mod strings;
 mod value_dictionary;
@@ -27,6 +29,7 @@ pub use checksums::{CHUNK_BYTES, Chunks};
 pub use map_copies::{BLOCK_MAPS_PROPERTY, MapCopies};
 pub use offsets::{OffsetsCache, Spans, offset_width};
 pub use own_properties::OwnProperties;
+pub use packed_group::{PackedGroup, member_block};
 pub use physical::Physical;
 pub use pieces::{PiecePool, Pieces};
 #[cfg(feature = "experimental")]
@@ -34,9 +37,8 @@ pub use range_index::IndexedBlock;
 pub use range_index::{RANGE_INDEX_HEADER, RangeIndex, RangeIndexHeader, RangeIndexInput};
 pub use runs::{Runs, read_runs};
 pub use selection::Selection;
-pub use stored::{
-    Blocks, Body, FieldBuffers, FieldLayout, Place, Storage, StoredBuffer, StoredIndex,
-};
+pub use stored::{FieldBuffers, FieldLayout, Storage, StoredIndex, packed_member};
+pub use stored_buffer::{Blocks, Body, Place, StoredBuffer};
 pub use stream::{BlockCache, ByteSource, Numbers, ReadContext, read_bits, read_numbers};
 pub use strings::{StringCache, Strings, read_fixed, read_strings};
 pub use value_dictionary::{DictionaryInput, ValueDictionary};

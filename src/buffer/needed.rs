@@ -4,7 +4,8 @@ use super::Selection;
 use super::offsets::offset_width;
 use super::physical::Physical;
 use super::raw_part::RawPart;
-use super::stored::{Body, FieldLayout, Place, Storage, StoredBuffer};
+use super::stored::{FieldLayout, Storage};
+use super::stored_buffer::{Body, Place, StoredBuffer};
 use crate::error::Result;
 use std::ops::Range;
 
@@ -91,7 +92,7 @@ impl FieldLayout {
         match self.physical {
             _ if buffers.dictionary.is_some() => data.places_of(rows, 4, out)?,
             Physical::Bytes if buffers.has_separate_offsets() => return Ok(true),
-            Physical::Bits => data.places_of(&rows.bytes_of_bits(), 1, out)?,
+            Physical::Bits if !data.is_member() => data.places_of(&rows.bytes_of_bits(), 1, out)?,
             physical => data.places_of(rows, physical.width().unwrap_or(1), out)?,
         }
         Ok(false)

@@ -2,7 +2,7 @@
 //!
 //! Offsets of lists and of byte values that are stored apart from them.
 
-use super::stored::{Body, StoredBuffer};
+use super::stored_buffer::{Body, StoredBuffer};
 use super::stream::{BlockCache, Numbers, ReadContext, read_numbers};
 use super::{Selection, words};
 use crate::encoding::NumberKind;

@@ -23,6 +23,11 @@ pub enum Physical {
 }
 
 impl Physical {
+    /// Whether values are stored, and not where those below are.
+    pub fn is_leaf(self) -> bool {
+        !matches!(self, Self::Presence | Self::Lists | Self::Union)
+    }
+
     /// How values of `node` are stored.
     ///
     /// # Errors

@@ -3,6 +3,7 @@
 use super::checksums::CHUNK_BYTES;
 use crate::encoding::Word;
 use crate::kernels::as_bytes;
+use std::ops::Range;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// Bytes of every piece but the last: those that one checksum covers.
@@ -92,6 +93,26 @@ impl Pieces {
     pub fn iter(&self) -> impl Iterator<Item = &[u8]> {
         let open = Some(&self.open).filter(|open| !open.is_empty());
         self.full.iter().chain(open).map(Vec::as_slice)
+    }
+
+    /// Appends some of these bytes to `out`.
+    pub(super) fn copy(&self, bytes: Range<usize>, out: &mut Vec<u8>) {
+        let mut at = bytes.start;
+        while at < bytes.end {
+            let piece = self.full.get(at / PIECE_BYTES).unwrap_or(&self.open);
+            let from = at % PIECE_BYTES;
+            let to = piece.len().min(from + bytes.end - at);
+            let Some(part) = piece.get(from..to).filter(|part| !part.is_empty()) else {
+                return;
+            };
+            out.extend_from_slice(part);
+            at += part.len();
+        }
+    }
+
+    /// No bytes yet, of the same pool.
+    pub(super) fn sibling(&self) -> Self {
+        Self::new(self.pool.clone())
     }
 
     /// Appends bytes.

@@ -1,7 +1,7 @@
 //! Spec: docs/format.md, "Raw buffers": elements of a raw buffer, and what is verified with them.
 
 use super::checksums::Chunks;
-use super::stored::{Body, StoredBuffer};
+use super::stored_buffer::{Body, StoredBuffer};
 use crate::error::{Error, Result, to_usize};
 use std::ops::Range;
 

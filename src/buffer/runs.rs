@@ -2,7 +2,7 @@
 //! without decoding each of them.
 
 use super::Selection;
-use super::stored::{Body, StoredBuffer};
+use super::stored_buffer::{Body, StoredBuffer};
 use super::stream::{BlockCache, ReadContext, block_bytes, block_parts};
 use crate::encoding::number::{self, View};
 use crate::encoding::{NumberKind, Word, envelope};

@@ -1,17 +1,16 @@
 //! Spec: Chapter 6, "Data Encoding" and "Encoded Buffers": from descriptors to checked places.
 
-use super::checksums::{Chunks, CoveredPart, VerifiedSet};
+use super::checksums::{Chunks, CoveredPart};
 use super::own_properties::OwnProperties;
+use super::packed_group::PackedGroup;
 use super::physical::Physical;
-use super::{BlockMap, RANGE_INDEX_HEADER, Selection};
+use super::stored_buffer::{Body, Place, StoredBuffer, place, stored_buffer};
+use super::{RANGE_INDEX_HEADER, Selection};
 use crate::error::{Error, Result};
 use crate::format::{
-    AnyValue, BufferKind, DataEncoding, DataRef, DataType, EncodedBuffer, NativeDataEncoding,
+    AnyValue, BufferKind, DataEncoding, DataType, EncodedBuffer, NativeDataEncoding,
     StripeFieldDescriptor,
 };
-use crate::io::ByteRange;
-use bytes::Bytes;
-use std::sync::OnceLock;
 
 /// Where the values of a stripe field are.
 #[derive(Debug)]
@@ -48,6 +47,8 @@ pub struct FieldBuffers {
     pub dictionary: Option<Place>,
     /// The range index over the values.
     pub range_index: Option<StoredIndex>,
+    /// The super-blocks of a struct's members.
+    pub packed_group: Option<Place>,
     /// Whether the blocks of `data` hold the presence of their values.
     pub embedded_presence: bool,
     /// Whether the blocks of `data` hold the offsets of their values.
@@ -61,6 +62,13 @@ impl FieldBuffers {
             .into_iter()
             .flatten()
     }
+
+    /// Bytes of the block-based and raw buffers. Members of a packed group, which have their bytes in
+    /// common, take all of them, because nobody reads fewer.
+    pub fn stream_bytes(&self) -> u64 {
+        let bytes = self.streams().map(|buffer| buffer.place.range.len());
+        bytes.fold(0, u64::saturating_add)
+    }
 }
 
 /// Where a range index is.
@@ -70,103 +78,6 @@ pub struct StoredIndex {
     pub place: Place,
     /// Checksums of its header, if there are any.
     pub header_checksums: Option<Chunks>,
-}
-
-/// A range of bytes of an artifact.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub struct Place {
-    /// Number of the artifact in the table of the open shard.
-    pub artifact: u32,
-    /// The bytes.
-    pub range: ByteRange,
-}
-
-/// A buffer of values, raw or made of blocks.
-#[derive(Debug)]
-pub struct StoredBuffer {
-    /// Its role.
-    pub kind: BufferKind,
-    /// All of its bytes, the block map included.
-    pub place: Place,
-    /// How the bytes are organised.
-    pub body: Body,
-}
-
-/// How the bytes of a buffer are organised.
-#[derive(Debug)]
-pub enum Body {
-    /// Plain little-endian values, with the checksums of their bytes if they have any.
-    Raw(Option<Chunks>),
-    /// Encoded blocks and their map.
-    Blocks(Blocks),
-}
-
-/// The block-based body of a buffer.
-#[derive(Debug)]
-pub struct Blocks {
-    /// The block map, as a range of the artifact.
-    pub map_range: ByteRange,
-    /// What the descriptor says that these bytes are.
-    pub map_copy: Option<Bytes>,
-    /// Whether every block ends with a checksum.
-    pub checksums: bool,
-    /// Checksums of the block map.
-    pub map_checksums: Option<Chunks>,
-    map: OnceLock<BlockMap>,
-    verified: OnceLock<VerifiedSet>,
-}
-
-impl Blocks {
-    /// The block map, once [`load_map`](Self::load_map) has seen its bytes.
-    pub fn map(&self) -> Option<&BlockMap> {
-        self.map.get()
-    }
-
-    /// The block map, which must have been loaded.
-    pub(super) fn loaded_map(&self) -> Result<&BlockMap> {
-        self.map()
-            .ok_or_else(|| Error::corrupt("block map not loaded"))
-    }
-
-    /// Parses the bytes of the block map. `buffer` is the whole buffer's range.
-    ///
-    /// # Errors
-    /// [`Corrupt`](crate::ErrorKind::Corrupt) or [`Checksum`](crate::ErrorKind::Checksum).
-    pub fn load_map(&self, buffer: ByteRange, bytes: &[u8], verify: bool) -> Result<()> {
-        if let (true, Some(chunks)) = (verify, &self.map_checksums) {
-            chunks
-                .verify(&(0..bytes.len() as u64), bytes)
-                .map_err(|e| e.within("block map"))?;
-        }
-        let map = BlockMap::parse(bytes, self.map_range.start() - buffer.start())?;
-        self.verified.get_or_init(|| VerifiedSet::new(map.len()));
-        self.map.get_or_init(|| map);
-        Ok(())
-    }
-
-    /// Whether the checksum of a block has matched before.
-    pub fn is_verified(&self, ordinal: usize) -> bool {
-        self.verified
-            .get()
-            .is_some_and(|v| v.contains(ordinal as u64))
-    }
-
-    /// Notes that the checksum of a block matched.
-    pub fn set_verified(&self, ordinal: usize) {
-        if let Some(verified) = self.verified.get() {
-            verified.insert(ordinal as u64);
-        }
-    }
-}
-
-impl StoredBuffer {
-    /// The error for a buffer that ends too early.
-    pub(super) fn too_few(&self, wanted: u64, found: u64) -> Error {
-        Error::corrupt(format!(
-            "{:?} buffer holds {found} elements, expected at least {wanted}",
-            self.kind
-        ))
-    }
 }
 
 /// Stands for the number of positions of a field without a descriptor: it has as many as its place
@@ -204,7 +115,8 @@ impl FieldLayout {
     }
 
     /// Checks a descriptor and finds its buffers. Of several encodings, the first that this
-    /// reader supports is used. `artifact` gives the number of an artifact for its URL.
+    /// reader supports is used. `group` is the packed group that the field may be a member of, and
+    /// `artifact` gives the number of an artifact for its URL.
     ///
     /// # Errors
     /// [`Corrupt`](crate::ErrorKind::Corrupt) if the descriptor contradicts itself,
@@ -212,6 +124,7 @@ impl FieldLayout {
     pub fn try_new(
         node: &DataType,
         descriptor: &StripeFieldDescriptor,
+        group: Option<&PackedGroup>,
         artifact: &mut dyn FnMut(&str) -> Result<u32>,
     ) -> Result<Self> {
         let field = &descriptor.field;
@@ -238,13 +151,13 @@ impl FieldLayout {
         let storage = match &field.constant_value {
             _ if all_null && !keeps_entries => Storage::Null,
             Some(value) if value.is_null() => Storage::Null,
-            Some(value) if is_leaf(physical) => {
+            Some(value) if physical.is_leaf() => {
                 if nulls.is_some_and(|n| n > 0) {
                     return Err(Error::corrupt("a constant value beside nulls"));
                 }
                 Storage::Constant(value.clone())
             }
-            _ => match first_supported(descriptor, physical, positions, artifact) {
+            _ => match first_supported(descriptor, physical, group, artifact) {
                 Err(e) if all_null && e.kind() == crate::ErrorKind::Unsupported => Storage::Null,
                 buffers => Storage::Buffers(Box::new(buffers?)),
             },
@@ -257,25 +170,24 @@ impl FieldLayout {
     }
 }
 
-fn is_leaf(physical: Physical) -> bool {
-    !matches!(
-        physical,
-        Physical::Presence | Physical::Lists | Physical::Union
-    )
-}
-
 fn first_supported(
     descriptor: &StripeFieldDescriptor,
     physical: Physical,
-    positions: u64,
+    group: Option<&PackedGroup>,
     artifact: &mut dyn FnMut(&str) -> Result<u32>,
 ) -> Result<FieldBuffers> {
+    let positions = descriptor.field.position_count;
     let notes = OwnProperties::from_properties(&descriptor.field.custom_properties)?;
     let mut lacking = Vec::new();
     for (ordinal, encoding) in descriptor.encodings.iter().enumerate() {
         let parsed = match encoding {
             DataEncoding::Native(native) => {
-                native_buffers(native, ordinal, &notes, physical, positions, artifact)
+                let context = FieldContext {
+                    physical,
+                    positions,
+                    group,
+                };
+                native_buffers(native, ordinal, &notes, context, artifact)
             }
             DataEncoding::Parquet(_) => Err(Error::unsupported("external Parquet column chunks")),
             DataEncoding::Unknown => Err(Error::unsupported("an encoding of an unknown kind")),
@@ -298,21 +210,42 @@ fn first_supported(
     )))
 }
 
+/// What else decides what buffers mean.
+#[derive(Clone, Copy)]
+struct FieldContext<'a> {
+    physical: Physical,
+    positions: u64,
+    group: Option<&'a PackedGroup>,
+}
+
 fn native_buffers(
     native: &NativeDataEncoding,
     encoding: usize,
     notes: &OwnProperties,
-    physical: Physical,
-    positions: u64,
+    context: FieldContext<'_>,
     artifact: &mut dyn FnMut(&str) -> Result<u32>,
 ) -> Result<FieldBuffers> {
-    if native.packed_group || native.buffers.iter().any(is_packed_member) {
-        return Err(Error::unsupported("packed groups"));
+    let FieldContext {
+        physical,
+        positions,
+        group,
+    } = context;
+    if native.packed_group && physical != Physical::Presence {
+        return Err(Error::unsupported(
+            "packed groups of other types than structs",
+        ));
     }
     let mut buffers = FieldBuffers::default();
     let has_dictionary = native.has_dictionary();
     for (ordinal, buffer) in native.buffers.iter().enumerate() {
         let kind = buffer.kind;
+        if native.packed_group && kind == BufferKind::Data {
+            let place = place(buffer.buffer.as_ref(), artifact)?;
+            if buffers.packed_group.replace(place).is_some() {
+                return Err(twice(kind));
+            }
+            continue;
+        }
         let slot = match kind {
             BufferKind::Data => &mut buffers.data,
             BufferKind::Presence => &mut buffers.presence,
@@ -351,15 +284,21 @@ fn native_buffers(
         if slot.is_some() {
             return Err(twice(kind));
         }
-        let stored = stored_buffer(buffer, encoding, ordinal, notes, artifact)
-            .map_err(|e| e.within(format!("{kind:?} buffer")))?;
+        let stored = match packed_member(buffer) {
+            Some(index) => packed_values(kind, physical, group, index),
+            None => stored_buffer(buffer, encoding, ordinal, notes, artifact),
+        };
+        let stored = stored.map_err(|e| e.within(format!("{kind:?} buffer")))?;
         if let Body::Raw(_) = stored.body {
             check_raw_size(&stored, physical, has_dictionary, positions)?;
         }
         *slot = Some(stored);
         if kind == BufferKind::Data {
-            buffers.embedded_presence = buffer.embedded_presence && buffer.block_map.is_some();
-            buffers.embedded_offsets = buffer.embedded_offsets && buffer.block_map.is_some();
+            let in_blocks = slot
+                .as_ref()
+                .is_some_and(|stored| matches!(stored.body, Body::Blocks(_)));
+            buffers.embedded_presence = buffer.embedded_presence && in_blocks;
+            buffers.embedded_offsets = buffer.embedded_offsets && in_blocks;
         }
     }
     check_complete(&buffers, physical, positions)?;
@@ -370,67 +309,31 @@ fn twice(kind: BufferKind) -> Error {
     Error::corrupt(format!("two {kind:?} buffers"))
 }
 
-/// Members of a packed group reference no bytes of their own.
-fn is_packed_member(buffer: &EncodedBuffer) -> bool {
-    buffer.buffer.is_none() && buffer.packed_group_index.is_some()
+/// Which member of a packed group a buffer is; members refer to no bytes of their own.
+pub fn packed_member(buffer: &EncodedBuffer) -> Option<u32> {
+    buffer
+        .packed_group_index
+        .filter(|_| buffer.buffer.is_none())
 }
 
-fn place(
-    reference: Option<&DataRef>,
-    artifact: &mut dyn FnMut(&str) -> Result<u32>,
-) -> Result<Place> {
-    let reference =
-        reference.ok_or_else(|| Error::corrupt("the buffer has no reference to its bytes"))?;
-    Ok(Place {
-        artifact: artifact(&reference.url)?,
-        range: reference.range,
-    })
-}
-
-fn stored_buffer(
-    buffer: &EncodedBuffer,
-    encoding: usize,
-    ordinal: usize,
-    notes: &OwnProperties,
-    artifact: &mut dyn FnMut(&str) -> Result<u32>,
+/// The values of a member of a packed group.
+fn packed_values(
+    kind: BufferKind,
+    physical: Physical,
+    group: Option<&PackedGroup>,
+    index: u32,
 ) -> Result<StoredBuffer> {
-    let place = place(buffer.buffer.as_ref(), artifact)?;
-    let checksums = |part, len| notes.checksums.find(encoding, ordinal, part, len);
-    let body = match &buffer.block_map {
-        None => Body::Raw(checksums(CoveredPart::Raw, place.range.len())?),
-        Some(map) => {
-            let same_file = artifact(&map.url)? == place.artifact;
-            if !same_file
-                || !place.range.contains(map.range)
-                || map.range.end() != place.range.end()
-            {
-                return Err(Error::corrupt(format!(
-                    "the block map {} is not the tail of its buffer {}",
-                    map.range, place.range
-                )));
-            }
-            let copy = notes.maps.find(encoding, ordinal).cloned();
-            if let Some(copy) = copy.as_ref().filter(|c| c.len() as u64 != map.range.len()) {
-                let (copied, stored) = (copy.len(), map.range.len());
-                return Err(Error::corrupt(format!(
-                    "the copy of the block map has {copied} bytes, the block map {stored}"
-                )));
-            }
-            Body::Blocks(Blocks {
-                map_range: map.range,
-                map_copy: copy,
-                checksums: buffer.block_checksums,
-                map_checksums: checksums(CoveredPart::BlockMap, map.range.len())?,
-                map: OnceLock::new(),
-                verified: OnceLock::new(),
-            })
-        }
-    };
-    Ok(StoredBuffer {
-        kind: buffer.kind,
-        place,
-        body,
-    })
+    if kind != BufferKind::Data || !physical.is_leaf() {
+        return Err(Error::unsupported(
+            "members of packed groups that are not the values of a leaf",
+        ));
+    }
+    let group = group.ok_or_else(|| {
+        Error::corrupt(format!(
+            "member {index} of a packed group, and its struct has none"
+        ))
+    })?;
+    group.member(index)
 }
 
 /// Spec: docs/format.md, "Raw buffers": the length of a raw buffer follows from its kind.

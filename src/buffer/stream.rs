@@ -1,7 +1,8 @@
 //! Spec: Chapter 6, "Encoded Buffers": elements out of raw buffers and block streams.
 
+use super::packed_group::member_block;
 use super::raw_part::{RawPart, raw_bytes};
-use super::stored::{Blocks, Body, Place, StoredBuffer};
+use super::stored_buffer::{Blocks, Body, Place, StoredBuffer};
 use super::{BlockMap, BlockRange, Selection};
 use crate::encoding::bytes::NullsOut;
 use crate::encoding::{Context, NumberKind, Scratch, Word, envelope, number, presence};
@@ -197,14 +198,22 @@ pub(super) fn block_bytes(
     };
     let bytes = cx.source.bytes(place)?;
     if !blocks.checksums {
-        return Ok(bytes);
+        return of_member(blocks, bytes);
     }
     let verify = cx.verify && !blocks.is_verified(block.ordinal);
     let len = envelope::strip_checksum(&bytes, verify)?.len();
     if verify {
         blocks.set_verified(block.ordinal);
     }
-    Ok(bytes.slice(..len))
+    of_member(blocks, bytes.slice(..len))
+}
+
+/// The block of the member that blocks are of, out of one of them.
+fn of_member(blocks: &Blocks, block: Bytes) -> Result<Bytes> {
+    match blocks.member() {
+        Some(index) => Ok(block.slice(member_block(&block, index)?)),
+        None => Ok(block),
+    }
 }
 
 /// The bytes of elements of a raw buffer, checked against their checksums.

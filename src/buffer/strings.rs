@@ -3,7 +3,8 @@
 
 use super::Selection;
 use super::offsets::{OffsetsCache, Spans};
-use super::stored::{Body, FieldBuffers, StoredBuffer};
+use super::stored::FieldBuffers;
+use super::stored_buffer::{Body, StoredBuffer};
 use super::stream::{
     BlockCache, BlockPart, NullsBuilder, Numbers, ReadContext, block_bytes, block_parts, raw_slice,
     read_numbers, read_raw,
@@ -402,7 +403,7 @@ mod tests {
                 packed_group: false,
             })],
         };
-        let layout = FieldLayout::try_new(node, &descriptor, &mut |_| Ok(0)).unwrap();
+        let layout = FieldLayout::try_new(node, &descriptor, None, &mut |_| Ok(0)).unwrap();
         let Storage::Buffers(buffers) = layout.storage else {
             panic!("buffers");
         };

@@ -3,10 +3,11 @@
 use super::BlockMap;
 use super::checksums::CoveredPart;
 use super::own_properties::OwnProperties;
+use super::packed_group::write_super_block;
 use super::pieces::{PiecePool, Pieces};
 use super::range_index::RANGE_INDEX_HEADER;
 use crate::encoding::envelope;
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, to_usize};
 use crate::format::{BufferKind, DataRef, EncodedBuffer};
 use crate::io::ByteRange;
 use std::sync::Arc;
@@ -20,6 +21,7 @@ pub struct BlockStreamWriter {
     pool: Arc<PiecePool>,
     blocks: Pieces,
     map: BlockMap,
+    checksums: bool,
 }
 
 impl BlockStreamWriter {
@@ -29,7 +31,15 @@ impl BlockStreamWriter {
             blocks: Pieces::new(pool.clone()),
             map: BlockMap::default(),
             pool,
+            checksums: true,
         }
+    }
+
+    /// Leaves out the checksums of blocks, if something else covers them.
+    #[must_use]
+    pub fn with_checksums(mut self, checksums: bool) -> Self {
+        self.checksums = checksums;
+        self
     }
 
     /// Appends a block of `values` values; `encode` writes them without envelope.
@@ -42,9 +52,9 @@ impl BlockStreamWriter {
         presence: &[u8],
         encode: impl FnOnce(&mut Vec<u8>) -> Result<()>,
     ) -> Result<()> {
-        let blocks = &mut self.blocks;
+        let (blocks, checksums) = (&mut self.blocks, self.checksums);
         let size = self.pool.with_scratch(|block| {
-            envelope::write(presence, true, block, encode)?;
+            envelope::write(presence, checksums, block, encode)?;
             blocks.extend(block);
             Ok::<_, Error>(block.len())
         })?;
@@ -94,6 +104,14 @@ enum FinishedBody {
         map: Vec<u8>,
         count: u64,
     },
+    /// Super-blocks, as blocks.
+    PackedGroup {
+        blocks: Pieces,
+        map: Vec<u8>,
+        count: u64,
+    },
+    /// A member of a packed group, which has its blocks.
+    Member(u32),
     Raw(Pieces),
     Dictionary(Vec<u8>),
     RangeIndex(Vec<u8>),
@@ -124,6 +142,74 @@ impl FinishedBuffer {
         Self::new(BufferKind::RangeIndex, FinishedBody::RangeIndex(bytes))
     }
 
+    /// Its role.
+    pub fn kind(&self) -> BufferKind {
+        self.kind
+    }
+
+    /// Whether it has the blocks of other fields.
+    pub fn is_packed_group(&self) -> bool {
+        matches!(self.body, FinishedBody::PackedGroup { .. })
+    }
+
+    /// Puts the blocks of these streams side by side, and leaves the streams members of what it gives.
+    /// Their blocks have no checksums, and as many values.
+    ///
+    /// # Errors
+    /// [`InvalidArgument`](crate::ErrorKind::InvalidArgument) if a super-block exceeds 4 GiB, or for other
+    /// streams.
+    pub fn packed_group(members: &mut [&mut Self]) -> Result<Self> {
+        let differ = || Error::invalid("members of a packed group have blocks of other values");
+        let mut streams = Vec::with_capacity(members.len());
+        for (index, member) in (0u32..).zip(members) {
+            match std::mem::replace(&mut member.body, FinishedBody::Member(index)) {
+                FinishedBody::Blocks { blocks, map, .. } => {
+                    streams.push((BlockMap::parse(&map, blocks.len() as u64)?, blocks));
+                }
+                _ => return Err(differ()),
+            }
+        }
+        let (first, pieces) = streams.first().ok_or_else(differ)?;
+        let (mut map, mut blocks) = (BlockMap::default(), pieces.sibling());
+        let mut super_block = Vec::new();
+        for ordinal in 0..first.len() {
+            let values = first.block(ordinal).map(|block| block.values);
+            write_super_block(streams.len(), &mut super_block, |member, out| {
+                let (map, pieces) = &streams[member];
+                let block = map
+                    .block(ordinal)
+                    .filter(|b| Some(&b.values) == values.as_ref());
+                let bytes = block.ok_or_else(differ)?.bytes;
+                pieces.copy(to_usize(bytes.start)?..to_usize(bytes.end)?, out);
+                Ok(())
+            })?;
+            let count = values.map_or(0, |values| values.end - values.start);
+            let (Ok(count), Ok(size)) = (u32::try_from(count), u32::try_from(super_block.len()))
+            else {
+                return Err(Error::invalid(
+                    "a super-block exceeds 4 GiB; write smaller values or blocks",
+                ));
+            };
+            map.push(count, size);
+            blocks.extend(&super_block);
+        }
+        if streams.iter().any(|(map, _)| map.len() != first.len()) {
+            return Err(differ());
+        }
+        let size = blocks.len();
+        blocks.extend_zeros(size.next_multiple_of(DATA_ALIGNMENT) - size);
+        let mut encoded = Vec::new();
+        map.encode(&mut encoded)?;
+        Ok(Self::new(
+            BufferKind::Data,
+            FinishedBody::PackedGroup {
+                blocks,
+                map: encoded,
+                count: first.len() as u64,
+            },
+        ))
+    }
+
     /// Sets what the blocks hold beside their values.
     #[must_use]
     pub fn with_embedded(mut self, presence: bool, offsets: bool) -> Self {
@@ -136,7 +222,9 @@ impl FinishedBuffer {
     pub fn size(&self) -> usize {
         match &self.body {
             FinishedBody::Raw(pieces) => pieces.len(),
-            FinishedBody::Blocks { blocks, map, .. } => blocks.len() + map.len(),
+            FinishedBody::Blocks { blocks, map, .. }
+            | FinishedBody::PackedGroup { blocks, map, .. } => blocks.len() + map.len(),
+            FinishedBody::Member(_) => 0,
             FinishedBody::Dictionary(bytes) | FinishedBody::RangeIndex(bytes) => bytes.len(),
         }
     }
@@ -148,7 +236,9 @@ impl FinishedBuffer {
     pub fn write(&self, mut write: impl FnMut(&[u8]) -> Result<()>) -> Result<()> {
         match &self.body {
             FinishedBody::Raw(pieces) => pieces.iter().try_for_each(write),
-            FinishedBody::Blocks { blocks, map, .. } => {
+            FinishedBody::Member(_) => Ok(()),
+            FinishedBody::Blocks { blocks, map, .. }
+            | FinishedBody::PackedGroup { blocks, map, .. } => {
                 blocks.iter().try_for_each(&mut write)?;
                 write(map)
             }
@@ -175,7 +265,8 @@ impl FinishedBuffer {
         };
         let mut buffer = EncodedBuffer::new(self.kind, reference(range));
         match &self.body {
-            FinishedBody::Blocks { blocks, map, count } => {
+            FinishedBody::Blocks { blocks, map, count }
+            | FinishedBody::PackedGroup { blocks, map, count } => {
                 let place = range.slice(blocks.len() as u64, range.len())?;
                 buffer.block_map = Some(reference(place));
                 buffer.block_count = Some(*count);
@@ -188,6 +279,10 @@ impl FinishedBuffer {
                 notes
                     .checksums
                     .add_chunks(0, ordinal, CoveredPart::Raw, chunks);
+            }
+            FinishedBody::Member(index) => {
+                buffer.buffer = None;
+                buffer.packed_group_index = Some(*index);
             }
             FinishedBody::Dictionary(_) => {}
             FinishedBody::RangeIndex(bytes) => {

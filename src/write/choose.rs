@@ -423,6 +423,8 @@ mod tests {
         Settings {
             profile,
             embedded_presence: false,
+            packed_group: None,
+            is_member: false,
             block_values: 8192,
             dictionaries: true,
             statistics: true,

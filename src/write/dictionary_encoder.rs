@@ -4,9 +4,9 @@
 use super::codes::{Codes, Entries, EntryType, NULL, Used};
 use super::settings::Settings;
 use crate::buffer::FinishedBuffer;
-use crate::column::{Chunk, Values};
+use crate::column::{ByteValues, Chunk, Values};
 use crate::error::{Error, Result};
-use arrow_buffer::{ArrowNativeType, NullBuffer};
+use arrow_buffer::{ArrowNativeType, NullBuffer, OffsetBuffer};
 use std::sync::Arc;
 
 /// Encodes the dictionary arrays of one stripe field with one dictionary.
@@ -144,18 +144,31 @@ impl DictionaryEncoder {
     }
 }
 
-/// The values that codes stand for; zeros at null positions. `entries` have a fixed width.
+/// The values that codes stand for; zeros or nothing at null positions.
 pub(super) fn expand(
     codes: &[u32],
     nulls: Option<&NullBuffer>,
     entries: &Values,
 ) -> Result<Values> {
-    let Values::Fixed { width, .. } = *entries else {
-        return Err(Error::invalid("entries of a dictionary without width"));
+    let is_there = |i: usize| nulls.is_none_or(|n| n.is_valid(i));
+    let width = match entries {
+        Values::Fixed { width, .. } => *width,
+        Values::Bytes(_) => {
+            let present = |(i, &code): (usize, &u32)| match is_there(i) {
+                true => value(entries, code.as_usize()),
+                false => &[],
+            };
+            let values = || codes.iter().enumerate().map(present);
+            let lengths = values().map(<[u8]>::len);
+            let data: Vec<u8> = values().flatten().copied().collect();
+            let offsets = OffsetBuffer::from_lengths(lengths);
+            return Ok(Values::Bytes(ByteValues::Offsets64(offsets, data.into())));
+        }
+        _ => return Err(Error::invalid("entries of a dictionary that are no leaves")),
     };
     let mut data = vec![0; codes.len() * width];
     for (i, to) in data.chunks_exact_mut(width.max(1)).enumerate() {
-        if nulls.is_none_or(|n| n.is_valid(i)) {
+        if is_there(i) {
             to.copy_from_slice(value(entries, codes[i].as_usize()));
         }
     }

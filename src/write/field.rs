@@ -18,6 +18,8 @@ use std::sync::Arc;
 pub(super) struct EncodedField {
     pub(super) descriptor: FieldDescriptor,
     pub(super) buffers: Vec<FinishedBuffer>,
+    /// Schema ids of the members whose blocks this struct takes.
+    pub(super) members: Vec<u32>,
 }
 
 /// Encodes one stripe field.
@@ -186,6 +188,7 @@ impl FieldEncoder {
         Ok(EncodedField {
             descriptor,
             buffers,
+            members: self.plan.members,
         })
     }
 }

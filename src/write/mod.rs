@@ -32,6 +32,7 @@ mod options;
 mod outbox;
 mod output;
 mod own_properties;
+mod packed_group;
 mod plain_numbers;
 mod plan;
 mod profile;

@@ -12,6 +12,9 @@ use std::collections::HashMap;
 /// Name of the property that holds the Arrow schema.
 pub const ARROW_SCHEMA_PROPERTY: &str = "ARROW:schema";
 
+/// Records of a super-block, for which others are read that nobody asks for.
+const PACKED_VALUES: usize = 1024;
+
 /// Which files make up a shard.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum Layout {
@@ -42,6 +45,7 @@ pub struct ColumnOptions {
     statistics_enabled: Option<bool>,
     bloom_filter_enabled: Option<bool>,
     bloom_filter_fpp: Option<f64>,
+    packed_group: bool,
     properties: Vec<NameValuePair>,
 }
 
@@ -119,6 +123,25 @@ impl ColumnOptions {
     /// The rate of false positives of this column's Bloom filters, if it has its own setting.
     pub fn bloom_filter_fpp(&self) -> Option<f64> {
         self.bloom_filter_fpp
+    }
+
+    /// Whether the members of this column, a struct, are stored as a packed group: the blocks of all its
+    /// members that are not nested lie side by side, so that one request reads a row of all of them.
+    /// Reading few of the members fetches the bytes of the others too. Off by default.
+    ///
+    /// Members have neither value dictionaries nor buffers of plain values, and blocks of 1,024 values
+    /// unless [`WriterOptions::with_block_values`] says otherwise. [`Wire::Reference`] has no packed groups.
+    ///
+    /// Spec: Chapter 6, "Packed Group Encoding".
+    #[must_use]
+    pub fn with_packed_group(mut self, enabled: bool) -> Self {
+        self.packed_group = enabled;
+        self
+    }
+
+    /// Whether the members of this column are stored as a packed group.
+    pub fn packed_group(&self) -> bool {
+        self.packed_group
     }
 
     /// Adds a property of this column, which every stripe repeats. Names that start with `arrow_shard.`
@@ -361,6 +384,10 @@ impl WriterOptions {
             },
             filter_fpp: own.bloom_filter_fpp.unwrap_or(self.bloom_filter_fpp),
             wide_integers: false,
+            packed_group: own
+                .packed_group
+                .then(|| self.block_values.unwrap_or(PACKED_VALUES)),
+            is_member: false,
             capabilities,
         }
     }
@@ -394,6 +421,13 @@ impl WriterOptions {
         if let Some(profile) = own.chain([self.profile]).find(|p| !p.is_available()) {
             return Err(Error::unsupported(format!(
                 "the profile {profile:?} needs a build with the feature `zstd`"
+            )));
+        }
+        let packed = self.columns.iter().find(|(_, own)| own.packed_group);
+        if let Some((name, _)) = packed.filter(|_| !self.wire.capabilities().packed_groups) {
+            return Err(Error::unsupported(format!(
+                "column `{name}`: the {:?} wire has no packed groups; write the wire Spec",
+                self.wire
             )));
         }
         self.validate_properties()

@@ -89,7 +89,7 @@ impl<W: Word> NumberBlocks<W> {
             settings,
             staged: Vec::new(),
             presence: StagedPresence::default(),
-            blocks: BlockStreamWriter::new(pool),
+            blocks: BlockStreamWriter::new(pool).with_checksums(!settings.is_member),
             last: None,
             seen: false,
             blank: 0,

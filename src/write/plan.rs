@@ -42,6 +42,8 @@ pub(super) struct FieldPlan {
     pub(super) indexed: bool,
     /// Memory of raw buffers, shared by all fields of a shard.
     pub(super) pool: Arc<PiecePool>,
+    /// Schema ids of the members whose blocks this struct holds.
+    pub(super) members: Vec<u32>,
     pub(super) settings: Settings,
 }
 
@@ -88,8 +90,9 @@ impl FieldPlan {
             physical,
             Physical::Presence | Physical::Lists | Physical::Bits | Physical::Union
         );
-        let keeps_dictionary = capabilities.numeric_dictionaries
-            || (matches!(physical, Physical::Fixed(_) | Physical::Bytes) && !is_decimal128);
+        let keeps_dictionary = !settings.is_member
+            && (capabilities.numeric_dictionaries
+                || (matches!(physical, Physical::Fixed(_) | Physical::Bytes) && !is_decimal128));
         Ok(Self {
             path: node.name.as_str().into(),
             basic_type: node.basic_type,
@@ -107,9 +110,11 @@ impl FieldPlan {
             wide_offsets: false,
             indexed: node.label() != "arrow.float16",
             pool: Arc::default(),
+            members: Vec::new(),
             settings: Settings {
                 // Only blocks have a place for presence, and only those of leaf values.
-                embedded_presence: settings.embedded_presence && is_leaf && !settings.is_raw(),
+                embedded_presence: settings.is_member
+                    || (settings.embedded_presence && is_leaf && !settings.is_raw()),
                 wide_integers: decimals == Some(DecimalForm::Integer128),
                 ..settings
             },

@@ -3,6 +3,7 @@
 use super::options::WriterOptions;
 use super::plan::FieldPlan;
 use super::settings::Settings;
+use crate::buffer::Physical;
 use crate::column::{SchemaOptions, max_entries, to_shard};
 use crate::error::{Error, ErrorKind, Result, Within};
 use crate::format::{BasicType, Capabilities, DataType, Schema};
@@ -147,11 +148,7 @@ fn add_plans(
     let mut plan = FieldPlan::new(node, settings)?;
     let path = path_below(above, &node.name);
     plan.path = path.as_str().into();
-    let mut field = field;
-    // Dictionaries and runs are stored as their values, so that their node is that of the values.
-    while let ArrowType::RunEndEncoded(_, value) = field.data_type() {
-        field = value;
-    }
+    let mut field = values_of(field);
     let values;
     if let ArrowType::Dictionary(key, value) = field.data_type() {
         plan.max_entries = max_entries(key);
@@ -166,11 +163,53 @@ fn add_plans(
             | ArrowType::LargeList(_)
             | ArrowType::LargeListView(_)
     );
+    let values = settings.packed_group;
+    if values.is_some() {
+        plan.members = packed_members(field, node)?;
+    }
+    let members = plan.members.clone();
     plans.push(plan);
     for (child, node) in child_fields(field.data_type()).zip(&node.children) {
+        let settings = match values.filter(|_| members.binary_search(&node.schema_id).is_ok()) {
+            Some(values) => settings.of_member(values),
+            None => Settings {
+                packed_group: None,
+                ..settings
+            },
+        };
         add_plans(child, node, &path, settings, plans)?;
     }
     Ok(())
+}
+
+/// What is stored of a field: dictionaries and runs are stored as their values, so that their node is that
+/// of the values.
+fn values_of(mut field: &Field) -> &Field {
+    while let ArrowType::RunEndEncoded(_, value) = field.data_type() {
+        field = value;
+    }
+    field
+}
+
+/// Schema ids of the leaves that a packed group of this node's members holds. Dictionaries whose entries
+/// are ordered keep them, and so stay apart.
+fn packed_members(field: &Field, node: &DataType) -> Result<Vec<u32>> {
+    let mut members = Vec::new();
+    if node.basic_type == BasicType::Struct {
+        for (field, child) in child_fields(field.data_type()).zip(&node.children) {
+            let is_leaf = Physical::of(child)?.is_leaf();
+            if is_leaf && values_of(field).dict_is_ordered() != Some(true) {
+                members.push(child.schema_id);
+            }
+        }
+    }
+    match members.is_empty() {
+        true => Err(Error::invalid(format!(
+            "a packed group is of a struct with members that are not nested, and this is {}",
+            node.stored_type()
+        ))),
+        false => Ok(members),
+    }
 }
 
 /// The path of a node below another; columns are below "".

@@ -23,6 +23,10 @@ pub(super) struct Settings {
     pub(super) filter_fpp: f64,
     /// Whether values of 16 bytes are integers in two's complement.
     pub(super) wide_integers: bool,
+    /// Records of a super-block, if the members of a struct become a packed group.
+    pub(super) packed_group: Option<usize>,
+    /// Whether this is a member of a packed group. Its blocks end where those of the others do.
+    pub(super) is_member: bool,
     pub(super) capabilities: Capabilities,
 }
 
@@ -36,8 +40,20 @@ pub(super) enum FilterChoice {
 }
 
 impl Settings {
+    /// Those of a member of the packed group.
+    pub(super) fn of_member(self, block_values: usize) -> Self {
+        Self {
+            packed_group: None,
+            is_member: true,
+            embedded_presence: true,
+            dictionaries: false,
+            block_values,
+            ..self
+        }
+    }
+
     /// Whether buffers are raw.
     pub(super) fn is_raw(&self) -> bool {
-        self.profile == Profile::Plain && self.capabilities.raw_buffers
+        self.profile == Profile::Plain && self.capabilities.raw_buffers && !self.is_member
     }
 }

@@ -18,8 +18,9 @@ use crate::buffer::BlockStreamWriter;
 use crate::column::{ByteValues, append_views};
 use crate::encoding::NumberKind;
 use crate::encoding::{bytes, presence};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::format::BufferKind;
+use crate::limits::Limits;
 use crate::stats::{ByteRun, ByteStats, DecimalStats, DistinctStats};
 use arrow_buffer::{ArrowNativeType, BooleanBuffer, Buffer, NullBuffer};
 use staged::Staged;
@@ -150,7 +151,8 @@ impl BlockBytes {
             presence: StagedPresence::default(),
             nulls: StagedPresence::default(),
             trial: plan.tried_entry().map(Trial::new),
-            blocks: BlockStreamWriter::new(plan.pool.clone()),
+            blocks: BlockStreamWriter::new(plan.pool.clone())
+                .with_checksums(!plan.settings.is_member),
             learned: bytes::Learned::default(),
             stats: plan.byte_stats(),
             decimals: plan.decimal_stats(),
@@ -323,7 +325,30 @@ impl BlockBytes {
 
     /// How many more values the window takes, of `len`.
     fn room(&self, len: usize) -> usize {
-        (WINDOW - self.in_window - self.staged).min(len)
+        let at = self.in_window + self.staged;
+        let most = match self.settings.is_member {
+            true => self.settings.block_values - at % self.settings.block_values,
+            false => WINDOW - at,
+        };
+        most.min(len)
+    }
+
+    /// Whether a block may end here: those of a packed group's members end together.
+    fn is_at_border(&self) -> bool {
+        let at = self.in_window + self.staged;
+        !self.settings.is_member || at.is_multiple_of(self.settings.block_values)
+    }
+
+    /// Refuses a block that readers would not take, which only those of packed groups can be.
+    fn check_block(&self, bytes: u64) -> Result<()> {
+        let most = Limits::default().max_block_bytes();
+        if self.settings.is_member && bytes > most {
+            return Err(Error::invalid(format!(
+                "a block of a packed group holds {bytes} bytes, and readers take {most}; write smaller \
+                 blocks, or the column apart"
+            )));
+        }
+        Ok(())
     }
 
     fn stage_nulls(
@@ -365,7 +390,7 @@ impl BlockBytes {
     fn advance(&mut self, len: usize) -> Result<()> {
         self.staged += len;
         let full = self.in_window + self.staged == WINDOW;
-        if full || self.values.len() >= WINDOW_BYTES {
+        if full || (self.values.len() >= WINDOW_BYTES && self.is_at_border()) {
             self.flush()?;
         }
         Ok(())
@@ -464,7 +489,8 @@ impl BlockBytes {
         };
         let mut start = 0;
         while start < self.staged {
-            let len = staged.block_len(start, self.staged, self.settings.block_values);
+            let len = staged.block_len(start, self.staged, &self.settings);
+            self.check_block((staged.end(start + len) - staged.end(start)) as u64)?;
             let section = match presence {
                 Some(bits) => presence::encode(&bits.slice(start, len), false)?,
                 None => Vec::new(),

@@ -5,6 +5,7 @@ use super::directory::StripeRecord;
 use super::field::{EncodedField, FieldEncoder};
 use super::lane::Lane;
 use super::output::Output;
+use super::packed_group::pack;
 use super::plan::FieldPlan;
 use super::room::DictionaryRoom;
 use super::settings::WINDOW;
@@ -284,13 +285,12 @@ impl FullStripe {
     /// # Errors
     /// Those of the rows.
     pub(super) fn encoded(self) -> Result<EncodedStripe> {
+        let lanes = self.lanes.all_caught_up(0);
+        let mut fields = lanes.map(Lane::encoded).collect::<Result<Vec<_>>>()?;
+        pack(&mut fields)?;
         Ok(EncodedStripe {
             rows: self.rows,
-            fields: self
-                .lanes
-                .all_caught_up(0)
-                .map(Lane::encoded)
-                .collect::<Result<_>>()?,
+            fields,
         })
     }
 }
@@ -310,6 +310,7 @@ pub(super) fn write_stripe(
         let mut notes = OwnProperties::default();
         let mut native = NativeDataEncoding::default();
         for (ordinal, buffer) in (0u16..).zip(field.buffers) {
+            native.packed_group |= buffer.is_packed_group();
             out.align()?;
             let start = out.position();
             buffer.write(|bytes| out.write(bytes))?;

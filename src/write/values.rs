@@ -8,7 +8,7 @@ use super::number::NumberEncoder;
 use super::plan::FieldPlan;
 use super::raw::RawOffsets;
 use super::strings::{BytesEncoder, offsets_encoder};
-use crate::buffer::{Physical, words};
+use crate::buffer::{FinishedBuffer, Physical, words};
 use crate::column::Values;
 use crate::encoding::{NumberKind, Word};
 use crate::error::{Error, Result};
@@ -23,6 +23,8 @@ pub(super) enum ValueEncoder {
     Empty,
     Presence,
     Bits(BooleanBufferBuilder, BitCounts),
+    /// Bits of a packed group's member, a byte each.
+    PackedBits(NumberEncoder<u8>, BitCounts),
     Numbers(Box<dyn NumberEncoding>),
     Bytes(BytesEncoder),
     Dictionary(DictionaryEncoder),
@@ -109,21 +111,39 @@ fn note_lengths(lengths: &mut Lengths, offsets: &[u64], nulls: Option<&NullBuffe
     }
 }
 
-fn push_bits(
-    bits: &mut BooleanBufferBuilder,
-    counts: &mut BitCounts,
-    values: &BooleanBuffer,
-    nulls: Option<&NullBuffer>,
-) {
-    let (values, present) = match nulls {
-        // What stands under a null is written as false.
-        Some(nulls) => (values & nulls.inner(), values.len() - nulls.null_count()),
-        None => (values.clone(), values.len()),
-    };
-    let trues = values.count_set_bits();
-    counts.trues += trues as u64;
-    counts.falses += (present - trues) as u64;
-    bits.append_buffer(&values);
+impl BitCounts {
+    /// Counts values, and gives what is to be stored of them.
+    fn add(&mut self, values: &BooleanBuffer, nulls: Option<&NullBuffer>) -> BooleanBuffer {
+        let (values, present) = match nulls {
+            // What stands under a null is written as false.
+            Some(nulls) => (values & nulls.inner(), values.len() - nulls.null_count()),
+            None => (values.clone(), values.len()),
+        };
+        let trues = values.count_set_bits();
+        self.trues += trues as u64;
+        self.falses += (present - trues) as u64;
+        values
+    }
+
+    /// What values of which `present` are not null come to, stored in a buffer.
+    fn finish(self, present: u64, buffer: FinishedBuffer) -> FinishedValues {
+        let constant = match (self.trues, self.falses) {
+            (_, 0) => Some(AnyValue::from(true)),
+            (0, _) => Some(AnyValue::from(false)),
+            _ => None,
+        };
+        FinishedValues {
+            buffers: vec![buffer],
+            constant,
+            type_stats: Some(TypeStats::Boolean {
+                true_count: self.trues,
+                false_count: self.falses,
+            }),
+            raw_data_size: Some(present),
+            distinct_count: Some(u64::from(self.trues > 0) + u64::from(self.falses > 0)),
+            ..FinishedValues::default()
+        }
+    }
 }
 
 fn push_union(
@@ -196,6 +216,10 @@ impl ValueEncoder {
     pub(super) fn of_plain(plan: &FieldPlan, is_dense: bool) -> Result<Self> {
         Ok(match plan.physical {
             Physical::Presence => Self::Presence,
+            Physical::Bits if plan.settings.is_member => Self::PackedBits(
+                NumberEncoder::new(NumberKind::Unsigned, plan.settings, &plan.pool),
+                BitCounts::default(),
+            ),
             Physical::Bits => Self::Bits(BooleanBufferBuilder::new(0), BitCounts::default()),
             Physical::Number(1) => Self::Numbers(Box::new(NumberField::<u8>::new(plan))),
             Physical::Number(2) => Self::Numbers(Box::new(NumberField::<u16>::new(plan))),
@@ -230,8 +254,12 @@ impl ValueEncoder {
         match (self, values) {
             (Self::Presence, Values::None) => Ok(()),
             (Self::Bits(bits, counts), Values::Bits(chunk)) => {
-                push_bits(bits, counts, chunk, nulls);
+                bits.append_buffer(&counts.add(chunk, nulls));
                 Ok(())
+            }
+            (Self::PackedBits(bytes, counts), Values::Bits(chunk)) => {
+                let values: Vec<u8> = counts.add(chunk, nulls).iter().map(u8::from).collect();
+                bytes.push(&values, nulls)
             }
             (Self::Numbers(f), Values::Fixed { data, .. }) => f.push(data, len, nulls),
             (Self::Bytes(f), Values::Fixed { data, .. }) => f.push_fixed(data, len, nulls),
@@ -266,6 +294,7 @@ impl ValueEncoder {
         match self {
             Self::Empty | Self::Presence => 0,
             Self::Bits(b, _) => bits(b),
+            Self::PackedBits(f, _) => f.memory_size(),
             Self::Numbers(f) => f.memory_size(),
             Self::Bytes(f) => f.memory_size(),
             Self::Dictionary(f) => f.memory_size(),
@@ -283,28 +312,11 @@ impl ValueEncoder {
         Ok(match self {
             Self::Empty | Self::Presence => FinishedValues::default(),
             Self::Bits(mut bits, counts) => {
-                let constant = match (counts.trues, counts.falses) {
-                    (_, 0) => Some(AnyValue::from(true)),
-                    (0, _) => Some(AnyValue::from(false)),
-                    _ => None,
-                };
-                FinishedValues {
-                    buffers: vec![finish_bits(
-                        &bits.finish(),
-                        plan.settings,
-                        BufferKind::Data,
-                    )?],
-                    constant,
-                    type_stats: Some(TypeStats::Boolean {
-                        true_count: counts.trues,
-                        false_count: counts.falses,
-                    }),
-                    raw_data_size: Some(present),
-                    distinct_count: Some(
-                        u64::from(counts.trues > 0) + u64::from(counts.falses > 0),
-                    ),
-                    ..FinishedValues::default()
-                }
+                let buffer = finish_bits(&bits.finish(), plan.settings, BufferKind::Data)?;
+                counts.finish(present, buffer)
+            }
+            Self::PackedBits(bytes, counts) => {
+                counts.finish(present, bytes.finish(BufferKind::Data)?)
             }
             Self::Numbers(field) => field.finish(plan, present)?,
             Self::Bytes(field) => {

@@ -251,10 +251,32 @@ pub(crate) fn random_options(
             if rng.random() {
                 column = column.with_profile(*profiles.choose(rng).unwrap());
             }
+            column = column.with_packed_group(may_be_packed(field) && rng.random());
             options = options.with_column(field.name(), column);
         }
     }
     options
+}
+
+/// Whether a column is a struct with a member that is not nested.
+fn may_be_packed(field: &Field) -> bool {
+    let DataType::Struct(members) = field.data_type() else {
+        return false;
+    };
+    members.iter().any(|member| {
+        if member.dict_is_ordered() == Some(true) {
+            return false;
+        }
+        let mut data_type = member.data_type();
+        loop {
+            data_type = match data_type {
+                DataType::Dictionary(_, values) => values,
+                DataType::RunEndEncoded(_, values) => values.data_type(),
+                _ => break,
+            };
+        }
+        !data_type.is_nested() && *data_type != DataType::Null
+    })
 }
 
 fn random_presence(rng: &mut StdRng) -> PresenceLayout {

@@ -16,7 +16,9 @@ use arrow_schema::{DataType, Field, Schema, UnionFields};
 use arrow_shard::io::MemoryFolder;
 use arrow_shard::ops::ShardEditor;
 use arrow_shard::write::Wire;
-use arrow_shard::write::{Layout, PresenceLayout, Profile, ShardWriter, WriterOptions};
+use arrow_shard::write::{
+    ColumnOptions, Layout, PresenceLayout, Profile, ShardWriter, WriterOptions,
+};
 use std::sync::Arc;
 
 fn batch<const N: usize>(columns: [(&str, ArrayRef); N]) -> RecordBatch {
@@ -112,6 +114,34 @@ pub(crate) fn nested() -> Subject {
         ("struct", Arc::new(inner)),
     ]);
     Subject::new(&batch, options(Profile::Balanced))
+}
+
+pub(crate) fn packed() -> Subject {
+    let numbers: Int32Array = (0..40)
+        .map(|i| (i % 5 != 0).then_some(1000 + i * i))
+        .collect();
+    let names: StringArray = (0..40)
+        .map(|i| (i % 7 != 0).then(|| format!("name {i}")))
+        .collect();
+    let flags: BooleanArray = (0..40)
+        .map(|i| (i % 3 != 0).then_some(i % 2 == 0))
+        .collect();
+    let members: [(&str, ArrayRef); 3] = [
+        ("number", Arc::new(numbers)),
+        ("name", Arc::new(names)),
+        ("flag", Arc::new(flags)),
+    ];
+    let members = members.map(|(name, array)| {
+        let field = Field::new(name, array.data_type().clone(), true);
+        (Arc::new(field), array)
+    });
+    let batch = batch([(
+        "s",
+        Arc::new(StructArray::from(members.to_vec())) as ArrayRef,
+    )]);
+    let column = ColumnOptions::default().with_packed_group(true);
+    let options = options(Profile::Balanced).with_column("s", column);
+    Subject::new(&batch, options)
 }
 
 pub(crate) fn dictionaries() -> Subject {

@@ -3,7 +3,8 @@
 use super::*;
 use crate::ErrorKind;
 use crate::buffer::checksums::CHECKSUMS_PROPERTY;
-use crate::format::{BasicType, FieldDescriptor, NameValuePair};
+use crate::format::{BasicType, DataRef, FieldDescriptor, NameValuePair};
+use crate::io::ByteRange;
 use std::time::{Duration, Instant};
 
 /// A buffer of 16 bytes.
@@ -33,6 +34,7 @@ fn layout(encodings: Vec<DataEncoding>, checksums: Option<Vec<u8>>) -> Result<Fi
     FieldLayout::try_new(
         &DataType::new(BasicType::Int32, "a"),
         &descriptor,
+        None,
         &mut |_| Ok(0),
     )
 }
@@ -92,7 +94,7 @@ fn the_mark_of_absent_fields_is_no_number_of_positions() {
     for (positions, nulls) in [(u64::MAX, None), (u64::MAX, Some(u64::MAX))] {
         descriptor.field.position_count = positions;
         descriptor.field.null_count = nulls;
-        let error = FieldLayout::try_new(&node, &descriptor, &mut |_| Ok(0)).unwrap_err();
+        let error = FieldLayout::try_new(&node, &descriptor, None, &mut |_| Ok(0)).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Corrupt);
         assert!(error.message().contains("positions"), "{error}");
     }

@@ -15,6 +15,8 @@ pub struct Capabilities {
     pub presence_beside_dictionary: bool,
     /// Buffers of plain values, without blocks.
     pub raw_buffers: bool,
+    /// Packed groups.
+    pub packed_groups: bool,
     /// Checksums of raw buffers and block maps, in a property of the stripe field.
     pub checksum_properties: bool,
     /// Value dictionaries of numbers, decimals and DateTime, not just of strings, binaries and Guid.
@@ -74,6 +76,7 @@ const SPEC: Capabilities = Capabilities {
     separate_presence: true,
     presence_beside_dictionary: true,
     raw_buffers: true,
+    packed_groups: true,
     checksum_properties: true,
     numeric_dictionaries: true,
     spec_dictionary_header: true,
@@ -100,6 +103,8 @@ const REFERENCE: Capabilities = Capabilities {
     separate_presence: false,
     presence_beside_dictionary: false,
     raw_buffers: false,
+    // Its reader finds no buffers.
+    packed_groups: false,
     checksum_properties: false,
     numeric_dictionaries: false,
     spec_dictionary_header: false,

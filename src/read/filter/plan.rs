@@ -466,9 +466,7 @@ fn stored_bytes(column: &FilterColumn, fields: &StripeFields) -> u64 {
         if let Some(layout) = fields.layout(node.schema_id)
             && let Storage::Buffers(buffers) = &layout.storage
         {
-            for buffer in buffers.streams() {
-                bytes = bytes.saturating_add(buffer.place.range.len());
-            }
+            bytes = bytes.saturating_add(buffers.stream_bytes());
         }
     });
     bytes

@@ -277,11 +277,18 @@ impl<'a> Bench<'a> {
     /// Notes bytes that are read later, and are not to be fetched twice.
     pub(in crate::read) fn note_later(&self, place: Place) {
         let is_small = place.range.len() <= self.fetched.along_each && !self.artifacts.are_near();
+        // Members of a packed group say the same one after the other.
+        let push = |places: &RefCell<Vec<Place>>| {
+            let mut places = places.borrow_mut();
+            if places.last() != Some(&place) {
+                places.push(place);
+            }
+        };
         if self.fetched.along > 0 || is_small {
-            self.along.borrow_mut().push(place);
+            push(&self.along);
         }
         if self.fetched.span != Span::Any {
-            self.later.borrow_mut().push(place);
+            push(&self.later);
         }
     }
 

@@ -6,8 +6,8 @@ use super::column::ProjectedColumns;
 use super::fetch::{Bench, Fetched, drive};
 use super::waiting::now;
 use crate::buffer::{
-    Chunks, FieldLayout, Place, RANGE_INDEX_HEADER, RangeIndex, RangeIndexHeader, Storage,
-    StoredIndex,
+    Chunks, FieldLayout, PackedGroup, Place, RANGE_INDEX_HEADER, RangeIndex, RangeIndexHeader,
+    Storage, StoredIndex,
 };
 use crate::column::{ArraySlot, ArrowSchemaHint, DictionaryEntries};
 use crate::encoding::{Context, Scratch};
@@ -19,6 +19,7 @@ use crate::format::{
 };
 use crate::io::ByteRange;
 use bytes::Bytes;
+use std::collections::HashMap;
 use std::fmt;
 use std::sync::{Arc, OnceLock};
 
@@ -54,6 +55,7 @@ pub(in crate::read) struct StripeField {
     pub(super) layout: OnceLock<Arc<FieldLayout>>,
     pub(super) dictionary: OnceLock<Arc<DictionaryEntries>>,
     range_index: OnceLock<Arc<RangeIndex>>,
+    pub(super) group: OnceLock<Arc<PackedGroup>>,
 }
 
 impl StripeField {
@@ -94,6 +96,8 @@ pub(in crate::read) struct Metadata {
     pub(in crate::read) wire: Wire,
     pub(in crate::read) directory: ShardDirectory,
     schema: OnceLock<SchemaReader>,
+    /// The struct of each node that is a member of one, by schema id.
+    pub(super) structs: OnceLock<HashMap<u32, u32>>,
     hint: OnceLock<Option<ArrowSchemaHint>>,
     properties: OnceLock<ShardProperties>,
     pub(in crate::read) all_columns: OnceLock<ProjectedColumns>,
@@ -138,6 +142,7 @@ impl Metadata {
             wire,
             directory,
             schema: OnceLock::new(),
+            structs: OnceLock::new(),
             hint: OnceLock::new(),
             properties: OnceLock::new(),
             all_columns: OnceLock::new(),
@@ -376,6 +381,7 @@ impl Metadata {
             layout: OnceLock::new(),
             dictionary: OnceLock::new(),
             range_index: OnceLock::new(),
+            group: OnceLock::new(),
         };
         Ok(Some(self.fields.insert(key, field, bytes)))
     }
@@ -421,7 +427,7 @@ impl Metadata {
         if let Some(index) = field.range_index.get() {
             return Ok(Some(Some(index.clone())));
         }
-        let layout = self.layout(&field, node)?;
+        let layout = ready!(self.layout(bench, key, &field, node));
         let Some(stored) = stored_index(&layout) else {
             return Ok(Some(None));
         };
@@ -447,7 +453,7 @@ impl Metadata {
         node: &DataType,
     ) -> Result<Option<Option<RangeIndexHeader>>> {
         let field = ready!(self.field(bench, key));
-        let layout = self.layout(&field, node)?;
+        let layout = ready!(self.layout(bench, key, &field, node));
         let Some(stored) = stored_index(&layout) else {
             return Ok(Some(None));
         };

@@ -2,27 +2,94 @@
 
 use super::fetch::Bench;
 use super::metadata::{FieldKey, Metadata, OpenField, StripeField, ready};
-use crate::buffer::{BlockMap, Body, FieldLayout, Place, Storage, ValueDictionary};
+use crate::buffer::{
+    BlockMap, Body, FieldLayout, PackedGroup, Place, Storage, ValueDictionary, packed_member,
+};
 use crate::column::DictionaryEntries;
 use crate::error::{Result, Within};
-use crate::format::DataType;
+use crate::format::{BasicType, DataEncoding, DataType, StripeFieldDescriptor};
 use crate::io::ByteRange;
 use crate::limits::{Limits, exceeded};
+use std::collections::HashMap;
 use std::sync::Arc;
 
 impl Metadata {
     /// Where the values of a stripe field are.
-    pub(super) fn layout(&self, field: &StripeField, node: &DataType) -> Result<Arc<FieldLayout>> {
+    pub(super) fn layout(
+        &self,
+        bench: &Bench<'_>,
+        key: FieldKey,
+        field: &StripeField,
+        node: &DataType,
+    ) -> Result<Option<Arc<FieldLayout>>> {
         if let Some(layout) = field.layout.get() {
-            return Ok(layout.clone());
+            return Ok(Some(layout.clone()));
         }
         let layout = match field.described() {
             None => FieldLayout::absent(node)?,
-            Some((artifact, descriptor)) => FieldLayout::try_new(node, descriptor, &mut |url| {
-                self.artifacts.resolve(url, artifact)
-            })?,
+            Some((artifact, descriptor)) => {
+                let group = match is_member(descriptor) {
+                    true => ready!(self.group_of(bench, key)),
+                    false => None,
+                };
+                FieldLayout::try_new(node, descriptor, group.as_deref(), &mut |url| {
+                    self.artifacts.resolve(url, artifact)
+                })?
+            }
         };
-        Ok(field.layout.get_or_init(|| Arc::new(layout)).clone())
+        Ok(Some(field.layout.get_or_init(|| Arc::new(layout)).clone()))
+    }
+
+    /// The struct of each node that is a member of one, by schema id.
+    fn structs(&self, bench: &Bench<'_>) -> Result<Option<&HashMap<u32, u32>>> {
+        if self.structs.get().is_none() {
+            let schema = ready!(self.schema(bench));
+            let mut structs = HashMap::new();
+            for i in 0..schema.len() {
+                schema.field(i)?.data_type.walk(&mut |node| {
+                    if node.basic_type == BasicType::Struct {
+                        let members = node.children.iter();
+                        structs.extend(members.map(|child| (child.schema_id, node.schema_id)));
+                    }
+                });
+            }
+            self.structs.get_or_init(|| structs);
+        }
+        Ok(self.structs.get())
+    }
+
+    /// The stripe field of the struct that a node is a member of; the inner `None` if it is of none.
+    pub(in crate::read) fn parent_field(
+        &self,
+        bench: &Bench<'_>,
+        (stripe, id): FieldKey,
+    ) -> Result<Option<Option<Arc<StripeField>>>> {
+        let Some(&parent) = ready!(self.structs(bench)).get(&id) else {
+            return Ok(Some(None));
+        };
+        self.field(bench, (stripe, parent))
+            .map(|field| field.map(Some))
+    }
+
+    /// The packed group of the struct that a node is a member of.
+    fn group_of(
+        &self,
+        bench: &Bench<'_>,
+        key: FieldKey,
+    ) -> Result<Option<Option<Arc<PackedGroup>>>> {
+        let Some(parent) = ready!(self.parent_field(bench, key)) else {
+            return Ok(Some(None));
+        };
+        if let Some(group) = parent.group.get() {
+            return Ok(Some(Some(group.clone())));
+        }
+        let Some((artifact, descriptor)) = parent.described() else {
+            return Ok(Some(None));
+        };
+        let group =
+            PackedGroup::try_new(descriptor, &mut |url| self.artifacts.resolve(url, artifact))?;
+        let group = group.map(|group| parent.group.get_or_init(|| Arc::new(group)).clone());
+        Ok(Some(group))
     }
 
     /// Bytes of the values of a stripe field, from its descriptor alone.
@@ -34,12 +101,11 @@ impl Metadata {
         node: &DataType,
     ) -> Result<Option<u64>> {
         let field = ready!(self.field(bench, key));
-        let layout = self.layout(&field, node)?;
+        let layout = ready!(self.layout(bench, key, &field, node));
         let Storage::Buffers(buffers) = &layout.storage else {
             return Ok(Some(0));
         };
-        let bytes = buffers.streams().map(|buffer| buffer.place.range.len());
-        Ok(Some(bytes.fold(0, u64::saturating_add)))
+        Ok(Some(buffers.stream_bytes()))
     }
 
     /// Where the values of a stripe field are, its block maps and dictionary loaded.
@@ -50,7 +116,7 @@ impl Metadata {
         node: &DataType,
     ) -> Result<Option<OpenField>> {
         let field = ready!(self.field(bench, key));
-        let layout = self.layout(&field, node)?;
+        let layout = ready!(self.layout(bench, key, &field, node));
         let has_maps = self.load_maps(bench, key, &layout)?;
         let mut dictionary = None;
         if let Storage::Buffers(buffers) = &layout.storage
@@ -76,7 +142,7 @@ impl Metadata {
         node: &DataType,
     ) -> Result<Option<OpenField>> {
         let field = ready!(self.field(bench, key));
-        let layout = self.layout(&field, node)?;
+        let layout = ready!(self.layout(bench, key, &field, node));
         let has_maps = self.load_maps(bench, key, &layout)?;
         let dictionary = None;
         Ok(has_maps.then_some(OpenField { layout, dictionary }))
@@ -146,6 +212,14 @@ impl Metadata {
         }
         Ok(Some(entries))
     }
+}
+
+/// Whether the values of a field are in a packed group.
+pub(in crate::read) fn is_member(descriptor: &StripeFieldDescriptor) -> bool {
+    descriptor.encodings.iter().any(|encoding| match encoding {
+        DataEncoding::Native(native) => native.buffers.iter().any(|b| packed_member(b).is_some()),
+        DataEncoding::Parquet(_) | DataEncoding::Unknown => false,
+    })
 }
 
 /// Whether a value dictionary is small enough to be read.

@@ -35,11 +35,12 @@ impl<'a> Staged<'a> {
         }
     }
 
-    /// Values of the block from `start` on: as many as its two limits allow, at least one.
-    pub(super) fn block_len(&self, start: usize, staged: usize, block_values: usize) -> usize {
-        let most = block_values.min(staged - start);
+    /// Values of the block from `start` on: as many as its two limits allow, at least one. A member of a
+    /// packed group has as many as the other members, whatever they take.
+    pub(super) fn block_len(&self, start: usize, staged: usize, settings: &Settings) -> usize {
+        let most = settings.block_values.min(staged - start);
         let limit = self.end(start) + BLOCK_BYTES;
-        if self.end(start + most) <= limit {
+        if settings.is_member || self.end(start + most) <= limit {
             return most;
         }
         let ends = 1..=most;
@@ -50,8 +51,8 @@ impl<'a> Staged<'a> {
 
     /// The values that encodings are weighed by.
     pub(super) fn sample(&self, staged: usize, settings: &Settings) -> BlockInput<'a> {
-        let most = settings.block_values.min(choose::TRIED_VALUES);
-        self.slice(0, self.block_len(0, staged, most))
+        let most = staged.min(choose::TRIED_VALUES);
+        self.slice(0, self.block_len(0, most, settings))
     }
 
     /// A value, `None` if it is null.

@@ -176,7 +176,10 @@ fn range_text(range: &RangeStats) -> String {
 
 fn print_buffer(out: &mut impl Write, indent: &str, buffer: &BufferInfo) -> io::Result<()> {
     let kind = format!("{:?}", buffer.kind);
-    let size = text::bytes(buffer.range.len());
+    let size = match buffer.packed_group_index {
+        Some(member) => format!("member {member} of the packed group"),
+        None => text::bytes(buffer.range.len()),
+    };
     let body = match (&buffer.blocks, &buffer.range_index) {
         (Some(blocks), _) => blocks_text(blocks),
         (None, Some(index)) => index_text(index),

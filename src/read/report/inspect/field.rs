@@ -5,7 +5,9 @@ use super::statistics::{contradictions, folded};
 use super::{
     BlockInfo, BlocksInfo, BufferInfo, EncodingCount, FieldInfo, InspectOptions, RangeIndexInfo,
 };
-use crate::buffer::{BlockMap, BlockRange, Physical, Place};
+use crate::buffer::{
+    BlockMap, BlockRange, PackedGroup, Physical, Place, member_block, packed_member,
+};
 use crate::encoding::presence::PresenceKind;
 use crate::encoding::{EncodingTree, bytes, envelope, number, presence};
 use crate::error::{Error, Result, Within, to_usize};
@@ -15,6 +17,7 @@ use crate::format::{
 use crate::io::ByteRange;
 use crate::read::open_shard::Shard;
 use crate::read::report::nodes::NodeInfo;
+use crate::read::shard::metadata::FieldKey;
 use crate::read::shard::waiting::give_way;
 
 /// Looks at a column of a stripe, and everything below it.
@@ -82,7 +85,12 @@ impl Inspector<'_> {
         if let Err(error) = self.describe(node, &mut info).await {
             info.problem = Some(format!("{error:#}"));
         }
-        let sizes = info.buffers.iter().map(|buffer| buffer.range.len());
+        // A struct has the bytes of the members that it holds.
+        let own = info
+            .buffers
+            .iter()
+            .filter(|b| b.packed_group_index.is_none());
+        let sizes = own.map(|buffer| buffer.range.len());
         info.encoded_bytes = sizes.fold(0, u64::saturating_add);
         info
     }
@@ -113,8 +121,12 @@ impl Inspector<'_> {
                     for buffer in &native.buffers {
                         let part = part_of(native, buffer);
                         let elements = Elements::of(node, physical, part);
-                        let described = self.buffer(artifact, ordinal, buffer, elements);
-                        let mut described = described.await?;
+                        let mut described = match packed_member(buffer) {
+                            Some(member) => {
+                                self.member(key, ordinal, buffer, member, elements).await?
+                            }
+                            None => self.buffer(artifact, ordinal, buffer, elements).await?,
+                        };
                         if let Some(info) = &mut described
                             && info.kind == BufferKind::RangeIndex
                         {
@@ -132,7 +144,57 @@ impl Inspector<'_> {
         Ok(())
     }
 
-    /// A buffer; `None` for members of a packed group, which have no bytes of their own.
+    /// The part of a packed group that the blocks of a member are; `None` if the struct has none.
+    async fn member(
+        &self,
+        key: FieldKey,
+        encoding: usize,
+        buffer: &EncodedBuffer,
+        member: u32,
+        elements: Option<Elements>,
+    ) -> Result<Option<BufferInfo>> {
+        let inner = &self.shard.inner;
+        let parent = inner.run(|bench| inner.parent_field(bench, key)).await?;
+        let Some((artifact, descriptor)) = parent.as_ref().and_then(|p| p.described()) else {
+            return Ok(None);
+        };
+        let group = PackedGroup::try_new(descriptor, &mut |url| {
+            inner.artifacts.resolve(url, artifact)
+        })?;
+        let Some((place, Some(map_range), checksums)) = group.map(|group| group.parts()) else {
+            return Ok(None);
+        };
+        let mut info = self.info(encoding, buffer, place);
+        info.packed_group_index = Some(member);
+        let mut blocks = BlocksInfo {
+            checksums,
+            map_bytes: map_range.len(),
+            ..BlocksInfo::default()
+        };
+        let elements = elements.map(|elements| (elements, Some(member)));
+        let described = self.blocks(place, map_range, elements, &mut blocks).await;
+        info.problem = described.err().map(|error| format!("{error:#}"));
+        info.blocks = Some(blocks);
+        Ok(Some(info))
+    }
+
+    /// A buffer before its blocks are looked at.
+    fn info(&self, encoding: usize, buffer: &EncodedBuffer, place: Place) -> BufferInfo {
+        BufferInfo {
+            encoding,
+            kind: buffer.kind,
+            file: self.shard.inner.artifacts.name_of(place.artifact),
+            range: place.range,
+            packed_group_index: None,
+            embedded_presence: buffer.embedded_presence,
+            embedded_offsets: buffer.embedded_offsets,
+            blocks: None,
+            range_index: None,
+            problem: None,
+        }
+    }
+
+    /// A buffer; `None` if it has no bytes.
     async fn buffer(
         &self,
         artifact: u32,
@@ -148,23 +210,14 @@ impl Inspector<'_> {
             artifact: artifacts.resolve(&reference.url, artifact)?,
             range: reference.range,
         };
-        let mut info = BufferInfo {
-            encoding,
-            kind: buffer.kind,
-            file: artifacts.name_of(place.artifact),
-            range: place.range,
-            embedded_presence: buffer.embedded_presence,
-            embedded_offsets: buffer.embedded_offsets,
-            blocks: None,
-            range_index: None,
-            problem: None,
-        };
+        let mut info = self.info(encoding, buffer, place);
         if let Some(map) = &buffer.block_map {
             let mut blocks = BlocksInfo {
                 checksums: buffer.block_checksums,
                 map_bytes: map.range.len(),
                 ..BlocksInfo::default()
             };
+            let elements = elements.map(|elements| (elements, None));
             let described = self.blocks(place, map.range, elements, &mut blocks).await;
             info.problem = described.err().map(|error| format!("{error:#}"));
             info.blocks = Some(blocks);
@@ -190,7 +243,7 @@ impl Inspector<'_> {
         &self,
         place: Place,
         map_range: ByteRange,
-        elements: Option<Elements>,
+        elements: Option<(Elements, Option<u32>)>,
         info: &mut BlocksInfo,
     ) -> Result<()> {
         if !place.range.contains(map_range) {
@@ -211,7 +264,7 @@ impl Inspector<'_> {
         let lengths = || blocks().map(|block| block.values.end - block.values.start);
         info.min_values = lengths().min().unwrap_or(0);
         info.max_values = lengths().max().unwrap_or(0);
-        let Some(elements) = elements.filter(|_| self.options.encodings) else {
+        let Some((elements, member)) = elements.filter(|_| self.options.encodings) else {
             return Ok(());
         };
         for (group, blocks) in block_groups(&map) {
@@ -223,9 +276,12 @@ impl Inspector<'_> {
             for block in blocks {
                 let from = to_usize(block.bytes.start - group.start)?;
                 let to = to_usize(block.bytes.end - group.start)?;
-                let described = describe_block(&bytes[from..to], &block, elements, info.checksums)
-                    .within(|| format!("block {}", block.ordinal))?;
-                self.add(info, &block, described);
+                let content = block_content(&bytes[from..to], info.checksums, member);
+                let len = content.as_ref().ok().map(|content| content.len() as u64);
+                let described =
+                    content.and_then(|content| describe_block(content, &block, elements));
+                let described = described.within(|| format!("block {}", block.ordinal))?;
+                self.add(info, &block, len.filter(|_| member.is_some()), described);
             }
             give_way().await;
         }
@@ -238,9 +294,13 @@ impl Inspector<'_> {
         &self,
         info: &mut BlocksInfo,
         block: &BlockRange,
+        member: Option<u64>,
         (presence_bytes, presence, tree): (u64, PresenceKind, EncodingTree),
     ) {
-        let bytes = block.bytes.end - block.bytes.start;
+        let bytes = match member {
+            Some(bytes) => bytes,
+            None => block.bytes.end - block.bytes.start,
+        };
         match info
             .encodings
             .iter_mut()
@@ -277,17 +337,24 @@ fn part_of(native: &NativeDataEncoding, buffer: &EncodedBuffer) -> BufferRole {
     }
 }
 
-/// Bytes and kind of the presence section of a block, and its encodings.
-fn describe_block(
-    bytes: &[u8],
-    block: &BlockRange,
-    elements: Elements,
-    checksums: bool,
-) -> Result<(u64, PresenceKind, EncodingTree)> {
+/// A block without its checksum; of a super-block, the block of that member.
+fn block_content(bytes: &[u8], checksums: bool, member: Option<u32>) -> Result<&[u8]> {
     let content = match checksums {
         true => envelope::strip_checksum(bytes, false)?,
         false => bytes,
     };
+    match member {
+        Some(index) => Ok(&content[member_block(content, index)?]),
+        None => Ok(content),
+    }
+}
+
+/// Bytes and kind of the presence section of a block, and its encodings.
+fn describe_block(
+    content: &[u8],
+    block: &BlockRange,
+    elements: Elements,
+) -> Result<(u64, PresenceKind, EncodingTree)> {
     let envelope = envelope::open(content)?;
     let n = to_usize(block.values.end - block.values.start)?;
     let tree = match elements {

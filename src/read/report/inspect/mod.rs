@@ -178,6 +178,8 @@ pub struct BufferInfo {
     pub file: String,
     /// Its bytes in that file, the block map included.
     pub range: ByteRange,
+    /// Which member of its struct's packed group it is: the bytes are then those of all members.
+    pub packed_group_index: Option<u32>,
     /// Whether blocks carry the presence of their values.
     pub embedded_presence: bool,
     /// Whether blocks carry the offsets of their values.

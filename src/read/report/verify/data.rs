@@ -5,8 +5,8 @@ use super::report::At;
 use super::{Checked, Verifier};
 use crate::buffer::{
     BlockCache, BlockRange, Blocks, Body, ByteSource, CHUNK_BYTES, Chunks, FieldBuffers,
-    FieldLayout, Place, RangeIndex, ReadContext, Selection, Storage, StoredBuffer, StoredIndex,
-    StringCache, ValueDictionary, read_fixed, read_numbers, read_strings,
+    FieldLayout, PackedGroup, Place, RangeIndex, ReadContext, Selection, Storage, StoredBuffer,
+    StoredIndex, StringCache, ValueDictionary, read_fixed, read_numbers, read_strings,
 };
 use crate::encoding::bytes::BytesLayout;
 use crate::encoding::{Context, NumberKind};
@@ -17,7 +17,8 @@ use crate::format::{
 };
 use crate::read::open_shard::Shard;
 use crate::read::shard::dictionary_entries;
-use crate::read::shard::open_field::check_dictionary;
+use crate::read::shard::metadata::FieldKey;
+use crate::read::shard::open_field::{check_dictionary, is_member};
 use crate::read::shard::waiting::give_way;
 use crate::stats::BloomFilter;
 use bytes::Bytes;
@@ -46,9 +47,15 @@ impl Verifier<'_> {
             };
         };
         self.stripe_statistics(&descriptor.field, node, at);
+        let group = match is_member(descriptor) {
+            true => self.group(key).await,
+            false => Ok(None),
+        };
         // A layout of its own, because that of the shard remembers what was verified before.
-        let layout = FieldLayout::try_new(node, descriptor, &mut |url| {
-            inner.artifacts.resolve(url, artifact)
+        let layout = group.and_then(|group| {
+            FieldLayout::try_new(node, descriptor, group.as_ref(), &mut |url| {
+                inner.artifacts.resolve(url, artifact)
+            })
         });
         let Some(layout) = self.note(at.clone(), layout) else {
             return unreadable;
@@ -60,9 +67,14 @@ impl Verifier<'_> {
             };
         };
         let mut readable = true;
+        // The bytes of its members.
+        let group = buffers.packed_group.map_or(0, |place| place.range.len());
+        self.report.data_bytes += group;
         for buffer in buffers.streams() {
             let at = at.buffer(buffer.kind, inner.artifacts.name_of(buffer.place.artifact));
-            self.report.data_bytes += buffer.place.range.len();
+            if !buffer.is_member() {
+                self.report.data_bytes += buffer.place.range.len();
+            }
             match &buffer.body {
                 Body::Raw(None) => {}
                 Body::Raw(Some(chunks)) => self.raw(buffer, chunks, &at).await,
@@ -101,6 +113,18 @@ impl Verifier<'_> {
         Checked {
             readable,
             stored: true,
+        }
+    }
+
+    /// The packed group that a field is a member of.
+    async fn group(&self, key: FieldKey) -> Result<Option<PackedGroup>> {
+        let inner = &self.shard.inner;
+        let parent = inner.run(|bench| inner.parent_field(bench, key)).await?;
+        match parent.as_ref().and_then(|parent| parent.described()) {
+            Some((artifact, descriptor)) => PackedGroup::try_new(descriptor, &mut |url| {
+                inner.artifacts.resolve(url, artifact)
+            }),
+            None => Ok(None),
         }
     }
 

@@ -68,6 +68,16 @@ impl Source<'_> {
             }
         };
         let data = required(buffers.data.as_ref(), "DATA")?;
+        if data.is_member() {
+            // A byte for each value, with its presence.
+            let embedded = buffers.embedded_presence;
+            let read = field
+                .number(data, 1, NumberKind::Unsigned, embedded, rows)
+                .within(|| "DATA buffer".to_owned())?;
+            let nulls = field.leaf_nulls(buffers, read.nulls, rows)?;
+            let values = BooleanBuffer::collect_bool(len, |i| read.data[i] != 0);
+            return Ok(Chunk { len, nulls, values });
+        }
         let values = read_bits(data, rows, &mut field.cx, &mut field.state.data)
             .within(|| "DATA buffer".to_owned())?;
         let nulls = field.presence(buffers, rows)?;

@@ -75,14 +75,18 @@ impl StripeFields {
         self.fields.iter().map(|field| field.layout.as_ref())
     }
 
-    /// Where the streams of all fields are.
+    /// Where the streams of all fields are, each once: members of a packed group have theirs in common.
     pub(in crate::read) fn places(&self) -> impl Iterator<Item = Place> {
+        let mut last_group = None;
         self.layouts()
             .filter_map(|layout| match &layout.storage {
                 Storage::Buffers(buffers) => Some(buffers.streams()),
                 Storage::Null | Storage::Constant(_) => None,
             })
             .flatten()
+            .filter(move |buffer| {
+                !buffer.is_member() || last_group.replace(buffer.place) != Some(buffer.place)
+            })
             .map(|buffer| buffer.place)
     }
 

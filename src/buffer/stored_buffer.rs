@@ -1,0 +1,197 @@
+//! Spec: Chapter 6, "Encoded Buffers": from the descriptor of a buffer to a checked place.
+
+use super::BlockMap;
+use super::checksums::{Chunks, CoveredPart, VerifiedSet};
+use super::own_properties::OwnProperties;
+use crate::error::{Error, Result};
+use crate::format::{BufferKind, DataRef, EncodedBuffer};
+use crate::io::ByteRange;
+use bytes::Bytes;
+use std::sync::{Arc, OnceLock};
+
+/// A range of bytes of an artifact.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Place {
+    /// Number of the artifact in the table of the open shard.
+    pub artifact: u32,
+    /// The bytes.
+    pub range: ByteRange,
+}
+
+/// A buffer of values, raw or made of blocks.
+#[derive(Debug)]
+pub struct StoredBuffer {
+    /// Its role.
+    pub kind: BufferKind,
+    /// All of its bytes, the block map included.
+    pub place: Place,
+    /// How the bytes are organised.
+    pub body: Body,
+}
+
+/// How the bytes of a buffer are organised.
+#[derive(Debug)]
+pub enum Body {
+    /// Plain little-endian values, with the checksums of their bytes if they have any.
+    Raw(Option<Chunks>),
+    /// Encoded blocks and their map.
+    Blocks(Blocks),
+}
+
+/// The block-based body of a buffer.
+#[derive(Debug)]
+pub struct Blocks {
+    /// The block map, as a range of the artifact.
+    pub map_range: ByteRange,
+    /// What the descriptor says that these bytes are.
+    pub map_copy: Option<Bytes>,
+    /// Whether every block ends with a checksum.
+    pub checksums: bool,
+    /// Checksums of the block map.
+    pub map_checksums: Option<Arc<Chunks>>,
+    known: Arc<KnownBlocks>,
+    member: Option<u32>,
+}
+
+/// What is known of blocks once they have been asked for.
+#[derive(Debug, Default)]
+struct KnownBlocks {
+    map: OnceLock<BlockMap>,
+    verified: OnceLock<VerifiedSet>,
+}
+
+impl Blocks {
+    /// The block map, once [`load_map`](Self::load_map) has seen its bytes.
+    pub fn map(&self) -> Option<&BlockMap> {
+        self.known.map.get()
+    }
+
+    /// The block map, which must have been loaded.
+    pub(super) fn loaded_map(&self) -> Result<&BlockMap> {
+        self.map()
+            .ok_or_else(|| Error::corrupt("block map not loaded"))
+    }
+
+    /// Parses the bytes of the block map. `buffer` is the whole buffer's range.
+    ///
+    /// # Errors
+    /// [`Corrupt`](crate::ErrorKind::Corrupt) or [`Checksum`](crate::ErrorKind::Checksum).
+    pub fn load_map(&self, buffer: ByteRange, bytes: &[u8], verify: bool) -> Result<()> {
+        if let (true, Some(chunks)) = (verify, &self.map_checksums) {
+            chunks
+                .verify(&(0..bytes.len() as u64), bytes)
+                .map_err(|e| e.within("block map"))?;
+        }
+        let map = BlockMap::parse(bytes, self.map_range.start() - buffer.start())?;
+        self.known
+            .verified
+            .get_or_init(|| VerifiedSet::new(map.len()));
+        self.known.map.get_or_init(|| map);
+        Ok(())
+    }
+
+    /// Whether the checksum of a block has matched before.
+    pub fn is_verified(&self, ordinal: usize) -> bool {
+        self.known
+            .verified
+            .get()
+            .is_some_and(|v| v.contains(ordinal as u64))
+    }
+
+    /// Notes that the checksum of a block matched.
+    pub fn set_verified(&self, ordinal: usize) {
+        if let Some(verified) = self.known.verified.get() {
+            verified.insert(ordinal as u64);
+        }
+    }
+
+    /// Of which member the blocks are, if these are super-blocks.
+    pub fn member(&self) -> Option<u32> {
+        self.member
+    }
+
+    /// The blocks of a member of these super-blocks.
+    pub(super) fn of_member(&self, index: u32) -> Self {
+        Self {
+            map_range: self.map_range,
+            map_copy: self.map_copy.clone(),
+            checksums: self.checksums,
+            map_checksums: self.map_checksums.clone(),
+            known: self.known.clone(),
+            member: Some(index),
+        }
+    }
+}
+
+impl StoredBuffer {
+    /// Whether it is the part of a member in a packed group, which has blocks of whole values.
+    pub fn is_member(&self) -> bool {
+        matches!(&self.body, Body::Blocks(blocks) if blocks.member.is_some())
+    }
+
+    /// The error for a buffer that ends too early.
+    pub(super) fn too_few(&self, wanted: u64, found: u64) -> Error {
+        Error::corrupt(format!(
+            "{:?} buffer holds {found} elements, expected at least {wanted}",
+            self.kind
+        ))
+    }
+}
+
+pub(super) fn place(
+    reference: Option<&DataRef>,
+    artifact: &mut dyn FnMut(&str) -> Result<u32>,
+) -> Result<Place> {
+    let reference =
+        reference.ok_or_else(|| Error::corrupt("the buffer has no reference to its bytes"))?;
+    Ok(Place {
+        artifact: artifact(&reference.url)?,
+        range: reference.range,
+    })
+}
+
+pub(super) fn stored_buffer(
+    buffer: &EncodedBuffer,
+    encoding: usize,
+    ordinal: usize,
+    notes: &OwnProperties,
+    artifact: &mut dyn FnMut(&str) -> Result<u32>,
+) -> Result<StoredBuffer> {
+    let place = place(buffer.buffer.as_ref(), artifact)?;
+    let checksums = |part, len| notes.checksums.find(encoding, ordinal, part, len);
+    let body = match &buffer.block_map {
+        None => Body::Raw(checksums(CoveredPart::Raw, place.range.len())?),
+        Some(map) => {
+            let same_file = artifact(&map.url)? == place.artifact;
+            if !same_file
+                || !place.range.contains(map.range)
+                || map.range.end() != place.range.end()
+            {
+                return Err(Error::corrupt(format!(
+                    "the block map {} is not the tail of its buffer {}",
+                    map.range, place.range
+                )));
+            }
+            let copy = notes.maps.find(encoding, ordinal).cloned();
+            if let Some(copy) = copy.as_ref().filter(|c| c.len() as u64 != map.range.len()) {
+                let (copied, stored) = (copy.len(), map.range.len());
+                return Err(Error::corrupt(format!(
+                    "the copy of the block map has {copied} bytes, the block map {stored}"
+                )));
+            }
+            Body::Blocks(Blocks {
+                map_range: map.range,
+                map_copy: copy,
+                checksums: buffer.block_checksums,
+                map_checksums: checksums(CoveredPart::BlockMap, map.range.len())?.map(Arc::new),
+                known: Arc::default(),
+                member: None,
+            })
+        }
+    };
+    Ok(StoredBuffer {
+        kind: buffer.kind,
+        place,
+        body,
+    })
+}
