@@ -79,6 +79,10 @@ fn types_of_public_signatures_can_be_named() {
     let options = ShardOptions::default();
     assert_eq!(options.default_time_unit(), TimeUnit::Nanosecond);
     assert_eq!(options.default_precision_and_scale(), (38, 16));
+    let _: Option<write::InternalValues> = WriterOptions::default().record_identity().cloned();
+    assert_eq!(read::INGESTION_TIMESTAMP, write::INGESTION_TIMESTAMP);
+    assert_eq!(read::RECORD_IDENTITY, "Kusto.Amudai.RecordIdentity");
+    assert_eq!(write::RECORD_IDENTITY, read::RECORD_IDENTITY);
     assert_eq!(
         write::SORTING_COLUMNS_PROPERTY,
         "arrow_shard.sorting_columns"

@@ -41,10 +41,8 @@ pub use frame::{open, seal};
 pub use header::MAGIC;
 pub use header::{FormatVersion, HEADER, HEADER_LEN};
 pub use index::{INDEX_BLOCK, IndexArtifact, IndexCollection, IndexDescriptor};
-pub use schema::DELETED_RECORD;
 pub use schema::{BasicType, DataType, ExtendedType, Field, PropertyValue, Schema};
-#[cfg(feature = "experimental")]
-pub use schema::{INGESTION_TIMESTAMP, RECORD_IDENTITY};
+pub use schema::{DELETED_RECORD, INGESTION_TIMESTAMP, RECORD_IDENTITY};
 pub use schema_reader::{NamedFields, SchemaReader};
 pub use tail::DirectoryTail;
 pub use wire::{Capabilities, DataRefs, Message, Wire};

@@ -162,11 +162,9 @@ pub struct Schema {
 
 /// Internal field that marks deleted records.
 pub const DELETED_RECORD: &str = "Kusto.Amudai.DeletedRecord";
-#[cfg(feature = "experimental")]
-/// Internal field that holds the time of ingestion.
+/// Internal field that holds the time of ingestion, a DateTime.
 pub const INGESTION_TIMESTAMP: &str = "Kusto.Amudai.IngestionTimestamp";
-#[cfg(feature = "experimental")]
-/// Internal field that identifies a record.
+/// Internal field that identifies a record, a Guid.
 pub const RECORD_IDENTITY: &str = "Kusto.Amudai.RecordIdentity";
 
 impl DataType {

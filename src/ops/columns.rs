@@ -133,11 +133,6 @@ impl Columns {
         self.visible.iter().chain(&self.internal)
     }
 
-    /// The role of an internal field that is there, beside the one that says what is deleted.
-    pub(super) fn first_internal(&self) -> Option<&str> {
-        self.internal.first()?.internal_kind.as_deref()
-    }
-
     /// As readers see them.
     pub(super) fn fields(&self) -> Fields {
         self.visible

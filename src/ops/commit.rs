@@ -268,7 +268,7 @@ impl Plan<'_> {
             fields,
             properties: match &stripe.properties {
                 Some(properties) => properties.clone(),
-                None => source.shard.properties_of(stripe.ordinal).await?,
+                None => source.properties_of(stripe.ordinal).await?,
             },
         })
     }

@@ -63,7 +63,11 @@ pub struct ShardEditor {
 impl ShardEditor {
     /// An editor of an open shard, whose directory file is at `place`.
     pub(super) async fn of(shard: Shard, place: Place) -> Result<Self> {
-        let source = Source::load(shard, place).await?;
+        Self::of_source(Source::load(shard, place).await?).await
+    }
+
+    /// An editor of a shard of which is known what it needs.
+    pub(super) async fn of_source(source: Source) -> Result<Self> {
         let shard = &source.shard;
         let columns = Columns::of(shard, 0).await?;
         let metadata = shard.schema_async().await?.metadata().clone();
@@ -82,14 +86,18 @@ impl ShardEditor {
 
     /// Appends the stripes of an open shard, whose directory file is at `place`.
     pub(super) async fn append_at(&mut self, shard: Shard, place: Place) -> Result<()> {
-        if shard.wire() != self.wire {
+        self.append_source(Source::load(shard, place).await?).await
+    }
+
+    /// Appends the stripes of a shard of which is known what the editor needs.
+    pub(super) async fn append_source(&mut self, source: Source) -> Result<()> {
+        let wire = source.shard.wire();
+        if wire != self.wire {
             return Err(Error::unsupported(format!(
-                "`{place}` is written for {:?}, and the shard for {:?}; write it anew",
-                shard.wire(),
-                self.wire
+                "`{}` is written for {wire:?}, and the shard for {:?}; write it anew",
+                source.place, self.wire
             )));
         }
-        let source = Source::load(shard, place).await?;
         let own = self.stripes.iter().map(|stripe| stripe.rows);
         let mut all = own.chain(source.stripes.iter().map(|s| s.total_record_count));
         if all.try_fold(0u64, u64::checked_add).is_none() {
@@ -124,16 +132,6 @@ impl ShardEditor {
     /// The stripes as they are now.
     pub(super) fn stripes(&self) -> &[Stripe] {
         &self.stripes
-    }
-
-    /// Refuses internal fields that rows which are written anew would lose.
-    pub(super) fn check_no_internal(&self) -> Result<()> {
-        match self.columns.first_internal() {
-            None => Ok(()),
-            Some(kind) => Err(Error::unsupported(format!(
-                "the shard has the internal field {kind}, which rows that are written anew would lose"
-            ))),
-        }
     }
 
     /// Refuses a directory file that holds rows of stripes, whether they are still needed here or not: other
@@ -181,7 +179,7 @@ impl ShardEditor {
         let mut common: Option<StripeProperties> = None;
         for stripe in self.stripes.get(run.clone()).unwrap_or_default() {
             if let Some(source) = self.sources.get(stripe.source) {
-                let own = source.shard.properties_of(stripe.ordinal).await?;
+                let own = source.properties_of(stripe.ordinal).await?;
                 common = Some(match common {
                     None => own,
                     Some(common) => in_both(common, &own),

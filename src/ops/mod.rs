@@ -53,6 +53,8 @@ pub use compact::{compact_object, compact_object_to, compaction_object};
 pub use editor::ShardEditor;
 #[cfg(not(target_family = "wasm"))]
 pub use local::{list_shards, merge};
+#[cfg(feature = "object_store")]
+pub use object::list_shard_objects;
 #[cfg(any(not(target_family = "wasm"), feature = "object_store"))]
 pub use set::ShardSet;
 #[cfg(any(not(target_family = "wasm"), feature = "object_store"))]

@@ -2,7 +2,7 @@
 
 use super::commit::{EditSummary, Files, Naming, Referred};
 use super::editor::ShardEditor;
-use super::place::Place;
+use super::place::{FileRole, Place};
 use crate::Shard;
 use crate::error::{Error, ErrorKind, Result};
 use crate::io::names_of;
@@ -11,8 +11,10 @@ use bytes::Bytes;
 use futures_util::{StreamExt, TryStreamExt, stream};
 use object_store::path::Path;
 use object_store::{
-    Error as StoreError, ObjectStore, ObjectStoreExt, PutMode, PutOptions, UpdateVersion,
+    Error as StoreError, ObjectMeta, ObjectStore, ObjectStoreExt, PutMode, PutOptions,
+    UpdateVersion,
 };
+use std::ffi::OsStr;
 use std::sync::Arc;
 
 /// Objects that are asked for at a time.
@@ -132,6 +134,30 @@ impl From<NotCommitted> for Error {
     fn from(failed: NotCommitted) -> Self {
         failed.error
     }
+}
+
+/// The objects of a folder that are shards by their names, as [`list_shards`](super::list_shards) gives files:
+/// sorted, without those of folders below, stripe files, and others' temporary files. `None` stands for the root
+/// of the store.
+///
+/// # Errors
+/// Those of the store.
+pub async fn list_shard_objects(
+    store: Arc<dyn ObjectStore>,
+    folder: Option<&Path>,
+) -> Result<Vec<ObjectMeta>> {
+    let listed = store.list_with_delimiter(folder).await.map_err(|error| {
+        let folder = folder.map_or("", |folder| folder.as_ref());
+        let message = format!("the store failed to list `{folder}`");
+        Error::new(ErrorKind::Io, message).caused_by(error)
+    })?;
+    let mut objects = listed.objects;
+    objects.retain(|object| {
+        let name = object.location.filename().unwrap_or_default();
+        FileRole::of(OsStr::new(name)) == FileRole::Shard
+    });
+    objects.sort_by(|a, b| a.location.cmp(&b.location));
+    Ok(objects)
 }
 
 /// Writes the objects of a shard, the directory last.

@@ -3,6 +3,7 @@
 use super::commit::Naming;
 use super::editor::ShardEditor;
 use super::place::Place;
+use super::source::Source;
 use crate::Shard;
 use crate::error::{Error, ErrorKind, Result};
 use crate::read::{Projection, ScanBuilder, ShardOptions};
@@ -43,8 +44,9 @@ struct Members {
 
 impl Members {
     /// The table of one shard.
-    async fn of(shard: Shard, place: Place) -> Result<Self> {
-        let editor = ShardEditor::of(shard, place.clone()).await?;
+    async fn of(source: Source) -> Result<Self> {
+        let place = source.place.clone();
+        let editor = ShardEditor::of_source(source).await?;
         let mut members = Self {
             editor,
             places: Vec::new(),
@@ -55,8 +57,9 @@ impl Members {
     }
 
     /// Adds a shard.
-    async fn add(&mut self, shard: Shard, place: Place) -> Result<()> {
-        self.editor.append_at(shard, place.clone()).await?;
+    async fn add(&mut self, source: Source) -> Result<()> {
+        let place = source.place.clone();
+        self.editor.append_source(source).await?;
         self.note(place);
         Ok(())
     }
@@ -163,7 +166,7 @@ fn no_shard() -> Error {
 /// Opens the table of some shards of a local folder.
 #[cfg(not(target_family = "wasm"))]
 mod local {
-    use super::{Members, Place, Shard, ShardOptions, ShardSet, no_shard};
+    use super::{Members, Place, Shard, ShardOptions, ShardSet, Source, no_shard};
     use crate::error::{ErrorKind, Result};
     use crate::io::LocalFolder;
     use crate::ops::local::{existing, list_shards, path_of, place_of};
@@ -205,10 +208,11 @@ mod local {
     }
 
     fn add(members: &mut Option<Members>, shard: Shard, place: Place) -> Result<()> {
+        let source = now(Source::load(shard, place))?;
         match members {
-            Some(members) => now(members.add(shard, place)),
+            Some(members) => now(members.add(source)),
             None => {
-                *members = Some(now(Members::of(shard, place))?);
+                *members = Some(now(Members::of(source))?);
                 Ok(())
             }
         }
@@ -227,20 +231,24 @@ mod local {
 /// Opens the table of some shards of an object store.
 #[cfg(feature = "object_store")]
 mod object {
-    use super::{Members, Place, Shard, ShardOptions, ShardSet, no_shard};
-    use crate::error::{Error, Result};
+    use super::{Members, Place, Shard, ShardOptions, ShardSet, Source, no_shard};
+    use crate::error::{ErrorKind, Result};
     use crate::io::{AsyncReadAt, BoxFuture, ByteRange, ObjectFolder};
-    use crate::ops::object::{AT_ONCE, path_of, place_of};
-    use crate::ops::source::node_ids;
+    use crate::ops::object::{AT_ONCE, list_shard_objects, path_of, place_of};
     use bytes::Bytes;
     use futures_util::{StreamExt, TryStreamExt, stream};
     use object_store::ObjectStore;
     use object_store::path::Path;
     use std::sync::Arc;
 
+    /// Bytes that are read first of each object: all are held until the table is open, and metadata of more
+    /// bytes take another request or two.
+    const TAIL_BYTES: u64 = 64 << 10;
+
     impl ShardSet {
         /// Opens the shards whose directory files are these objects. The metadata of 32 shards are fetched
-        /// at a time.
+        /// at a time, each in a request or a few, however many stripes it has. Values, dictionaries and
+        /// range indexes are read when a scan needs them.
         ///
         /// Then use the asynchronous methods, such as `ScanBuilder::build_stream`.
         ///
@@ -251,23 +259,49 @@ mod object {
             store: Arc<dyn ObjectStore>,
             paths: impl IntoIterator<Item = Path>,
         ) -> Result<Self> {
-            let paths: Vec<Path> = paths.into_iter().collect();
+            let paths = paths.into_iter().collect();
+            Self::open_all(store, paths, |_| false).await
+        }
+
+        /// As [`open_objects`](Self::open_objects), of the shards that
+        /// [`list_shard_objects`](crate::ops::list_shard_objects) gives, by the order of their names. Objects of
+        /// other kinds are left out.
+        ///
+        /// # Errors
+        /// Those of [`open_objects`](Self::open_objects) and of the store.
+        pub async fn open_object_folder(
+            store: Arc<dyn ObjectStore>,
+            folder: Option<&Path>,
+        ) -> Result<Self> {
+            let objects = list_shard_objects(store.clone(), folder).await?;
+            let paths = objects.into_iter().map(|object| object.location).collect();
+            Self::open_all(store, paths, |kind| kind == ErrorKind::NotAShard).await
+        }
+
+        /// Opens the shards whose directory files are these objects, without those that cannot be opened for
+        /// a reason that `is_left_out` knows.
+        async fn open_all(
+            store: Arc<dyn ObjectStore>,
+            paths: Vec<Path>,
+            is_left_out: fn(ErrorKind) -> bool,
+        ) -> Result<Self> {
             let open = |path: Path| {
                 let store = store.clone();
                 async move {
-                    let options = ShardOptions::default();
-                    let shard = Shard::open_object(store, &path, options).await?;
-                    read_metadata(&shard).await?;
-                    Ok::<_, Error>((shard, place_of(&path)))
+                    let options = ShardOptions::default().with_tail_bytes(TAIL_BYTES);
+                    match Shard::open_object(store, &path, options).await {
+                        Err(error) if is_left_out(error.kind()) => Ok(None),
+                        Err(error) => Err(error),
+                        Ok(shard) => Source::load_all(shard, place_of(&path)).await.map(Some),
+                    }
                 }
             };
             let opened = stream::iter(paths).map(open).buffered(AT_ONCE);
-            let opened: Vec<(Shard, Place)> = opened.try_collect::<Vec<_>>().await?;
-            let mut opened = opened.into_iter();
-            let (first, place) = opened.next().ok_or_else(no_shard)?;
-            let mut members = Members::of(first, place).await?;
-            for (shard, place) in opened {
-                members.add(shard, place).await?;
+            let opened: Vec<Option<Source>> = opened.try_collect().await?;
+            let mut opened = opened.into_iter().flatten();
+            let mut members = Members::of(opened.next().ok_or_else(no_shard)?).await?;
+            for source in opened {
+                members.add(source).await?;
             }
             let (directory, root, rows) = members.directory().await?;
             let folder = ObjectFolder::new(store, path_of(&Place::new(root)));
@@ -275,17 +309,6 @@ mod object {
             let shard = Shard::open_async(reader, Arc::new(folder), options).await?;
             Ok(Self { shard, rows })
         }
-    }
-
-    /// Fetches what a directory over the shard needs to know, which the shard then keeps.
-    async fn read_metadata(shard: &Shard) -> Result<()> {
-        shard.properties_async().await?;
-        let ids = node_ids(shard).await?;
-        for stripe in 0..shard.num_stripes() {
-            let lead = &mut |_: Option<&crate::io::RelativeUrl>| Ok(String::new());
-            shard.descriptors(stripe, &ids, lead).await?;
-        }
-        Ok(())
     }
 
     /// A file in memory, for a shard whose other files are not.

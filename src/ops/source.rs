@@ -3,7 +3,7 @@
 use super::place::Place;
 use crate::Shard;
 use crate::error::Result;
-use crate::format::StripeDirectory;
+use crate::format::{StripeDirectory, StripeProperties};
 
 /// A shard, open.
 #[derive(Debug)]
@@ -14,6 +14,8 @@ pub(super) struct Source {
     /// Whether the directory file has a name that no directory is written to.
     pub(super) is_artifact: bool,
     pub(super) stripes: Vec<StripeDirectory>,
+    /// Those of each stripe, if they have been read.
+    properties: Option<Vec<StripeProperties>>,
 }
 
 impl Source {
@@ -27,7 +29,30 @@ impl Source {
             place,
             is_artifact: false,
             stripes,
+            properties: None,
         })
+    }
+
+    /// Reads all that a directory over the shard needs to know, so that nobody waits for it later.
+    #[cfg(feature = "object_store")]
+    pub(super) async fn load_all(shard: Shard, place: Place) -> Result<Self> {
+        // The schema and the properties come in one round.
+        shard.schema_async().await?;
+        let ids = node_ids(&shard).await?;
+        let properties = shard.load_stripes(&ids).await?;
+        let mut source = Self::load(shard, place).await?;
+        source.properties = Some(properties);
+        Ok(source)
+    }
+
+    /// The properties of a stripe.
+    pub(super) async fn properties_of(&self, stripe: u64) -> Result<StripeProperties> {
+        let known = self.properties.as_ref();
+        let known = known.and_then(|all| all.get(usize::try_from(stripe).ok()?));
+        match known {
+            Some(known) => Ok(known.clone()),
+            None => self.shard.properties_of(stripe).await,
+        }
     }
 
     /// Whether a stripe has buffers in the directory file itself.

@@ -30,9 +30,9 @@ pub use crate::column::TypeMapping;
 pub use crate::encoding::presence::PresenceKind;
 pub use crate::encoding::{EncodingCode, EncodingTree};
 pub use crate::format::{
-    AnyValue, BufferKind, CardinalityInfo, DataRef, HllSketch, LengthStats, NameValuePair,
-    RangeStats, ShardProperties, SignStats, Sketch, SplitBlockBloomFilter, StripeProperties,
-    TypeStats, ValueKind, Wire,
+    AnyValue, BufferKind, CardinalityInfo, DataRef, HllSketch, INGESTION_TIMESTAMP, LengthStats,
+    NameValuePair, RECORD_IDENTITY, RangeStats, ShardProperties, SignStats, Sketch,
+    SplitBlockBloomFilter, StripeProperties, TypeStats, ValueKind, Wire,
 };
 pub use crate::sorting::SortingColumn;
 pub use decoder::{Request, ScanDecoder, ShardDecoder, Step};

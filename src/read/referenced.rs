@@ -24,6 +24,8 @@ use arrow_schema::{Field, Schema};
 use std::ops::Range;
 use std::sync::Arc;
 
+/// Descriptors that are fetched at once, about.
+const AT_ONCE: usize = 1 << 15;
 /// Rows that are looked at at a time.
 const BATCH_ROWS: u32 = 65_536;
 
@@ -69,6 +71,34 @@ impl Shard {
         inner
             .run(|bench| inner.stripe_properties(bench, stripe))
             .await
+    }
+
+    /// Reads the descriptors of the fields with these schema ids of all stripes, which the shard then keeps
+    /// as far as its cache goes, in as few rounds as there are kinds of metadata. Gives the properties of each
+    /// stripe.
+    #[cfg(feature = "object_store")]
+    pub(crate) async fn load_stripes(&self, ids: &[u32]) -> Result<Vec<StripeProperties>> {
+        let inner = &self.inner;
+        let stripes: Vec<u64> = (0..self.num_stripes()).collect();
+        let mut properties = Vec::with_capacity(stripes.len());
+        for some in stripes.chunks((AT_ONCE / ids.len().max(1)).max(1)) {
+            let loaded = inner.run(|bench| {
+                // All are asked for before any is missed, so that one round fetches all.
+                let (mut found, mut complete) = (Vec::with_capacity(some.len()), true);
+                for &stripe in some {
+                    match inner.stripe_properties(bench, stripe)? {
+                        Some(properties) => found.push(properties),
+                        None => complete = false,
+                    }
+                    for &id in ids {
+                        complete &= inner.field(bench, (stripe, id))?.is_some();
+                    }
+                }
+                Ok(complete.then_some(found))
+            });
+            properties.extend(loaded.await?);
+        }
+        Ok(properties)
     }
 
     /// The descriptors of the fields of a stripe with these schema ids; `None` where the stripe has not

@@ -11,6 +11,7 @@ use super::scan::rows::RowFormat;
 use super::scan::take::take;
 use super::scan::windows::split;
 use super::shard::column::ProjectedColumns;
+use super::shard::columns::InternalFields;
 use super::shard::fetch::Bench;
 use super::shard::metadata::{Metadata, ready};
 use super::shard::projection::Projection;
@@ -44,6 +45,7 @@ pub struct ScanBuilder {
     row_number: Option<String>,
     strict_casts: bool,
     deleted_rows: bool,
+    internal_fields: InternalFields,
     threads: usize,
     #[cfg(feature = "async")]
     prefetch: usize,
@@ -64,6 +66,7 @@ impl ScanBuilder {
             row_number: None,
             strict_casts: false,
             deleted_rows: false,
+            internal_fields: InternalFields::Hidden,
             threads: 1,
             #[cfg(feature = "async")]
             prefetch: 4,
@@ -185,6 +188,24 @@ impl ScanBuilder {
     #[must_use]
     pub fn with_deleted_rows(mut self, deleted_rows: bool) -> Self {
         self.deleted_rows = deleted_rows;
+        self
+    }
+
+    /// Reads internal fields, too, as if they were the last columns of the shard:
+    /// [`INGESTION_TIMESTAMP`](super::INGESTION_TIMESTAMP) and [`RECORD_IDENTITY`](super::RECORD_IDENTITY) as
+    /// far as it has them. By default only those that a projection, a filter or a schema names are read.
+    #[must_use]
+    pub fn with_internal_fields(mut self, internal_fields: bool) -> Self {
+        self.internal_fields = match internal_fields {
+            true => InternalFields::Shown,
+            false => InternalFields::Hidden,
+        };
+        self
+    }
+
+    /// As [`with_internal_fields`](Self::with_internal_fields), in types that hold whatever is stored.
+    pub(crate) fn with_stored_internal_fields(mut self) -> Self {
+        self.internal_fields = InternalFields::Stored;
         self
     }
 
@@ -462,7 +483,7 @@ impl ScanBuilder {
                 let columns = ready!(metadata.requested_columns(bench, schema, strict));
                 (columns.into(), schema.clone())
             }
-            None => ready!(metadata.projected(bench, &self.projection)),
+            None => ready!(metadata.projected(bench, &self.projection, self.internal_fields)),
         };
         if let Some(name) = &self.row_number {
             if schema.fields().find(name).is_some() {

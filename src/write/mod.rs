@@ -20,6 +20,7 @@ mod field;
 mod finish;
 mod finished;
 mod growth;
+mod internal_values;
 mod interner;
 mod lane;
 #[cfg(not(target_family = "wasm"))]
@@ -41,6 +42,7 @@ mod room;
 mod schema;
 mod settings;
 mod shard;
+mod stored_columns;
 mod strings;
 mod stripe;
 mod stripe_files;
@@ -55,12 +57,15 @@ pub(crate) use own_properties::own_properties;
 pub(crate) use schema::{check_storable, stored_schema};
 
 pub use crate::column::TypeMapping;
-pub use crate::format::{AnyValue, DataRef, NameValuePair, ValueKind, Wire};
+pub use crate::format::{
+    AnyValue, DataRef, INGESTION_TIMESTAMP, NameValuePair, RECORD_IDENTITY, ValueKind, Wire,
+};
 pub use crate::sorting::{SORTING_COLUMNS_PROPERTY, SortingColumn};
 #[cfg(feature = "async")]
 pub use async_shard::AsyncShardWriter;
 pub use candidate::{Candidate, FieldCandidates};
 pub use explain::explain;
+pub use internal_values::InternalValues;
 pub use options::{ARROW_SCHEMA_PROPERTY, ColumnOptions, Layout, PresenceLayout, WriterOptions};
 pub use profile::Profile;
 pub use shard::ShardWriter;

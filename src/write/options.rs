@@ -1,10 +1,11 @@
 //! Options of writers.
 
+use super::internal_values::InternalValues;
 use super::profile::Profile;
 use super::settings::{FilterChoice, Settings};
 use crate::column::TypeMapping;
 use crate::error::{Error, Result, Within};
-use crate::format::{Message, NameValuePair, StripeProperties, Wire};
+use crate::format::{Field as StoredField, Message, NameValuePair, StripeProperties, Wire};
 use crate::settings::settings;
 use crate::sorting::SortingColumn;
 use std::collections::HashMap;
@@ -184,6 +185,9 @@ pub struct WriterOptions {
     memory_limit: u64,
     block_values: Option<usize>,
     creation_time: Option<u64>,
+    ingestion_timestamp: Option<InternalValues>,
+    record_identity: Option<InternalValues>,
+    internal_fields: Vec<StoredField>,
     columns: HashMap<String, ColumnOptions>,
     sorting_columns: Vec<SortingColumn>,
     properties: Vec<NameValuePair>,
@@ -209,6 +213,9 @@ impl Default for WriterOptions {
             memory_limit: 512 << 20,
             block_values: None,
             creation_time: None,
+            ingestion_timestamp: None,
+            record_identity: None,
+            internal_fields: Vec::new(),
             columns: HashMap::new(),
             sorting_columns: Vec::new(),
             properties: Vec::new(),
@@ -336,6 +343,71 @@ impl WriterOptions {
     /// The columns that the rows are sorted by.
     pub fn sorting_columns(&self) -> &[SortingColumn] {
         &self.sorting_columns
+    }
+
+    /// Writes [`INGESTION_TIMESTAMP`](super::INGESTION_TIMESTAMP), an internal field: when each record was
+    /// taken in. If the writer makes it, all records of the shard have one time, that of
+    /// [`with_creation_time`](Self::with_creation_time) or else when the writer was made. A column of
+    /// timestamps or dates in its place may differ by record and be null.
+    ///
+    /// Readers leave internal fields out of schemas and scans, unless they are named, or asked for with
+    /// [`ScanBuilder::with_internal_fields`](crate::read::ScanBuilder::with_internal_fields). Merges and other
+    /// changes of a shard keep them.
+    ///
+    /// ```
+    /// # use arrow_shard::{Shard, write::{ShardWriter, WriterOptions}};
+    /// # use arrow_array::record_batch;
+    /// use arrow_shard::read::{RECORD_IDENTITY, col};
+    /// use arrow_shard::write::InternalValues;
+    /// # let batch = record_batch!(("id", Int32, [1, 2, 3]))?;
+    /// let options = WriterOptions::default()
+    ///     .with_ingestion_timestamp(InternalValues::Generated)
+    ///     .with_record_identity(InternalValues::Generated);
+    /// # let mut file = Vec::new();
+    /// let mut writer = ShardWriter::try_new(&mut file, batch.schema(), options)?;
+    /// writer.write(&batch)?;
+    /// writer.finish()?;
+    /// let shard = Shard::from_bytes(file.into())?;
+    /// assert_eq!(shard.schema()?, batch.schema());
+    /// let row = shard.take(&[2], ["id", RECORD_IDENTITY])?;
+    /// # assert_eq!(row.num_columns(), 2);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn with_ingestion_timestamp(mut self, values: InternalValues) -> Self {
+        self.ingestion_timestamp = Some(values);
+        self
+    }
+
+    /// Where the times of ingestion come from, if they are written.
+    pub fn ingestion_timestamp(&self) -> Option<&InternalValues> {
+        self.ingestion_timestamp.as_ref()
+    }
+
+    /// Writes [`RECORD_IDENTITY`](super::RECORD_IDENTITY), an internal field as
+    /// [`with_ingestion_timestamp`](Self::with_ingestion_timestamp) writes: a UUID that no other record has. If
+    /// the writer makes it, those of a shard ascend, and differ from those of every other. A column of
+    /// `FixedSizeBinary(16)` in its place is taken as it is.
+    #[must_use]
+    pub fn with_record_identity(mut self, values: InternalValues) -> Self {
+        self.record_identity = Some(values);
+        self
+    }
+
+    /// Where the identities of records come from, if they are written.
+    pub fn record_identity(&self) -> Option<&InternalValues> {
+        self.record_identity.as_ref()
+    }
+
+    /// Stores the last columns of the batches as internal fields that another shard had.
+    pub(crate) fn with_internal_fields(mut self, fields: Vec<StoredField>) -> Self {
+        self.internal_fields = fields;
+        self
+    }
+
+    /// The internal fields that the last columns of the batches are.
+    pub(super) fn internal_fields(&self) -> &[StoredField] {
+        &self.internal_fields
     }
 
     /// Adds a property of the shard. Names that start with `arrow_shard.` and the name

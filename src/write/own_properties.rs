@@ -1,10 +1,8 @@
 //! What this crate notes in the properties of a shard.
 
 use super::options::ARROW_SCHEMA_PROPERTY;
-use crate::column::UNIX_EPOCH_TICKS;
 use crate::format::{AnyValue, NameValuePair};
 use crate::sorting::{SORTING_COLUMNS_PROPERTY, SortingColumn};
-use std::time::{SystemTime, UNIX_EPOCH};
 
 /// The Arrow schema, encoded, the sorting columns, and then other properties.
 pub(crate) fn own_properties(
@@ -29,12 +27,4 @@ fn sorting_column(column: &SortingColumn) -> AnyValue {
         NameValuePair::new("nulls_first", column.nulls_first),
     ]
     .into()
-}
-
-/// The time in 100 ns ticks since 0001-01-01.
-pub(super) fn now() -> u64 {
-    let since = SystemTime::now()
-        .duration_since(UNIX_EPOCH)
-        .unwrap_or_default();
-    UNIX_EPOCH_TICKS + since.as_secs() * 10_000_000 + u64::from(since.subsec_nanos() / 100)
 }

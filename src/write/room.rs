@@ -127,6 +127,7 @@ impl DictionaryRoom {
 mod tests {
     use super::super::options::WriterOptions;
     use super::super::schema::{field_plans, shard_schema};
+    use super::super::stored_columns::StoredColumns;
     use super::*;
     use arrow_buffer::Buffer;
     use arrow_schema::{DataType, Field, Schema};
@@ -138,8 +139,9 @@ mod tests {
         let column = Field::new_dict("a", kind, true, 0, is_ordered);
         let schema = Arc::new(Schema::new(vec![column]));
         let options = WriterOptions::default();
-        let stored = shard_schema(&schema, &options).unwrap();
-        DictionaryRoom::new(&field_plans(&schema, &stored, &options).unwrap()[0])
+        let columns = StoredColumns::try_new(&schema, &options).unwrap();
+        let stored = shard_schema(&columns, &options).unwrap();
+        DictionaryRoom::new(&field_plans(&columns, &stored, &options).unwrap()[0])
     }
 
     fn numbers(count: usize) -> Arc<Chunk<Values>> {

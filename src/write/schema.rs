@@ -3,10 +3,11 @@
 use super::options::WriterOptions;
 use super::plan::FieldPlan;
 use super::settings::Settings;
+use super::stored_columns::StoredColumns;
 use crate::buffer::Physical;
 use crate::column::{SchemaOptions, max_entries, to_shard};
 use crate::error::{Error, ErrorKind, Result, Within};
-use crate::format::{BasicType, Capabilities, DataType, Schema};
+use crate::format::{BasicType, Capabilities, DataType, Field as StoredField, Schema};
 use arrow_schema::{DataType as ArrowType, Field, Fields, SchemaRef};
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -15,10 +16,18 @@ use std::sync::Arc;
 ///
 /// # Errors
 /// [`Unsupported`](ErrorKind::Unsupported), naming the field, for what the wire has no place for.
-pub(super) fn shard_schema(schema: &SchemaRef, options: &WriterOptions) -> Result<Schema> {
+pub(super) fn shard_schema(columns: &StoredColumns, options: &WriterOptions) -> Result<Schema> {
     let capabilities = options.wire().capabilities();
     let mut all = Schema::default();
-    for field in schema.fields() {
+    for column in &columns.columns {
+        let field = &column.field;
+        if let Some((kind, node)) = &column.internal {
+            all.fields.push(StoredField {
+                data_type: node.clone(),
+                internal_kind: Some(kind.clone()),
+            });
+            continue;
+        }
         let single = arrow_schema::Schema::new(vec![field.clone()]);
         let settings = options.of_column(field.name());
         let schema_options = SchemaOptions {
@@ -38,10 +47,12 @@ pub(super) fn shard_schema(schema: &SchemaRef, options: &WriterOptions) -> Resul
 /// # Errors
 /// [`Unsupported`](ErrorKind::Unsupported), naming the column.
 pub(crate) fn check_storable(schema: &Schema, capabilities: &Capabilities) -> Result<()> {
+    let is_named =
+        |field: &&StoredField| field.internal_kind.is_none() || !field.data_type.name.is_empty();
+    let named = schema.fields.iter().filter(is_named);
+    check_names(named.map(|field| &field.data_type), capabilities)?;
     let columns = schema.fields.iter().filter(|f| f.internal_kind.is_none());
-    let columns = columns.map(|field| &field.data_type);
-    check_names(columns.clone(), capabilities)?;
-    for column in columns {
+    for column in columns.map(|field| &field.data_type) {
         check_node(column, capabilities).within(|| format!("column `{}`", column.name))?;
     }
     Ok(())
@@ -120,15 +131,21 @@ fn drop_properties(node: &mut DataType) {
 }
 
 pub(super) fn field_plans(
-    schema: &SchemaRef,
+    columns: &StoredColumns,
     shard_schema: &Schema,
     options: &WriterOptions,
 ) -> Result<Vec<FieldPlan>> {
     let mut plans = Vec::new();
-    for (field, shard_field) in schema.fields().iter().zip(&shard_schema.fields) {
+    for (column, shard_field) in columns.columns.iter().zip(&shard_schema.fields) {
+        let field = &column.field;
         let settings = options.of_column(field.name());
+        let first = plans.len();
         add_plans(field, &shard_field.data_type, "", settings, &mut plans)
             .within(|| format!("column `{}`", field.name()))?;
+        if let (Some((kind, _)), Some(plan)) = (&column.internal, plans.get_mut(first)) {
+            // The field itself has no name.
+            plan.path = kind.as_str().into();
+        }
     }
     let pool = Arc::default();
     for plan in &mut plans {

@@ -4,14 +4,16 @@ use super::batch::{batch_bytes, check_batch};
 use super::candidate::FieldCandidates;
 use super::directory::{StripeRecord, StripesMetadata};
 use super::growth::growth;
+use super::internal_values::now;
 use super::options::{Layout, WriterOptions};
 use super::output::Output;
-use super::own_properties::{now, own_properties};
+use super::own_properties::own_properties;
 use super::plan::FieldPlan;
 use super::schema::{
     check_column_names, check_sorting_columns, field_plans, path_below, shard_schema, stored_schema,
 };
 use super::settings::WINDOW;
+use super::stored_columns::StoredColumns;
 use super::stripe::{EncodedStripe, FullStripe, NodeChunk, StripeBuilder, write_stripe};
 use super::stripe_files::StripeFiles;
 use super::summary::ShardSummary;
@@ -47,6 +49,7 @@ use std::ops::Range;
 /// ```
 pub struct ShardWriter<S: Sink> {
     schema: SchemaRef,
+    columns: StoredColumns,
     shard_schema: Schema,
     arrow_schema: Vec<u8>,
     plans: Vec<FieldPlan>,
@@ -117,16 +120,18 @@ impl<S: Sink> ShardWriter<S> {
     ) -> Result<Self> {
         options.validate()?;
         check_column_names(&options, &schema)?;
-        check_sorting_columns(&options, &schema)?;
-        let shard_schema = shard_schema(&schema, &options)?;
-        let plans = field_plans(&schema, &shard_schema, &options)?;
+        let columns = StoredColumns::try_new(&schema, &options)?;
+        check_sorting_columns(&options, &columns.visible)?;
+        let shard_schema = shard_schema(&columns, &options)?;
+        let plans = field_plans(&columns, &shard_schema, &options)?;
         let stripes = StripesMetadata::new(options.wire(), plans.len());
         let workers = Workers::try_new(options.threads())?;
         Ok(Self {
-            arrow_schema: encode_arrow_schema(&schema)?,
+            arrow_schema: encode_arrow_schema(&columns.visible)?,
             stripe: StripeBuilder::new(&plans),
             stripe_files: factory.map(StripeFiles::new),
             schema,
+            columns,
             shard_schema,
             plans,
             options,
@@ -284,11 +289,11 @@ impl<S: Sink> ShardWriter<S> {
     }
 
     fn shred(&self, batch: &RecordBatch, at: usize, len: usize) -> Result<Vec<NodeChunk>> {
-        let columns = self.schema.fields().iter().zip(batch.columns());
-        let columns = columns.zip(&self.shard_schema.fields);
+        let first = self.stripes.rows() + self.in_progress_rows();
+        let columns = self.columns.values(batch, at, len, first);
         let mut chunks = Vec::new();
-        for ((field, array), node) in columns {
-            let slice = array.slice(at, len);
+        for (column, node) in columns.zip(&self.shard_schema.fields) {
+            let (field, slice) = column?;
             shred(field, &slice, &node.data_type, &mut |id, chunk| {
                 chunks.push((id, chunk));
                 Ok(())
@@ -394,10 +399,11 @@ impl<S: Sink> ShardWriter<S> {
 
     /// Properties of the user, by the schema id of their column.
     fn column_properties(&self) -> Vec<(usize, Vec<NameValuePair>)> {
-        let fields = self.shard_schema.fields.iter();
-        fields
-            .filter_map(|field| {
-                let options = self.options.columns().get(&field.data_type.name)?;
+        let columns = self.columns.columns.iter();
+        columns
+            .zip(&self.shard_schema.fields)
+            .filter_map(|(column, field)| {
+                let options = self.options.columns().get(column.field.name())?;
                 let properties = options.properties().to_vec();
                 Some((field.data_type.schema_id as usize, properties))
             })

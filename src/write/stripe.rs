@@ -347,6 +347,7 @@ pub(super) fn write_stripe(
 mod tests {
     use super::super::options::WriterOptions;
     use super::super::schema::{field_plans, shard_schema};
+    use super::super::stored_columns::StoredColumns;
     use super::*;
     use crate::column::ByteValues;
     use arrow_buffer::{Buffer, OffsetBuffer};
@@ -385,8 +386,9 @@ mod tests {
         let column = Field::new("a", DataType::Dictionary(key, DataType::Utf8.into()), true);
         let schema = Arc::new(Schema::new(vec![column]));
         let options = WriterOptions::default();
-        let stored = shard_schema(&schema, &options).unwrap();
-        let mut plans = field_plans(&schema, &stored, &options).unwrap();
+        let columns = StoredColumns::try_new(&schema, &options).unwrap();
+        let stored = shard_schema(&columns, &options).unwrap();
+        let mut plans = field_plans(&columns, &stored, &options).unwrap();
         // An offset and a sorted id take 12 bytes.
         plans[0].most_dictionary_bytes = 3 * (20 + 12);
         let workers = Workers::try_new(1).unwrap();
@@ -435,8 +437,9 @@ mod tests {
         let column = Field::new("a", DataType::Struct(vec![member].into()), true);
         let schema = Arc::new(Schema::new(vec![column]));
         let options = WriterOptions::default();
-        let stored = shard_schema(&schema, &options).unwrap();
-        let plans = field_plans(&schema, &stored, &options).unwrap();
+        let columns = StoredColumns::try_new(&schema, &options).unwrap();
+        let stored = shard_schema(&columns, &options).unwrap();
+        let plans = field_plans(&columns, &stored, &options).unwrap();
         let workers = Workers::try_new(1).unwrap();
         let mut stripe = StripeBuilder::new(&plans);
         let wrong = Chunk {

@@ -304,6 +304,7 @@ impl Trial {
 mod tests {
     use super::super::options::WriterOptions;
     use super::super::schema::{field_plans, shard_schema};
+    use super::super::stored_columns::StoredColumns;
     use super::*;
     use arrow_schema::{DataType, Field, Schema};
     use std::sync::Arc;
@@ -312,8 +313,9 @@ mod tests {
     fn a_dictionary_that_readers_would_not_take_is_given_up() {
         let schema = Arc::new(Schema::new(vec![Field::new("a", DataType::Utf8, true)]));
         let options = WriterOptions::default();
-        let stored = shard_schema(&schema, &options).unwrap();
-        let mut plans = field_plans(&schema, &stored, &options).unwrap();
+        let columns = StoredColumns::try_new(&schema, &options).unwrap();
+        let stored = shard_schema(&columns, &options).unwrap();
+        let mut plans = field_plans(&columns, &stored, &options).unwrap();
         let plan = &mut plans[0];
         // An offset and a sorted id take 12 bytes.
         plan.most_dictionary_bytes = 3 * (1 + 12);

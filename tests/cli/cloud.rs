@@ -107,6 +107,44 @@ fn shards_are_merged_and_changed_in_s3() {
 }
 
 #[test]
+fn shards_of_a_folder_in_s3_are_listed_as_those_of_a_local_one() {
+    let Some(cloud) = Cloud::start(1000) else {
+        return;
+    };
+    std::fs::create_dir(cloud.folder.path("a b")).unwrap();
+    for place in ["a b", "s3://shards/a b"] {
+        let path = |name: &str| format!("{place}/{name}");
+        let [one, two] = ["1.amudai.shard", "2.amudai.shard"].map(path);
+        cloud.run(&["convert", "t.arrow", &one]).ok();
+        let more = ["--layout", "two-level", "--stripe-rows", "400"];
+        cloud
+            .run(&[&["convert", "t.arrow", &two], &more[..]].concat())
+            .ok();
+        cloud.run(&["delete", &two, "--rows", "3,999"]).ok();
+        // No shard, and shards of another folder, are left out.
+        cloud.run(&["convert", "t.arrow", &path("notes.csv")]).ok();
+    }
+    let below = "s3://shards/a b/below/3.amudai.shard";
+    cloud.run(&["convert", "t.arrow", below]).ok();
+    let local = cloud.run(&["ls", "a b"]).ok();
+    assert!(
+        local.ends_with("2 shards: 1998 rows and 2 deleted in 4 stripes\n"),
+        "{local}"
+    );
+    for url in ["s3://shards/a b", "s3://shards/a b/"] {
+        assert_eq!(cloud.run(&["ls", url]).ok(), local);
+    }
+    let one = "s3://shards/a b/below/3.amudai.shard";
+    let root = "s3://shards/4.amudai.shard";
+    cloud.run(&["convert", one, root]).ok();
+    let listed = cloud.run(&["ls", "s3://shards"]).ok();
+    assert!(listed.contains("\n4.amudai.shard"), "{listed}");
+    assert!(listed.ends_with("\n1 shard: 1000 rows and 0 deleted in 1 stripe\n"));
+    let error = cloud.run(&["ls", "s3://nobody/a"]).error(1);
+    assert!(error.contains("list"), "{error}");
+}
+
+#[test]
 fn every_format_goes_to_s3_and_comes_back() {
     let Some(cloud) = Cloud::start(50_000) else {
         return;

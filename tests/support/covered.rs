@@ -165,7 +165,11 @@ impl Walk<'_> {
         key: (usize, usize),
         descriptor: &Covered,
     ) {
-        let (file, range) = self.resolve(buffer.buffer.as_ref().unwrap());
+        // The bytes of a packed group's members are those of their struct.
+        let Some(reference) = &buffer.buffer else {
+            return;
+        };
+        let (file, range) = self.resolve(reference);
         if range.is_empty() {
             return;
         }

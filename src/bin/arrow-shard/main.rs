@@ -13,6 +13,7 @@ mod input;
 mod inspect;
 mod isolate;
 mod leaves;
+mod listed;
 mod location;
 mod output;
 mod profile;

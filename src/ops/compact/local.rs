@@ -10,6 +10,7 @@ use crate::ops::local::{existing, place_of};
 use crate::ops::place::Place;
 use crate::read::now;
 use crate::write::ShardWriter;
+use arrow_array::RecordBatchReader;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
@@ -39,9 +40,8 @@ pub fn compaction(path: impl AsRef<Path>, options: &CompactOptions) -> Result<Ve
 /// ```
 ///
 /// # Errors
-/// Those of [`ShardEditor::commit`], [`Unsupported`](crate::ErrorKind::Unsupported) for a shard with
-/// internal fields beside the one that says what is deleted, or
-/// [`SchemaMismatch`](crate::ErrorKind::SchemaMismatch) where the profile stores a column in another way.
+/// Those of [`ShardEditor::commit`], or [`SchemaMismatch`](crate::ErrorKind::SchemaMismatch) where the
+/// profile stores a column in another way.
 pub fn compact(path: impl AsRef<Path>, options: &CompactOptions) -> Result<Option<EditSummary>> {
     run(path.as_ref(), options, ShardEditor::commit)
 }
@@ -69,7 +69,6 @@ fn run(
     if runs.is_empty() {
         return Ok(None);
     }
-    editor.check_no_internal()?;
     let path = existing(path)?;
     let mut to = Beside {
         folder: LocalFolder::of_file(&path)?.with_permissions_of(&path),
@@ -103,9 +102,11 @@ impl Rewriting for Beside<'_> {
         let sink = self.folder.create(&name)?;
         self.written.push(file.clone());
         let writing = self.options.writing(shard).await?;
-        let mut writer = ShardWriter::try_new(sink, shard.schema()?, writing)?;
         let scan = shard.scan().with_row_range(rows);
-        for batch in scan.with_threads(self.options.threads).build()? {
+        let scan = scan.with_stored_internal_fields();
+        let batches = scan.with_threads(self.options.threads).build()?;
+        let mut writer = ShardWriter::try_new(sink, batches.schema(), writing)?;
+        for batch in batches {
             writer.write(&batch?)?;
         }
         let bytes = writer.finish()?.bytes();

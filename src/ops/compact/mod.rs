@@ -16,6 +16,7 @@ use super::place::Place;
 use crate::Shard;
 use crate::column::TypeMapping;
 use crate::error::{Result, Within};
+use crate::format::{DELETED_RECORD, Field};
 use crate::settings::settings;
 use crate::write::{Profile, WriterOptions};
 use std::ops::Range;
@@ -131,8 +132,14 @@ async fn rewrite_all(
 impl CompactOptions {
     /// How a run of stripes is written anew: as one, unless that takes too much memory.
     async fn writing(&self, shard: &Shard) -> Result<WriterOptions> {
-        let mapping = TypeMapping::of(&shard.stored_schema().await?);
+        let schema = shard.stored_schema().await?;
+        let mapping = TypeMapping::of(&schema);
+        let kept = |field: &Field| {
+            let kind = field.internal_kind.as_deref();
+            kind.is_some_and(|kind| kind != DELETED_RECORD)
+        };
         Ok(WriterOptions::default()
+            .with_internal_fields(schema.fields.into_iter().filter(kept).collect())
             .with_wire(shard.wire())
             .with_mapping(mapping.unwrap_or_default())
             .with_profile(self.profile)

@@ -67,7 +67,6 @@ async fn run(
     if runs.is_empty() {
         return Ok(None);
     }
-    editor.check_no_internal()?;
     if target.is_none() {
         editor.check_replaceable().await?;
     }
@@ -107,10 +106,11 @@ impl Rewriting for Beside<'_> {
     async fn rewrite(&mut self, shard: &Shard, rows: Range<u64>) -> Result<(Shard, Place, u64)> {
         let object = beside(self.path, random_stripe_file_name());
         let writing = self.options.writing(shard).await?;
-        let schema = shard.schema_async().await?;
-        let store = self.store.clone();
+        let scan = shard.scan().with_row_range(rows);
+        let scan = scan.with_stored_internal_fields();
+        let mut batches = scan.build_stream().await?;
+        let (store, schema) = (self.store.clone(), batches.schema());
         let mut writer = AsyncShardWriter::create_object(store, &object, schema, writing).await?;
-        let mut batches = shard.scan().with_row_range(rows).build_stream().await?;
         while let Some(batch) = batches.try_next().await? {
             writer.write(&batch).await?;
         }

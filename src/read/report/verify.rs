@@ -24,6 +24,7 @@ use crate::format::{
 use crate::io::ByteRange;
 use crate::read::open_shard::Shard;
 use crate::read::shard::column::Column;
+use crate::read::shard::columns::InternalFields;
 use crate::read::shard::metadata::ready;
 use crate::read::shard::projection::Projection;
 use crate::read::shard::waiting::{give_way, now};
@@ -284,17 +285,21 @@ impl<'a> Verifier<'a> {
         self.note(self.root(), schema)
     }
 
-    /// The columns that readers see, each by itself if there is something wrong with one.
+    /// The columns that readers may see, each by itself if there is something wrong with one.
     async fn columns(&mut self, schema: &Schema) -> Vec<Column> {
         let inner = &self.shard.inner;
-        let all = inner.run(|bench| inner.columns(bench, &Projection::All));
+        let all =
+            inner.run(|bench| inner.columns_with(bench, &Projection::All, InternalFields::Shown));
         if let Ok(columns) = all.await {
             return columns;
         }
         let mut columns = Vec::new();
         for i in 0..schema.fields.len() {
             let one = Projection::Indices(vec![i]);
-            match inner.run(|bench| inner.columns(bench, &one)).await {
+            match inner
+                .run(|bench| inner.columns_with(bench, &one, InternalFields::Shown))
+                .await
+            {
                 Ok(column) => columns.extend(column),
                 Err(error) if error.kind() == crate::ErrorKind::UnknownColumn => break,
                 Err(error) => self.report.add(self.root(), &error),
@@ -381,6 +386,7 @@ impl<'a> Verifier<'a> {
                 .shard
                 .scan()
                 .with_projection([ordinal])
+                .with_internal_fields(true)
                 .with_deleted_rows(true)
                 .with_row_range(rows.clone());
             let planned = scan.with_batch_size(BATCH_ROWS as usize).planned();

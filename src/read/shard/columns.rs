@@ -6,18 +6,33 @@ use super::metadata::{Metadata, ready};
 use super::projection::{Parts, Projection, prune, unknown_column};
 use crate::column::{ArrowSchemaHint, Casts, NativeTypes, check_cast, complete_labels, to_arrow};
 use crate::error::{Error, ErrorKind, Result, Within};
-use crate::format::{DataType, NamedFields, SchemaReader};
-use arrow_schema::{Field, Schema, SchemaRef};
+use crate::format::{BasicType, DELETED_RECORD, DataType, NamedFields, SchemaReader};
+use arrow_schema::{DataType as ArrowType, Field, Schema, SchemaRef};
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// The columns of a shard as its readers see them: internal fields are left out.
+/// What becomes of internal fields where columns are not named.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(in crate::read) enum InternalFields {
+    /// They are no columns.
+    #[default]
+    Hidden,
+    /// They are the last columns.
+    Shown,
+    /// They are the last columns, and times are ticks: whatever they are, they can be written again.
+    Stored,
+}
+
+/// The columns of a shard as its readers see them.
 struct Columns<'a> {
     schema: &'a SchemaReader,
     hint: Option<&'a ArrowSchemaHint>,
     native_types: &'a NativeTypes,
     /// Ordinals of the fields that are columns; `None` if all are.
     visible: Option<Vec<usize>>,
+    /// Ordinals and roles of internal fields, numbered after the columns. What says which records are
+    /// deleted is none of them.
+    internal: Vec<(usize, String)>,
 }
 
 impl<'a> Columns<'a> {
@@ -34,12 +49,14 @@ impl<'a> Columns<'a> {
             n => schema.field(n - 1)?.internal_kind.is_some(),
         };
         let agrees = hint.is_none_or(|hint| hint.len() == schema.len());
-        let mut visible = None;
+        let (mut visible, mut internal) = (None, Vec::new());
         if last_is_internal || !agrees {
             let mut kept = Vec::new();
             for i in 0..schema.len() {
-                if schema.field(i)?.internal_kind.is_none() {
-                    kept.push(i);
+                match schema.field(i)?.internal_kind {
+                    None => kept.push(i),
+                    Some(kind) if kind == DELETED_RECORD => {}
+                    Some(kind) => internal.push((i, kind)),
                 }
             }
             visible = Some(kept);
@@ -49,19 +66,31 @@ impl<'a> Columns<'a> {
             hint,
             native_types: metadata.artifacts.options().native_types(),
             visible,
+            internal,
         }))
     }
 
+    /// Number of columns, without internal fields.
     fn len(&self) -> usize {
         self.visible.as_ref().map_or(self.schema.len(), Vec::len)
     }
 
+    /// Internal field `i`, counted from the columns on.
+    fn internal(&self, i: usize) -> Option<&(usize, String)> {
+        self.internal.get(i.checked_sub(self.len())?)
+    }
+
     /// Column `i`, whole.
     fn column(&self, i: usize) -> Result<Column> {
-        let place = || format!("column {i}");
-        let ordinal = match &self.visible {
-            Some(visible) => visible.get(i).copied(),
-            None => (i < self.schema.len()).then_some(i),
+        let internal = self.internal(i);
+        let place = || match internal {
+            Some((_, kind)) => kind.clone(),
+            None => format!("column {i}"),
+        };
+        let ordinal = match (&self.visible, internal) {
+            (_, Some((ordinal, _))) => Some(*ordinal),
+            (Some(visible), None) => visible.get(i).copied(),
+            (None, None) => (i < self.schema.len()).then_some(i),
         };
         let ordinal = ordinal.ok_or_else(|| {
             Error::new(
@@ -74,7 +103,10 @@ impl<'a> Columns<'a> {
         if let Some(hint) = &hint {
             complete_labels(&mut node, hint);
         }
-        let field = to_arrow(&node, hint.as_ref(), self.native_types).within(place)?;
+        let mut field = to_arrow(&node, hint.as_ref(), self.native_types).within(place)?;
+        if let Some((_, kind)) = internal {
+            field.set_name(kind);
+        }
         let casts = Casts::default();
         Ok(Column { field, node, casts })
     }
@@ -82,7 +114,9 @@ impl<'a> Columns<'a> {
     /// The field that was written as column `i`, as far as that is known.
     fn hint(&self, i: usize, node: &DataType) -> Option<Field> {
         // What cannot be read of a hint is no hint.
-        let hint = self.hint.filter(|hint| hint.len() == self.len());
+        let hint = self
+            .hint
+            .filter(|hint| hint.len() == self.len() && i < self.len());
         let hint = hint.and_then(|hint| hint.field(i).ok());
         hint.filter(|field| field.name() == &node.name)
     }
@@ -99,6 +133,18 @@ impl<'a> Columns<'a> {
         }
         let field = field.clone();
         Ok(Column { field, node, casts })
+    }
+
+    /// Internal field `i`, counted from the columns on, in a type that holds whatever is stored.
+    fn stored(&self, i: usize) -> Result<Column> {
+        let column = self.column(i)?;
+        match column.node.basic_type {
+            BasicType::DateTime => {
+                let ticks = Field::new(column.field.name(), ArrowType::UInt64, true);
+                self.requested(i, &ticks, true)
+            }
+            _ => Ok(column),
+        }
     }
 
     fn name(&self, i: usize) -> Result<&str> {
@@ -149,6 +195,10 @@ impl<'a> Columns<'a> {
                     }
                 }
             }
+            // Columns of the same name come first.
+            if let Some(place) = self.internal.iter().position(|(_, kind)| kind == path) {
+                return Ok((self.len() + place, Vec::new()));
+            }
             let names = (0..self.len())
                 .map(|i| self.name(i))
                 .collect::<Result<Vec<_>>>()?;
@@ -166,7 +216,7 @@ fn heads(path: &str) -> impl Iterator<Item = &str> {
 impl Metadata {
     /// The Arrow schema of all columns.
     pub(in crate::read) fn arrow_schema(&self, bench: &Bench<'_>) -> Result<Option<SchemaRef>> {
-        let all = ready!(self.projected(bench, &Projection::All));
+        let all = ready!(self.projected(bench, &Projection::All, InternalFields::Hidden));
         Ok(Some(all.1))
     }
 
@@ -175,12 +225,13 @@ impl Metadata {
         &self,
         bench: &Bench<'_>,
         projection: &Projection,
+        internal: InternalFields,
     ) -> Result<Option<ProjectedColumns>> {
-        let is_all = matches!(projection, Projection::All);
+        let is_all = matches!(projection, Projection::All) && internal == InternalFields::Hidden;
         if let (true, Some(all)) = (is_all, self.all_columns.get()) {
             return Ok(Some(all.clone()));
         }
-        let columns = ready!(self.columns(bench, projection));
+        let columns = ready!(self.columns_with(bench, projection, internal));
         let schema = ready!(self.schema_of(bench, &columns));
         let projected = (columns.into(), schema);
         if is_all {
@@ -199,13 +250,29 @@ impl Metadata {
         Ok(Some(Arc::new(Schema::new_with_metadata(fields, metadata))))
     }
 
-    /// The columns that a projection names.
+    /// The columns that a projection names. Internal fields are among them by their names only.
     pub(in crate::read) fn columns(
         &self,
         bench: &Bench<'_>,
         projection: &Projection,
     ) -> Result<Option<Vec<Column>>> {
+        self.columns_with(bench, projection, InternalFields::Hidden)
+    }
+
+    /// The columns that a projection names.
+    pub(in crate::read) fn columns_with(
+        &self,
+        bench: &Bench<'_>,
+        projection: &Projection,
+        internal: InternalFields,
+    ) -> Result<Option<Vec<Column>>> {
         let columns = ready!(Columns::load(self, bench));
+        let len = match internal {
+            InternalFields::Hidden => columns.len(),
+            InternalFields::Shown | InternalFields::Stored => {
+                columns.len() + columns.internal.len()
+            }
+        };
         let mut wanted: Vec<(usize, Parts)> = Vec::new();
         let mut places: HashMap<usize, usize> = HashMap::new();
         let mut add = |column: usize, below: &[&str]| {
@@ -216,8 +283,16 @@ impl Metadata {
             wanted[place].1.add(below);
         };
         match projection {
-            Projection::All => (0..columns.len()).for_each(|i| add(i, &[])),
-            Projection::Indices(indices) => indices.iter().for_each(|&i| add(i, &[])),
+            Projection::All => (0..len).for_each(|i| add(i, &[])),
+            Projection::Indices(indices) => {
+                if let Some(i) = indices.iter().find(|&&i| i >= len) {
+                    return Err(Error::new(
+                        ErrorKind::UnknownColumn,
+                        format!("there is no column {i}; the shard has {len}"),
+                    ));
+                }
+                indices.iter().for_each(|&i| add(i, &[]));
+            }
             Projection::Paths(paths) => {
                 let paths: Vec<&str> = paths.iter().map(String::as_str).collect();
                 for (column, below) in columns.resolve(&paths)? {
@@ -226,7 +301,10 @@ impl Metadata {
             }
         }
         let read = |(i, parts): (usize, Parts)| {
-            let column = columns.column(i)?;
+            let column = match internal {
+                InternalFields::Stored if i >= columns.len() => columns.stored(i)?,
+                _ => columns.column(i)?,
+            };
             let (field, node) = prune(&column.field, &column.node, &parts)?;
             let casts = column.casts;
             Ok(Column { field, node, casts })

@@ -3,7 +3,7 @@
 pub(in crate::read) mod artifacts;
 pub(in crate::read) mod cache;
 pub(in crate::read) mod column;
-mod columns;
+pub(in crate::read) mod columns;
 pub(in crate::read) mod deleted;
 pub(in crate::read) mod described;
 pub(in crate::read) mod dictionary_entries;

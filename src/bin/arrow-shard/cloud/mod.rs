@@ -6,21 +6,22 @@ mod reader;
 pub(crate) use address::Address;
 
 use crate::failure::Failure;
+use crate::listed::{Found, Listed};
 use address::invalid;
 use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;
 use arrow_shard::io::{AsyncSink, ObjectFolder, ObjectReader, ObjectSink};
 use arrow_shard::ops::{
     CompactOptions, EditSummary, ShardEditor, VacuumOptions, compact_object, compact_object_to,
-    compaction_object, vacuum_objects,
+    compaction_object, list_shard_objects, vacuum_objects,
 };
 use arrow_shard::read::ShardOptions;
 use arrow_shard::write::{AsyncShardWriter, WriterOptions};
 use arrow_shard::{Error, ErrorKind, Result, Shard};
 use bytes::Bytes;
-use futures_util::TryStreamExt;
+use futures_util::{StreamExt, TryStreamExt, stream};
 use object_store::path::Path;
-use object_store::{ObjectStore, ObjectStoreExt};
+use object_store::{ObjectMeta, ObjectStore, ObjectStoreExt};
 use reader::{Waiting, WaitingFolder};
 use std::fmt;
 use std::io::{self, Write};
@@ -30,6 +31,9 @@ use tokio::runtime::{Builder, Runtime};
 
 /// Largest gap between ranges that one request spans.
 const GAP_BYTES: u64 = 1 << 20;
+/// Objects that are looked at at a time, and bytes that are read of each for what most of them say.
+const AT_ONCE: usize = 32;
+const TAIL_BYTES: u64 = 64 << 10;
 
 /// What sends requests, for all objects.
 fn runtime() -> Result<&'static Runtime> {
@@ -197,6 +201,30 @@ impl Object {
         };
         self.check_same_store(target)?;
         wait(compact_object_to(store, &self.path, &target.path, options))
+    }
+
+    /// The shards of the folder, several of which are opened at a time.
+    pub(crate) fn list_shards(&self) -> Result<Vec<Listed>> {
+        let look = |object: ObjectMeta| async move {
+            let options = ShardOptions::default().with_tail_bytes(TAIL_BYTES);
+            let opened = Shard::open_object(self.store.clone(), &object.location, options);
+            Listed {
+                name: object.location.filename().unwrap_or_default().to_owned(),
+                bytes: object.size,
+                found: match opened.await {
+                    Ok(shard) => Found::of_object(shard).await,
+                    Err(error) => Err(error),
+                },
+            }
+        };
+        wait(async {
+            let objects = list_shard_objects(self.store.clone(), Some(&self.path)).await?;
+            Ok(stream::iter(objects)
+                .map(look)
+                .buffered(AT_ONCE)
+                .collect()
+                .await)
+        })
     }
 
     /// Lists or removes the stripes below that no directory refers to, by their paths, with their sizes.

@@ -1,19 +1,22 @@
 //! `arrow-shard ls`
 
-use super::local;
 use crate::failure::Failure;
+use crate::listed::{Found, Listed};
+use crate::location::Location;
 use crate::output::Destination;
 use crate::text;
+use arrow_array::RecordBatch;
 use arrow_array::cast::AsArray;
 use arrow_cast::display::array_value_to_string;
 use arrow_shard::ops::list_shards;
-use arrow_shard::{ErrorKind, Shard};
+use arrow_shard::{ErrorKind, Result, Shard};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
 const EXAMPLES: &str = "\
 Examples:
   arrow-shard ls tables
+  arrow-shard ls s3://logs/tables
 
 A line for each shard: rows, deleted rows, stripes, size of the directory file, and the least and \
 greatest values of the columns that it is sorted by.";
@@ -37,12 +40,17 @@ struct Line {
 }
 
 /// Runs the command.
-pub(crate) fn run(args: &Args) -> Result<(), Failure> {
+pub(crate) fn run(args: &Args) -> std::result::Result<(), Failure> {
+    let listed = match Location::of_folder(&args.folder)? {
+        Location::Local(folder) => local(&folder)?,
+        #[cfg(feature = "cloud")]
+        Location::Object(folder) => folder.list_shards()?,
+    };
     let mut lines = Vec::new();
     let mut is_whole = true;
-    for path in list_shards(local(&args.folder)?)? {
-        match line(&path) {
-            Ok(line) => lines.push(line),
+    for Listed { name, bytes, found } in listed {
+        match found {
+            Ok(found) => lines.push(line(&name, bytes, &found)),
             Err(error) if error.kind() == ErrorKind::NotAShard => {}
             Err(error) => {
                 is_whole = false;
@@ -88,29 +96,38 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     }
 }
 
-fn line(path: &Path) -> arrow_shard::Result<Line> {
-    let shard = Shard::open(path)?;
-    let name = path.file_name().unwrap_or_default().to_string_lossy();
-    let mut spans = Vec::new();
-    for column in shard.sorting_columns()? {
-        let statistics = shard.statistics([column.path.as_str()])?;
+/// The shards of a folder of this machine.
+fn local(folder: &Path) -> Result<Vec<Listed>> {
+    let list = |path: PathBuf| -> Result<Listed> {
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        Ok(Listed {
+            name: name.into_owned(),
+            bytes: std::fs::metadata(&path)?.len(),
+            found: Shard::open(&path).and_then(Found::of),
+        })
+    };
+    list_shards(folder)?.into_iter().map(list).collect()
+}
+
+fn line(name: &str, bytes: u64, Found { shard, sorted }: &Found) -> Line {
+    let span = |(path, statistics): &(String, RecordBatch)| {
         let known = statistics.column(1).as_struct();
         let bound = |name: &str| {
             let value = array_value_to_string(known.column_by_name(name)?, 0).ok()?;
             (!value.is_empty()).then(|| text::shown(&value).into_owned())
         };
-        let path = text::shown(&column.path).into_owned();
-        spans.push(match (bound("min"), bound("max")) {
+        let path = text::shown(path).into_owned();
+        match (bound("min"), bound("max")) {
             (Some(min), Some(max)) => format!("{path} {min} to {max}"),
             _ => path,
-        });
-    }
-    Ok(Line {
-        name: text::shown(&name).into_owned(),
+        }
+    };
+    Line {
+        name: text::shown(name).into_owned(),
         rows: shard.num_rows(),
         deleted: shard.num_deleted_rows(),
         stripes: shard.num_stripes(),
-        bytes: std::fs::metadata(path)?.len(),
-        spans,
-    })
+        bytes,
+        spans: sorted.iter().map(span).collect(),
+    }
 }

@@ -11,7 +11,6 @@ pub(crate) mod undelete;
 pub(crate) mod vacuum;
 
 use crate::failure::Failure;
-use crate::location::Location;
 use crate::output::Destination;
 use crate::text;
 use arrow_shard::ops::EditSummary;
@@ -63,13 +62,4 @@ fn say(target: &Path, has: &str, rows: u64, deleted: u64, more: &str) -> Result<
     writeln!(out, "{place} {has} {rows}{deleted}{more}")?;
     out.flush()?;
     Ok(())
-}
-
-/// The path of a local file, which may be given as a URL.
-fn local(path: &Path) -> Result<PathBuf, Failure> {
-    match Location::of(path)? {
-        Location::Local(path) => Ok(path),
-        #[cfg(feature = "cloud")]
-        Location::Object(_) => Err(Failure::new("this works for local files only so far")),
-    }
 }

@@ -7,6 +7,7 @@ use crate::column::{ByteLayout, ByteValues, NodeSource};
 use crate::error::{ErrorKind, Result};
 use crate::io::{ByteRange, NoContainer, ReadAt};
 use crate::read::shard::column::Column;
+use crate::read::shard::columns::InternalFields;
 use crate::read::shard::fetch::{Bench, Fetched};
 use crate::read::shard::metadata::ready;
 use crate::read::shard::projection::Projection;
@@ -32,7 +33,8 @@ fn written(column: ArrayRef) -> Bytes {
 /// The columns of a shard, and their fields in the first stripe.
 fn opened(shard: &Shard) -> (Arc<[Column]>, StripeFields) {
     let inner = &shard.inner;
-    let columns = shard.drive(|bench| inner.projected(bench, &Projection::All));
+    let columns =
+        shard.drive(|bench| inner.projected(bench, &Projection::All, InternalFields::Hidden));
     let (columns, _) = columns.unwrap();
     let fields = shard.drive(|bench| {
         let rows = ready!(inner.stripes(bench))[0].total_record_count;

@@ -1,0 +1,214 @@
+//! What of a batch is stored: its columns, and internal fields beside them.
+
+use super::internal_values::{Identities, InternalValues, now};
+use super::options::WriterOptions;
+use crate::column::{SchemaOptions, TypeMapping, to_shard};
+use crate::error::{Error, ErrorKind, Result, Within};
+use crate::format::{BasicType, DataType, INGESTION_TIMESTAMP, RECORD_IDENTITY};
+use arrow_array::{ArrayRef, FixedSizeBinaryArray, RecordBatch, UInt64Array};
+use arrow_schema::extension::{EXTENSION_TYPE_NAME_KEY, ExtensionType, Uuid};
+use arrow_schema::{DataType as ArrowType, Field, FieldRef, Schema, SchemaRef};
+use std::sync::Arc;
+
+/// A top-level field that is stored.
+#[derive(Debug)]
+pub(super) struct StoredColumn {
+    /// The field of the batch, or that of the values that are made.
+    pub(super) field: FieldRef,
+    /// Of an internal field: its role, and its node.
+    pub(super) internal: Option<(String, DataType)>,
+    values: Values,
+}
+
+#[derive(Debug)]
+enum Values {
+    /// Those of the column with that ordinal.
+    Column(usize),
+    Time(u64),
+    Identities(Identities),
+}
+
+/// The fields that are stored, internal ones last.
+#[derive(Debug)]
+pub(super) struct StoredColumns {
+    pub(super) columns: Vec<StoredColumn>,
+    /// Those that readers see, as a schema.
+    pub(super) visible: SchemaRef,
+}
+
+impl StoredColumns {
+    /// What is stored of batches of a schema.
+    ///
+    /// # Errors
+    /// [`UnknownColumn`](ErrorKind::UnknownColumn), [`AmbiguousColumn`](ErrorKind::AmbiguousColumn), or
+    /// [`SchemaMismatch`](ErrorKind::SchemaMismatch) for a column that cannot be the internal field that the
+    /// options make it.
+    pub(super) fn try_new(schema: &SchemaRef, options: &WriterOptions) -> Result<Self> {
+        let mut internal: Vec<StoredColumn> = Vec::new();
+        if let Some(values) = options.ingestion_timestamp() {
+            internal.push(ingestion_timestamp(schema, values, options)?);
+        }
+        if let Some(values) = options.record_identity() {
+            internal.push(record_identity(schema, values)?);
+        }
+        if !options.wire().capabilities().empty_names {
+            for (kind, node) in internal.iter_mut().filter_map(|c| c.internal.as_mut()) {
+                node.name.clone_from(kind);
+            }
+        }
+        // A rewrite gives internal fields as the last columns of its batches.
+        let given = options.internal_fields();
+        let first = schema.fields().len().saturating_sub(given.len());
+        for (i, field) in (first..).zip(given) {
+            let Some((kind, arrow)) = field.internal_kind.clone().zip(schema.fields().get(i))
+            else {
+                return Err(Error::invalid("an internal field has no role or no column"));
+            };
+            internal.push(StoredColumn {
+                field: arrow.clone(),
+                internal: Some((kind, field.data_type.clone())),
+                values: Values::Column(i),
+            });
+        }
+        let mut taken = vec![false; schema.fields().len()];
+        for column in &internal {
+            if let Values::Column(i) = column.values
+                && std::mem::replace(&mut taken[i], true)
+            {
+                let name = column.field.name();
+                return Err(Error::invalid(format!(
+                    "column `{name}` cannot be two internal fields"
+                )));
+            }
+        }
+        let visible = schema.fields().iter().enumerate();
+        let visible = visible.filter(|(i, _)| !taken[*i]);
+        let visible = visible.map(|(i, field)| StoredColumn {
+            field: field.clone(),
+            internal: None,
+            values: Values::Column(i),
+        });
+        let mut columns: Vec<StoredColumn> = visible.collect();
+        let visible = match internal.is_empty() {
+            true => schema.clone(),
+            false => {
+                let fields: Vec<FieldRef> = columns.iter().map(|c| c.field.clone()).collect();
+                let metadata = schema.metadata().clone();
+                Arc::new(Schema::new_with_metadata(fields, metadata))
+            }
+        };
+        columns.extend(internal);
+        Ok(Self { columns, visible })
+    }
+
+    /// The values that some rows of a batch have in each of the fields. `first` is the number of the first of
+    /// these rows in the shard.
+    pub(super) fn values<'a>(
+        &'a self,
+        batch: &'a RecordBatch,
+        at: usize,
+        len: usize,
+        first: u64,
+    ) -> impl Iterator<Item = Result<(&'a Field, ArrayRef)>> + 'a {
+        self.columns.iter().map(move |column| {
+            let array = match &column.values {
+                Values::Column(i) => batch.column(*i).slice(at, len),
+                Values::Time(ticks) => Arc::new(UInt64Array::from(vec![*ticks; len])) as ArrayRef,
+                Values::Identities(identities) => {
+                    let bytes = identities.bytes(first, len).into();
+                    Arc::new(FixedSizeBinaryArray::try_new(16, bytes, None)?)
+                }
+            };
+            Ok((column.field.as_ref(), array))
+        })
+    }
+}
+
+fn ingestion_timestamp(
+    schema: &SchemaRef,
+    values: &InternalValues,
+    options: &WriterOptions,
+) -> Result<StoredColumn> {
+    let (field, values) = match values {
+        InternalValues::Generated => {
+            let ticks = options.creation_time().unwrap_or_else(now);
+            let field = Field::new(INGESTION_TIMESTAMP, ArrowType::UInt64, false);
+            (Arc::new(field), Values::Time(ticks))
+        }
+        InternalValues::Column(name) => column(schema, name, INGESTION_TIMESTAMP)?,
+    };
+    let node = match values {
+        Values::Time(_) => DataType::new(BasicType::DateTime, ""),
+        _ => node(&field, INGESTION_TIMESTAMP, BasicType::DateTime)?,
+    };
+    Ok(StoredColumn {
+        field,
+        internal: Some((INGESTION_TIMESTAMP.to_owned(), node)),
+        values,
+    })
+}
+
+fn record_identity(schema: &SchemaRef, values: &InternalValues) -> Result<StoredColumn> {
+    let (field, values) = match values {
+        InternalValues::Generated => {
+            let field = Field::new(RECORD_IDENTITY, ArrowType::FixedSizeBinary(16), false);
+            (Arc::new(field), Values::Identities(Identities::random()))
+        }
+        InternalValues::Column(name) => column(schema, name, RECORD_IDENTITY)?,
+    };
+    // Whatever the column is, its 16 bytes are an identity here.
+    let mut uuid = field.as_ref().clone();
+    let name = EXTENSION_TYPE_NAME_KEY.to_owned();
+    uuid.metadata_mut().insert(name, Uuid::NAME.to_owned());
+    let node = node(&uuid, RECORD_IDENTITY, BasicType::Guid)?;
+    Ok(StoredColumn {
+        field,
+        internal: Some((RECORD_IDENTITY.to_owned(), node)),
+        values,
+    })
+}
+
+/// The column of that name, which is to be an internal field.
+fn column(schema: &SchemaRef, name: &str, kind: &str) -> Result<(FieldRef, Values)> {
+    let fields = schema.fields().iter().enumerate();
+    let mut found = fields.filter(|(_, field)| field.name() == name);
+    match (found.next(), found.next()) {
+        (Some((i, field)), None) => Ok((field.clone(), Values::Column(i))),
+        (Some(_), Some(_)) => Err(Error::new(
+            ErrorKind::AmbiguousColumn,
+            format!("several columns are named `{name}`, which is to be {kind}"),
+        )),
+        (None, _) => Err(Error::new(
+            ErrorKind::UnknownColumn,
+            format!("`{name}`, which is to be {kind}, is no column of the schema"),
+        )),
+    }
+}
+
+/// The nameless node of an internal field, in the native type that Chapter 6 gives it.
+fn node(field: &Field, kind: &str, expected: BasicType) -> Result<DataType> {
+    let options = SchemaOptions {
+        mapping: TypeMapping::Amudai,
+        ..SchemaOptions::default()
+    };
+    let stored = to_shard(&Schema::new(vec![field.clone()]), &options);
+    let stored = stored.within(|| kind.to_owned())?.fields.pop();
+    match stored.map(|stored| stored.data_type) {
+        Some(mut node) if node.basic_type == expected => {
+            node.name.clear();
+            Ok(node)
+        }
+        _ => Err(Error::new(
+            ErrorKind::SchemaMismatch,
+            format!(
+                "column `{}` is {}, and {kind} is stored as {expected:?}: expected {}",
+                field.name(),
+                field.data_type(),
+                match expected {
+                    BasicType::Guid => "FixedSizeBinary(16)",
+                    _ => "a timestamp or a date",
+                }
+            ),
+        )),
+    }
+}
