@@ -305,7 +305,9 @@ mod object {
             }
             let (directory, root, rows) = members.directory().await?;
             let folder = ObjectFolder::new(store, path_of(&Place::new(root)));
-            let (reader, options) = (Arc::new(Held(directory)), ShardOptions::default());
+            // All of the directory is there at once, so that nothing is fetched along with what it says.
+            let options = ShardOptions::default().with_tail_bytes(directory.len() as u64);
+            let reader = Arc::new(Held(directory));
             let shard = Shard::open_async(reader, Arc::new(folder), options).await?;
             Ok(Self { shard, rows })
         }
