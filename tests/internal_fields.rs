@@ -453,12 +453,13 @@ fn every_change_of_a_shard_keeps_internal_fields() {
     let test = "every_change_of_a_shard_keeps_internal_fields";
     run_cases("internal_fields", test, 150, |seed| {
         let rng = &mut StdRng::seed_from_u64(seed);
-        let wire = *WIRES.choose(rng).unwrap();
         let folder = tempfile::tempdir().unwrap();
         let path = |name: &str| folder.path().join(name);
         let mut tables: Vec<(PathBuf, Vec<Row>)> = Vec::new();
         for (i, first) in (0..rng.random_range(1..4)).zip((0..).step_by(1000)) {
             let path = path(&i.to_string());
+            // Of both wires, or one.
+            let wire = *WIRES.choose(rng).unwrap();
             let table = random_shard(rng, wire, &path, first);
             tables.push((path, table));
         }
@@ -492,6 +493,7 @@ fn every_change_of_a_shard_keeps_internal_fields() {
             }
             if rng.random() {
                 let (path, first) = (path(&format!("more {step}")), 10_000 + 1000 * step);
+                let wire = *WIRES.choose(rng).unwrap();
                 let more = random_shard(rng, wire, &path, first);
                 let mut renamed = ShardEditor::open(&path).unwrap();
                 renamed.rename_column("id", "key").unwrap();

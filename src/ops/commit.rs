@@ -6,6 +6,7 @@ use super::deletes::{Deleted, Stripe, deletes_shard};
 use super::node::Node;
 use super::place::Place;
 use super::source::Source;
+use super::wires;
 use crate::Limits;
 use crate::Shard;
 use crate::column::encode_arrow_schema;
@@ -228,7 +229,7 @@ impl Plan<'_> {
         let mut found = found.into_iter();
         let mut fields = Vec::with_capacity(nodes.len() + 1);
         for (column, node) in nodes {
-            let described = match (node.id_in(stripe.source), &column.constant) {
+            let mut described = match (node.id_in(stripe.source), &column.constant) {
                 (Some(_), _) => found.next().flatten(),
                 (None, Some(constant)) if stripe.source < constant.sources => {
                     Some(StripeFieldDescriptor {
@@ -252,6 +253,10 @@ impl Plan<'_> {
                         source.place
                     ),
                 ));
+            }
+            if let Some(described) = &mut described {
+                let label = node.stored.label();
+                wires::translate(&mut described.field, label, shard.wire(), self.wire);
             }
             fields.push(described);
         }

@@ -6,6 +6,7 @@ use super::constant::constant;
 use super::deletes::{RowSets, Stripe};
 use super::place::Place;
 use super::source::Source;
+use super::wires;
 use crate::Shard;
 use crate::error::{Error, ErrorKind, Result, Within};
 use crate::format::{NameValuePair, ShardProperties, StripeProperties};
@@ -91,12 +92,13 @@ impl ShardEditor {
 
     /// Appends the stripes of a shard of which is known what the editor needs.
     pub(super) async fn append_source(&mut self, source: Source) -> Result<()> {
-        let wire = source.shard.wire();
-        if wire != self.wire {
-            return Err(Error::unsupported(format!(
-                "`{}` is written for {wire:?}, and the shard for {:?}; write it anew",
-                source.place, self.wire
-            )));
+        let wire = wires::united(self.wire, source.shard.wire());
+        for source in self.sources.iter().chain([&source]) {
+            if source.shard.wire() != wire {
+                let schema = source.shard.stored_schema().await?;
+                let checked = wires::check(&schema, source.shard.wire(), wire);
+                checked.within(|| format!("`{}`", source.place))?;
+            }
         }
         let own = self.stripes.iter().map(|stripe| stripe.rows);
         let mut all = own.chain(source.stripes.iter().map(|s| s.total_record_count));
@@ -121,6 +123,7 @@ impl ShardEditor {
         add_new(&mut own.standard_properties, &theirs.standard_properties);
         add_new(&mut own.custom_properties, &theirs.custom_properties);
         self.columns = columns;
+        self.wire = wire;
         if !source.stripes.is_empty() {
             self.sorting_columns.clear();
         }

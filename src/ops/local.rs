@@ -23,13 +23,16 @@ impl ShardEditor {
     /// Appends the stripes of another shard, whose directory file is `path`: its rows follow those of
     /// this one. Columns are united by name; where a shard lacks one, its rows are null in it.
     ///
+    /// Of shards of two [wires](crate::write::Wire), the directory is of `Wire::Spec`, and Bloom filters that
+    /// this one has no place for are left out.
+    ///
     /// 32-bit integers become 64-bit ones if all of them are the same in each stripe, or null: other
     /// values would have to be written anew. The rows are no more said to be sorted.
     ///
     /// # Errors
     /// Those of [`Shard::open`], [`SchemaMismatch`](ErrorKind::SchemaMismatch) for columns of one name
-    /// whose types are not the same, and [`Unsupported`](ErrorKind::Unsupported) for shards of two
-    /// [wires](crate::write::Wire). The editor is then as it was.
+    /// whose types are not the same, and [`Unsupported`](ErrorKind::Unsupported) for fixed-size
+    /// lists of `Wire::Reference` beside stripes of `Wire::Spec`. The editor is then as it was.
     pub fn append(&mut self, path: impl AsRef<Path>) -> Result<()> {
         let path = existing(path.as_ref())?;
         now(self.append_at(Shard::open(&path)?, place_of(&path)?))

@@ -42,6 +42,7 @@ mod sinks;
 mod source;
 #[cfg(any(not(target_family = "wasm"), feature = "object_store"))]
 mod vacuum;
+mod wires;
 
 pub use commit::EditSummary;
 #[cfg(any(not(target_family = "wasm"), feature = "object_store"))]

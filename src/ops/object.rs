@@ -37,8 +37,8 @@ impl ShardEditor {
     ///
     /// # Errors
     /// Those of [`Shard::open_object`], [`SchemaMismatch`](ErrorKind::SchemaMismatch) for columns of one
-    /// name whose types are not the same, and [`Unsupported`](ErrorKind::Unsupported) for shards of two
-    /// [wires](crate::write::Wire). The editor is then as it was.
+    /// name whose types are not the same, and [`Unsupported`](ErrorKind::Unsupported) for fixed-size
+    /// lists of `Wire::Reference` beside stripes of `Wire::Spec`. The editor is then as it was.
     pub async fn append_object(&mut self, store: Arc<dyn ObjectStore>, path: &Path) -> Result<()> {
         let shard = Shard::open_object(store, path, ShardOptions::default()).await?;
         self.append_at(shard, place_of(path)).await

@@ -23,8 +23,8 @@ impl ShardEditor {
     ///
     /// # Errors
     /// [`SchemaMismatch`](crate::ErrorKind::SchemaMismatch) for columns of one name whose types are not the
-    /// same, [`Unsupported`](crate::ErrorKind::Unsupported) for shards of two
-    /// [wires](crate::write::Wire), and those of the metadata. The editor is then as it was.
+    /// same, [`Unsupported`](crate::ErrorKind::Unsupported) for fixed-size
+    /// lists of `Wire::Reference` beside stripes of `Wire::Spec`, and those of the metadata. The editor is then as it was.
     pub fn append_shard(&mut self, shard: Shard, url: &RelativeUrl) -> Result<()> {
         now(self.append_at(shard, place_of(url)))
     }
