@@ -10,7 +10,7 @@ use arrow_array::{
     FixedSizeBinaryArray, Float64Array, Int32Array, Int64Array, ListArray, RecordBatch,
     RecordBatchOptions, StringArray, StructArray, TimestampMicrosecondArray,
 };
-use arrow_schema::extension::Uuid;
+use arrow_schema::extension::EXTENSION_TYPE_NAME_KEY;
 use arrow_schema::{DataType, Field, Schema};
 use arrow_select::concat::concat_batches;
 use arrow_shard::ops::{CompactOptions, ShardEditor, ShardSet, compact, merge};
@@ -61,7 +61,7 @@ fn batch(first: i64) -> RecordBatch {
         .map(|i| (i128::from(i) * 0x1234_5678_9ABC).to_le_bytes());
     let words = rows
         .clone()
-        .map(|i| some(i, 11).then_some(["low", "high", "middle"][i as usize % 3]));
+        .map(|i| some(i, 11).then_some(["low", "high", "middle"][usize::try_from(i % 3).unwrap()]));
     let words: DictionaryArray<Int32Type> = words.collect();
     let bytes = rows.clone().map(|i| some(i, 3).then(|| i.to_be_bytes()));
     let bools = rows.clone().map(|i| some(i, 4).then_some(i % 2 == 0));
@@ -106,7 +106,9 @@ fn batch(first: i64) -> RecordBatch {
             Arc::new(words),
         ),
         (
-            Field::new("uuid", DataType::FixedSizeBinary(16), false).with_extension_type(Uuid),
+            Field::new("uuid", DataType::FixedSizeBinary(16), false).with_metadata(
+                [(EXTENSION_TYPE_NAME_KEY.to_owned(), "arrow.uuid".to_owned())].into(),
+            ),
             Arc::new(FixedSizeBinaryArray::try_from_iter(uuids).unwrap()),
         ),
         (

@@ -25,6 +25,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 /// Descriptors that are fetched at once, about.
+#[cfg(feature = "object_store")]
 const AT_ONCE: usize = 1 << 15;
 /// Rows that are looked at at a time.
 const BATCH_ROWS: u32 = 65_536;

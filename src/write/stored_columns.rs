@@ -2,11 +2,11 @@
 
 use super::internal_values::{Identities, InternalValues, now};
 use super::options::WriterOptions;
-use crate::column::{SchemaOptions, TypeMapping, to_shard};
+use crate::column::{SchemaOptions, TypeMapping, UUID_LABEL, to_shard};
 use crate::error::{Error, ErrorKind, Result, Within};
 use crate::format::{BasicType, DataType, INGESTION_TIMESTAMP, RECORD_IDENTITY};
 use arrow_array::{ArrayRef, FixedSizeBinaryArray, RecordBatch, UInt64Array};
-use arrow_schema::extension::{EXTENSION_TYPE_NAME_KEY, ExtensionType, Uuid};
+use arrow_schema::extension::EXTENSION_TYPE_NAME_KEY;
 use arrow_schema::{DataType as ArrowType, Field, FieldRef, Schema, SchemaRef};
 use std::sync::Arc;
 
@@ -159,7 +159,7 @@ fn record_identity(schema: &SchemaRef, values: &InternalValues) -> Result<Stored
     // Whatever the column is, its 16 bytes are an identity here.
     let mut uuid = field.as_ref().clone();
     let name = EXTENSION_TYPE_NAME_KEY.to_owned();
-    uuid.metadata_mut().insert(name, Uuid::NAME.to_owned());
+    uuid.metadata_mut().insert(name, UUID_LABEL.to_owned());
     let node = node(&uuid, RECORD_IDENTITY, BasicType::Guid)?;
     Ok(StoredColumn {
         field,

@@ -20,7 +20,7 @@ pub(super) const INTERVAL: &str = "arrow.interval";
 pub(super) const DECIMAL: &str = "arrow.decimal";
 pub(super) const MAP: &str = "arrow.map";
 pub(super) const UNION: &str = "arrow.union";
-pub(super) const UUID: &str = "arrow.uuid";
+pub(crate) const UUID: &str = "arrow.uuid";
 pub(super) const JSON: &str = "arrow.json";
 
 /// A label with properties, all of them strings.

@@ -8,6 +8,7 @@ mod to_arrow;
 mod to_shard;
 
 pub use complete::complete_labels;
+pub(crate) use label::UUID as UUID_LABEL;
 pub use native::NativeTypes;
 pub use to_arrow::to_arrow;
 pub use to_shard::{SchemaOptions, TypeMapping, to_shard};
