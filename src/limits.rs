@@ -58,7 +58,8 @@ settings! {
         /// Most decoded bytes of one block, and most bytes of the numbers that all levels of its
         /// encodings together hold while it is decoded; 4 GiB by default.
         max_block_bytes, with_max_block_bytes: u64;
-        /// Largest value dictionary, in bytes; 4 GiB by default.
+        /// Largest value dictionary, and most that the compressor dictionaries of a stripe field
+        /// come to, in bytes; 4 GiB by default.
         max_dictionary_bytes, with_max_dictionary_bytes: u64;
         /// Most bytes of Arrow data in one batch; 8 GiB by default.
         max_batch_bytes, with_max_batch_bytes: u64;

@@ -110,7 +110,7 @@ fn case(kind: &Kind, seed: u64, outcome: &mut Outcome) {
     let data = Data::random(&mut rng, &schema, batches, max_rows, mapping);
     let mut options = match is_long {
         true => WriterOptions::default(),
-        false => random_options(&mut rng, &schema, data.rows, ALL),
+        false => random_options(&mut rng, &schema, data.rows, ALL, Wire::Spec),
     };
     options = options.with_mapping(mapping);
     if !is_long && rng.random() {
@@ -524,7 +524,7 @@ fn selections_without_a_filter() {
         let schema: SchemaRef = Arc::new(random_schema(&mut random, &Config::default()));
         let lossless = TypeMapping::Lossless;
         let data = Data::random(&mut random, &schema, 3, 2000, lossless);
-        let options = random_options(&mut random, &schema, data.rows, ALL);
+        let options = random_options(&mut random, &schema, data.rows, ALL, Wire::Spec);
         let folder = written(&schema, &data.batches, options).unwrap();
         let shard = random_source(&mut random, &folder);
         let total = shard.num_rows();

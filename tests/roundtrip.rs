@@ -19,8 +19,7 @@ use arrow_array::{
 use arrow_buffer::NullBuffer;
 use arrow_schema::{DataType, Field, FieldRef, Schema, SchemaRef};
 use arrow_shard::Shard;
-use arrow_shard::write::TypeMapping;
-use arrow_shard::write::{Profile, WriterOptions};
+use arrow_shard::write::{Profile, TypeMapping, Wire, WriterOptions};
 use cases::{Data, Pick, random_options, random_projection, random_source, text};
 use common::schemas::{Config, any_type, random_schema};
 use rand::rngs::StdRng;
@@ -210,7 +209,7 @@ fn case(kind: &Kind, seed: u64) {
     };
     let mapping = *mappings.choose(&mut rng).unwrap();
     let data = Data::random(&mut rng, &schema, kind.batches, kind.max_rows, mapping);
-    let options = random_options(&mut rng, &schema, data.rows, kind.profiles);
+    let options = random_options(&mut rng, &schema, data.rows, kind.profiles, Wire::Spec);
     let options = options.with_mapping(mapping);
     let shown = format!("{options:?}");
     let folder = written(&schema, &data.batches, options)

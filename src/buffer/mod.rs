@@ -6,6 +6,7 @@ mod checksums;
 mod map_copies;
 mod needed;
 mod offsets;
+mod opaque_dictionary;
 mod own_properties;
 mod packed_group;
 mod physical;
@@ -28,6 +29,7 @@ pub use checksums::{CHUNK_BYTES, Chunks};
 #[cfg(feature = "experimental")]
 pub use map_copies::{BLOCK_MAPS_PROPERTY, MapCopies};
 pub use offsets::{OffsetsCache, Spans, offset_width};
+pub use opaque_dictionary::{MAX_OPAQUE_DICTIONARIES, OpaqueDictionary};
 pub use own_properties::OwnProperties;
 pub use packed_group::{PackedGroup, member_block};
 pub use physical::Physical;
@@ -37,7 +39,9 @@ pub use range_index::IndexedBlock;
 pub use range_index::{RANGE_INDEX_HEADER, RangeIndex, RangeIndexHeader, RangeIndexInput};
 pub use runs::{Runs, read_runs};
 pub use selection::Selection;
-pub use stored::{FieldBuffers, FieldLayout, Storage, StoredIndex, packed_member};
+pub use stored::{
+    FieldBuffers, FieldLayout, Storage, StoredDictionary, StoredIndex, packed_member,
+};
 pub use stored_buffer::{Blocks, Body, Place, StoredBuffer};
 pub use stream::{BlockCache, ByteSource, Numbers, ReadContext, read_bits, read_numbers};
 pub use strings::{StringCache, Strings, read_fixed, read_strings};

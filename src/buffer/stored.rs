@@ -1,16 +1,19 @@
 //! Spec: Chapter 6, "Data Encoding" and "Encoded Buffers": from descriptors to checked places.
 
 use super::checksums::{Chunks, CoveredPart};
+use super::opaque_dictionary::MAX_OPAQUE_DICTIONARIES;
 use super::own_properties::OwnProperties;
 use super::packed_group::PackedGroup;
 use super::physical::Physical;
 use super::stored_buffer::{Body, Place, StoredBuffer, place, stored_buffer};
 use super::{RANGE_INDEX_HEADER, Selection};
+use crate::encoding::Dictionaries;
 use crate::error::{Error, Result};
 use crate::format::{
     AnyValue, BufferKind, DataEncoding, DataType, EncodedBuffer, NativeDataEncoding,
     StripeFieldDescriptor,
 };
+use std::sync::OnceLock;
 
 /// Where the values of a stripe field are.
 #[derive(Debug)]
@@ -45,6 +48,9 @@ pub struct FieldBuffers {
     pub offsets: Option<StoredBuffer>,
     /// The value dictionary that the codes of `data` stand for.
     pub dictionary: Option<Place>,
+    /// What blocks share to be smaller.
+    pub compressors: Vec<StoredDictionary>,
+    loaded_compressors: OnceLock<Dictionaries>,
     /// The range index over the values.
     pub range_index: Option<StoredIndex>,
     /// The super-blocks of a struct's members.
@@ -69,6 +75,46 @@ impl FieldBuffers {
         let bytes = self.streams().map(|buffer| buffer.place.range.len());
         bytes.fold(0, u64::saturating_add)
     }
+
+    /// The compressor dictionaries, once they have been loaded, or if there are none.
+    pub fn dictionaries(&self) -> Option<&Dictionaries> {
+        match self.compressors.is_empty() {
+            true => Some(Dictionaries::none()),
+            false => self.loaded_compressors.get(),
+        }
+    }
+
+    /// Keeps the compressor dictionaries, all of them.
+    pub fn load_dictionaries(&self, dictionaries: Dictionaries) {
+        self.loaded_compressors.get_or_init(|| dictionaries);
+    }
+
+    fn add_compressor(&mut self, id: Option<u32>, place: Place) -> Result<()> {
+        let id = id.filter(|id| *id > 0).ok_or_else(|| {
+            Error::corrupt("an OpaqueDictionary buffer without a buffer_id from 1 on")
+        })?;
+        if self.compressors.iter().any(|other| other.id == id) {
+            return Err(Error::corrupt(format!(
+                "two OpaqueDictionary buffers with the buffer_id {id}"
+            )));
+        }
+        if self.compressors.len() >= MAX_OPAQUE_DICTIONARIES {
+            return Err(Error::corrupt(format!(
+                "expected up to {MAX_OPAQUE_DICTIONARIES} OpaqueDictionary buffers, found more"
+            )));
+        }
+        self.compressors.push(StoredDictionary { id, place });
+        Ok(())
+    }
+}
+
+/// Where a compressor dictionary is.
+#[derive(Debug)]
+pub struct StoredDictionary {
+    /// The number by which blocks refer to it, from 1 on.
+    pub id: u32,
+    /// The bytes.
+    pub place: Place,
 }
 
 /// Where a range index is.
@@ -275,7 +321,9 @@ fn native_buffers(
                 continue;
             }
             BufferKind::OpaqueDictionary => {
-                return Err(Error::unsupported("compressor dictionaries"));
+                let place = place(buffer.buffer.as_ref(), artifact)?;
+                buffers.add_compressor(buffer.buffer_id, place)?;
+                continue;
             }
             BufferKind::Other(number) => {
                 return Err(Error::unsupported(format!("buffer kind {number}")));

@@ -5,7 +5,9 @@ use super::raw_part::{RawPart, raw_bytes};
 use super::stored_buffer::{Blocks, Body, Place, StoredBuffer};
 use super::{BlockMap, BlockRange, Selection};
 use crate::encoding::bytes::NullsOut;
-use crate::encoding::{Context, NumberKind, Scratch, Word, envelope, number, presence};
+use crate::encoding::{
+    Context, Dictionaries, NumberKind, Scratch, Word, envelope, number, presence,
+};
 use crate::error::{Error, Result, Within, to_usize};
 use crate::kernels::{Growing, Slots, prefetch};
 use crate::limits::Limits;
@@ -30,6 +32,8 @@ pub struct ReadContext<'a> {
     pub limits: &'a Limits,
     /// Space that is used again from block to block.
     pub scratch: &'a mut Scratch,
+    /// What the blocks of the field share.
+    pub dictionaries: &'a Dictionaries,
     /// Whether to verify checksums that have not been verified yet.
     pub verify: bool,
     /// Whether the rest of a block is likely to be asked for next, so that it is worth keeping.
@@ -51,6 +55,7 @@ impl ReadContext<'_> {
         Context {
             limits: self.limits,
             scratch: self.scratch,
+            dictionaries: self.dictionaries,
         }
     }
 

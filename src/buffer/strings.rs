@@ -430,6 +430,7 @@ mod tests {
             source: &source,
             limits: &limits,
             scratch: &mut scratch,
+            dictionaries: crate::encoding::Dictionaries::none(),
             verify: true,
             sequential: true,
         };

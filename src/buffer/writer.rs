@@ -94,6 +94,8 @@ pub struct FinishedBuffer {
     body: FinishedBody,
     embedded_presence: bool,
     embedded_offsets: bool,
+    /// The number by which blocks refer to it.
+    id: Option<u32>,
 }
 
 #[derive(Debug)]
@@ -124,6 +126,7 @@ impl FinishedBuffer {
             body,
             embedded_presence: false,
             embedded_offsets: false,
+            id: None,
         }
     }
 
@@ -135,6 +138,15 @@ impl FinishedBuffer {
     /// A value dictionary.
     pub fn dictionary(bytes: Vec<u8>) -> Self {
         Self::new(BufferKind::ValueDictionary, FinishedBody::Dictionary(bytes))
+    }
+
+    /// A compressor dictionary that blocks refer to by `id`.
+    pub fn opaque_dictionary(id: u32, bytes: Vec<u8>) -> Self {
+        let body = FinishedBody::Dictionary(bytes);
+        Self {
+            id: Some(id),
+            ..Self::new(BufferKind::OpaqueDictionary, body)
+        }
     }
 
     /// A range index.
@@ -293,6 +305,7 @@ impl FinishedBuffer {
         }
         buffer.embedded_presence = self.embedded_presence;
         buffer.embedded_offsets = self.embedded_offsets;
+        buffer.buffer_id = self.id;
         Ok(buffer)
     }
 }

@@ -3,7 +3,10 @@
 //! LZ4: the uncompressed size as u32, then one raw LZ4 block. Zstandard: frames, and no size.
 
 use super::context::Context;
+#[cfg(feature = "zstd")]
+use super::dictionaries::ZstdDictionary;
 use super::fields::{size32, split_at};
+use super::trained::Trained;
 use crate::error::{Error, Result};
 use arrow_buffer::MutableBuffer;
 
@@ -83,8 +86,17 @@ fn un_lz4(src: &[u8], dst: &mut [u8]) -> Result<()> {
 }
 
 #[cfg(feature = "zstd")]
-fn malformed_zstd(e: &std::io::Error) -> Error {
+fn malformed_zstd(e: impl std::fmt::Display) -> Error {
     Error::corrupt(format!("Zstandard data is malformed: {e}"))
+}
+
+/// The dictionary that a frame names, if it names one.
+#[cfg(feature = "zstd")]
+fn named_dictionary<'a>(src: &[u8], cx: &Context<'a>) -> Result<Option<&'a ZstdDictionary>> {
+    let dictionaries = cx.dictionaries;
+    zstd::zstd_safe::get_dict_id_from_frame(src)
+        .map(|id| dictionaries.zstd(id.get()))
+        .transpose()
 }
 
 /// Decompresses `src`, which must give exactly `dst.len()` bytes.
@@ -98,10 +110,14 @@ pub(super) fn decompress(
         Method::Lz4 => un_lz4(src, dst),
         #[cfg(feature = "zstd")]
         Method::Zstd { .. } => {
-            let size = cx
-                .zstd()
-                .decompress_to_buffer(src, dst)
-                .map_err(|e| malformed_zstd(&e))?;
+            let dictionary = named_dictionary(src, cx)?;
+            let zstd = cx.zstd();
+            let size = match dictionary {
+                None => zstd.decompress(dst, src),
+                Some(dictionary) => zstd.decompress_using_ddict(dst, src, &dictionary.prepared),
+            };
+            let size =
+                size.map_err(|code| malformed_zstd(zstd::zstd_safe::get_error_name(code)))?;
             if size == dst.len() {
                 Ok(())
             } else {
@@ -135,7 +151,7 @@ pub(super) fn decompress_append(
         }
         #[cfg(feature = "zstd")]
         Method::Zstd { .. } if len > src.len().saturating_mul(EAGER_RATIO).max(EAGER_BYTES) => {
-            return un_zstd_in_steps(src, len, out);
+            return un_zstd_in_steps(src, len, cx, out);
         }
         Method::Zstd { .. } => {}
     }
@@ -153,20 +169,29 @@ const EAGER_BYTES: usize = 1 << 20;
 
 /// For claims that are unlikely for the size of `src`: every step must be filled before the next.
 #[cfg(feature = "zstd")]
-fn un_zstd_in_steps(src: &[u8], len: usize, out: &mut MutableBuffer) -> Result<()> {
+fn un_zstd_in_steps(
+    src: &[u8],
+    len: usize,
+    cx: &Context<'_>,
+    out: &mut MutableBuffer,
+) -> Result<()> {
     use std::io::Read;
-    let mut decoder =
-        zstd::stream::read::Decoder::with_buffer(src).map_err(|e| malformed_zstd(&e))?;
+    use zstd::stream::read::Decoder;
+    let decoder = match named_dictionary(src, cx)? {
+        None => Decoder::with_buffer(src),
+        Some(dictionary) => Decoder::with_dictionary(src, &dictionary.payload),
+    };
+    let mut decoder = decoder.map_err(|e| malformed_zstd(e))?;
     let mut done = 0;
     while done < len {
         let step = EAGER_BYTES.max(done).min(len - done);
         let start = out.len();
         out.resize(start + step, 0);
         let dst = out.as_slice_mut().get_mut(start..).unwrap_or_default();
-        decoder.read_exact(dst).map_err(|e| malformed_zstd(&e))?;
+        decoder.read_exact(dst).map_err(|e| malformed_zstd(e))?;
         done += step;
     }
-    match decoder.read(&mut [0]).map_err(|e| malformed_zstd(&e))? {
+    match decoder.read(&mut [0]).map_err(|e| malformed_zstd(e))? {
         0 => Ok(()),
         more => Err(wrong_size(len, len + more)),
     }
@@ -179,7 +204,7 @@ fn un_zstd_in_steps(src: &[u8], len: usize, out: &mut MutableBuffer) -> Result<(
 pub(super) fn compress(method: Method, data: &[u8], out: &mut Vec<u8>) -> Result<()> {
     match method {
         #[cfg(feature = "zstd")]
-        Method::Zstd { level } => compress_zstd(level, data, out),
+        Method::Zstd { level } => compress_zstd(level, None, data, out),
         _ => {
             out.extend_from_slice(&size32(data.len())?.to_le_bytes());
             let start = out.len();
@@ -196,8 +221,22 @@ pub(super) fn compress(method: Method, data: &[u8], out: &mut Vec<u8>) -> Result
     }
 }
 
+/// Appends the bytes compressed with a dictionary.
+pub(super) fn compress_trained(with: &Trained, data: &[u8], out: &mut Vec<u8>) -> Result<()> {
+    #[cfg(feature = "zstd")]
+    {
+        compress_zstd(0, Some(with), data, out)
+    }
+    // Without Zstandard there are none.
+    #[cfg(not(feature = "zstd"))]
+    {
+        let _ = with;
+        compress(Method::Lz4, data, out)
+    }
+}
+
 #[cfg(feature = "zstd")]
-fn compress_zstd(level: i32, data: &[u8], out: &mut Vec<u8>) -> Result<()> {
+fn compress_zstd(level: i32, with: Option<&Trained>, data: &[u8], out: &mut Vec<u8>) -> Result<()> {
     use std::cell::RefCell;
     use zstd::bulk::Compressor;
     thread_local! {
@@ -212,7 +251,14 @@ fn compress_zstd(level: i32, data: &[u8], out: &mut Vec<u8>) -> Result<()> {
         let start = out.len();
         out.resize(start + zstd::zstd_safe::compress_bound(data.len()), 0);
         let dst = out.get_mut(start..).unwrap_or_default();
-        let size = compressor.compress_to_buffer(data, dst)?;
+        let size = match with {
+            None => compressor.compress_to_buffer(data, dst)?,
+            // The level is that of the dictionary.
+            Some(with) => compressor
+                .context_mut()
+                .compress_using_cdict(dst, data, with.prepared())
+                .map_err(|code| Error::invalid(zstd::zstd_safe::get_error_name(code).to_owned()))?,
+        };
         out.truncate(start + size);
         *kept = Some((level, compressor));
         Ok(())

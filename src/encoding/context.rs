@@ -1,5 +1,6 @@
 //! What decoders need beside the bytes.
 
+use super::dictionaries::Dictionaries;
 use crate::error::Result;
 use crate::kernels::{Pools, Word};
 use crate::limits::{Limits, exceeded};
@@ -12,6 +13,8 @@ pub struct Context<'a> {
     pub limits: &'a Limits,
     /// Memory that is reused from block to block.
     pub scratch: &'a mut Scratch,
+    /// What the blocks of the field share.
+    pub dictionaries: &'a Dictionaries,
 }
 
 /// Memory that decoders reuse from block to block, one per thread.
@@ -24,7 +27,7 @@ pub struct Scratch {
     /// Nesting of the encodings that are being decoded.
     depth: u32,
     #[cfg(feature = "zstd")]
-    zstd: Option<zstd::bulk::Decompressor<'static>>,
+    zstd: Option<zstd::zstd_safe::DCtx<'static>>,
 }
 
 impl std::fmt::Debug for Scratch {
@@ -40,9 +43,13 @@ const KEPT: usize = 8;
 const MOST_KEPT_BYTES: usize = 4 << 20;
 
 impl<'a> Context<'a> {
-    /// A context with these limits.
+    /// A context with these limits, for blocks that share nothing.
     pub fn new(limits: &'a Limits, scratch: &'a mut Scratch) -> Self {
-        Self { limits, scratch }
+        Self {
+            limits,
+            scratch,
+            dictionaries: Dictionaries::none(),
+        }
     }
 
     /// Runs `f` one level of encodings deeper.
@@ -105,8 +112,10 @@ impl<'a> Context<'a> {
 
     /// The Zstandard decompressor.
     #[cfg(feature = "zstd")]
-    pub(super) fn zstd(&mut self) -> &mut zstd::bulk::Decompressor<'static> {
-        self.scratch.zstd.get_or_insert_default()
+    pub(super) fn zstd(&mut self) -> &mut zstd::zstd_safe::DCtx<'static> {
+        self.scratch
+            .zstd
+            .get_or_insert_with(zstd::zstd_safe::DCtx::create)
     }
 }
 

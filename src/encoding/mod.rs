@@ -7,7 +7,9 @@
 mod code;
 mod compress;
 mod context;
+mod dictionaries;
 mod fields;
+mod trained;
 
 pub mod bytes;
 pub mod envelope;
@@ -20,6 +22,8 @@ mod tests;
 pub use crate::kernels::{NumberKind, Word};
 pub use code::EncodingCode;
 pub use context::{Context, Scratch};
+pub use dictionaries::{Dictionaries, DictionaryKind};
+pub use trained::Trained;
 
 use std::ops::Range;
 

@@ -28,7 +28,7 @@ pub(crate) use shard::waiting::now;
 
 pub use crate::column::TypeMapping;
 pub use crate::encoding::presence::PresenceKind;
-pub use crate::encoding::{EncodingCode, EncodingTree};
+pub use crate::encoding::{DictionaryKind, EncodingCode, EncodingTree};
 pub use crate::format::{
     AnyValue, BufferKind, CardinalityInfo, DataRef, HllSketch, INGESTION_TIMESTAMP, LengthStats,
     NameValuePair, RECORD_IDENTITY, RangeStats, ShardProperties, SignStats, Sketch,
@@ -41,8 +41,8 @@ pub use filter::{ScanMetrics, Skipped};
 pub use open_shard::Shard;
 pub use reader::ShardReader;
 pub use report::inspect::{
-    BlockInfo, BlocksInfo, BufferInfo, EncodingCount, FieldInfo, FileInfo, InspectOptions,
-    RangeIndexInfo, ShardInfo, StripeInfo,
+    BlockInfo, BlocksInfo, BufferInfo, CompressorInfo, EncodingCount, FieldInfo, FileInfo,
+    InspectOptions, RangeIndexInfo, ShardInfo, StripeInfo,
 };
 pub use report::nodes::NodeInfo;
 pub use report::verify::{Problem, VerifyOptions, VerifyProgress, VerifyReport};

@@ -68,7 +68,7 @@ fn most_for_number(profile: Profile, bytes: f64) -> f64 {
 }
 
 /// The level of Zstandard and that of Pco.
-fn levels(profile: Profile) -> (i32, u8) {
+pub(super) fn levels(profile: Profile) -> (i32, u8) {
     match profile {
         Profile::MinimalSize => (15, 8),
         _ => (3, 4),
@@ -298,7 +298,7 @@ fn number_candidates(width: usize, kind: NumberKind, profile: Profile) -> Vec<Pl
 }
 
 /// How to encode the offsets of byte values: their differences are the lengths, which vary less.
-fn offsets_plan(settings: &Settings) -> Plan {
+pub(super) fn offsets_plan(settings: &Settings) -> Plan {
     let differences = match settings.profile {
         Profile::HighCompression | Profile::MinimalSize => Plan::Pco {
             level: levels(settings.profile).1,
@@ -396,6 +396,27 @@ pub(super) fn weigh_bytes(
     Ok(weighed)
 }
 
+/// What a value costs in these blocks, which are encoded to find out; weighted as in [`weigh_bytes`].
+pub(super) fn tried_bytes(
+    plan: &bytes::Plan,
+    blocks: &[bytes::Input<'_>],
+    settings: &Settings,
+) -> Result<f64> {
+    let (mut estimates, mut average) = (Vec::with_capacity(blocks.len()), 0.0);
+    for block in blocks {
+        let stats = bytes::Stats::collect(block)?;
+        average += block.average_length() / blocks.len() as f64;
+        estimates.push((stats.n, Some(plan.trial(block, &stats)?)));
+    }
+    let most = most_nanoseconds(settings.profile, average, PLACING);
+    let weighed = Scales::new(settings.profile, most).weigh((), estimates.into_iter());
+    let weight = match plan {
+        bytes::Plan::FsstValues { .. } => SINGLE_VALUES,
+        _ => 1.0,
+    };
+    Ok(weighed.map_or(f64::INFINITY, |weighed| weighed.cost * weight))
+}
+
 /// How to cut integers of 16 bytes in two; `None` for other values.
 fn split128(input: &bytes::Input<'_>, settings: &Settings) -> Result<Option<bytes::Plan>> {
     if !settings.wide_integers {
@@ -426,6 +447,7 @@ mod tests {
             packed_group: None,
             is_member: false,
             block_values: 8192,
+            compressor_dictionaries: false,
             dictionaries: true,
             statistics: true,
             filter: super::super::settings::FilterChoice::Automatic,

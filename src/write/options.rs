@@ -43,6 +43,8 @@ pub struct ColumnOptions {
     profile: Option<Profile>,
     presence: Option<PresenceLayout>,
     dictionary_enabled: Option<bool>,
+    compressor_dictionary_enabled: Option<bool>,
+    block_values: Option<usize>,
     statistics_enabled: Option<bool>,
     bloom_filter_enabled: Option<bool>,
     bloom_filter_fpp: Option<f64>,
@@ -85,6 +87,33 @@ impl ColumnOptions {
     /// Whether this column may get a value dictionary, if it has its own setting.
     pub fn dictionary_enabled(&self) -> Option<bool> {
         self.dictionary_enabled
+    }
+
+    /// Whether the blocks of texts and binary values of this column may share compressor dictionaries.
+    /// The default is the shard's, see [`WriterOptions::with_compressor_dictionary_enabled`].
+    #[must_use]
+    pub fn with_compressor_dictionary_enabled(mut self, enabled: bool) -> Self {
+        self.compressor_dictionary_enabled = Some(enabled);
+        self
+    }
+
+    /// Whether the blocks of this column may share compressor dictionaries, if it has its own setting.
+    pub fn compressor_dictionary_enabled(&self) -> Option<bool> {
+        self.compressor_dictionary_enabled
+    }
+
+    /// Values of a block of this column: a multiple of 1,024 up to 65,536, or 128, 256 or 512. The default
+    /// is the shard's. Blocks so small are for texts and binary values, of which single ones are read;
+    /// those of numbers have 1,024 values at least.
+    #[must_use]
+    pub fn with_block_values(mut self, values: usize) -> Self {
+        self.block_values = Some(values);
+        self
+    }
+
+    /// Values of a block of this column, if it has its own setting.
+    pub fn block_values(&self) -> Option<usize> {
+        self.block_values
     }
 
     /// Whether to collect statistics of this column: ranges, counts, lengths, distinct counts and range
@@ -177,6 +206,7 @@ pub struct WriterOptions {
     mapping: Option<TypeMapping>,
     presence: PresenceLayout,
     dictionary_enabled: bool,
+    compressor_dictionary_enabled: bool,
     statistics_enabled: bool,
     bloom_filter_enabled: Option<bool>,
     bloom_filter_fpp: f64,
@@ -205,6 +235,7 @@ impl Default for WriterOptions {
             mapping: None,
             presence: PresenceLayout::default(),
             dictionary_enabled: true,
+            compressor_dictionary_enabled: false,
             statistics_enabled: true,
             bloom_filter_enabled: None,
             bloom_filter_fpp: 0.01,
@@ -241,6 +272,12 @@ settings! {
         /// Whether columns may get a value dictionary where that pays; on by default. The profile `Plain`
         /// adds none. Arrow dictionary arrays always keep theirs.
         dictionary_enabled, with_dictionary_enabled: bool;
+        /// Whether the blocks of texts and binary values may share what makes them smaller, where that pays:
+        /// dictionaries of Zstandard that the values of a stripe train, and symbols of FSST; off by
+        /// default. It is for small blocks, see [`ColumnOptions::with_block_values`]. Training takes up to
+        /// a second per column and stripe, and readers have one more buffer to fetch. Needs the feature
+        /// `zstd` and [`Wire::Spec`].
+        compressor_dictionary_enabled, with_compressor_dictionary_enabled: bool;
         /// Whether to collect statistics: ranges, counts, lengths, distinct counts and range indexes; on
         /// by default. Without them a shard still has null counts and says which columns are constant.
         statistics_enabled, with_statistics_enabled: bool;
@@ -446,7 +483,12 @@ impl WriterOptions {
             profile,
             embedded_presence: presence == PresenceLayout::Embedded
                 || !capabilities.separate_presence,
-            block_values: self.block_values.unwrap_or(profile.block_values()),
+            block_values: (own.block_values)
+                .or(self.block_values)
+                .unwrap_or(profile.block_values()),
+            compressor_dictionaries: own
+                .compressor_dictionary_enabled
+                .unwrap_or(self.compressor_dictionary_enabled),
             dictionaries: own.dictionary_enabled.unwrap_or(self.dictionary_enabled),
             statistics: own.statistics_enabled.unwrap_or(self.statistics_enabled),
             filter: match own.bloom_filter_enabled.or(self.bloom_filter_enabled) {
@@ -478,6 +520,18 @@ impl WriterOptions {
                 "block_values is {values}, expected a multiple of 1,024 up to 65,536"
             )));
         }
+        for (name, column) in &self.columns {
+            if let Some(values) = column.block_values
+                && ![128, 256, 512].contains(&values)
+                && (values == 0 || !values.is_multiple_of(1024) || values > 65_536)
+            {
+                return Err(Error::invalid(format!(
+                    "block_values of column `{name}` is {values}, expected a multiple of 1,024 up to \
+                     65,536, or 128, 256 or 512"
+                )));
+            }
+        }
+        self.validate_compressors()?;
         if self.threads == 0 {
             return Err(Error::invalid("threads is 0, expected 1 or more"));
         }
@@ -503,6 +557,29 @@ impl WriterOptions {
             )));
         }
         self.validate_properties()
+    }
+
+    /// Refuses compressor dictionaries that nobody could read, or that this build cannot write.
+    fn validate_compressors(&self) -> Result<()> {
+        let mut own = self.columns.iter();
+        let column = own.find(|(_, column)| column.compressor_dictionary_enabled == Some(true));
+        let what = match column {
+            _ if self.compressor_dictionary_enabled => "compressor dictionaries".to_owned(),
+            Some((name, _)) => format!("compressor dictionaries of column `{name}`"),
+            None => return Ok(()),
+        };
+        if !self.wire.capabilities().compressor_dictionaries {
+            return Err(Error::unsupported(format!(
+                "{what}: readers of {:?} shards know none",
+                self.wire
+            )));
+        }
+        match cfg!(feature = "zstd") {
+            true => Ok(()),
+            false => Err(Error::unsupported(format!(
+                "{what} need a build with the feature `zstd`"
+            ))),
+        }
     }
 
     /// Refuses properties that are reserved, or that metadata have no place for.

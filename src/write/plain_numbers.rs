@@ -228,10 +228,10 @@ impl<W: Word> NumberBlocks<W> {
         plan: &number::Plan,
         present: Option<&BooleanBuffer>,
     ) -> Result<()> {
-        for (i, values) in values.chunks(self.settings.block_values).enumerate() {
+        for (i, values) in values.chunks(self.settings.block_numbers()).enumerate() {
             let section = match present {
                 Some(present) => {
-                    let start = i * self.settings.block_values;
+                    let start = i * self.settings.block_numbers();
                     presence::encode(&present.slice(start, values.len()), false)?
                 }
                 None => Vec::new(),

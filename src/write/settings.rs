@@ -14,6 +14,8 @@ pub(super) struct Settings {
     /// Whether presence goes into the blocks of the values.
     pub(super) embedded_presence: bool,
     pub(super) block_values: usize,
+    /// Whether blocks of strings and binaries may share what makes them smaller.
+    pub(super) compressor_dictionaries: bool,
     /// Whether values that come without a dictionary get one where that pays.
     pub(super) dictionaries: bool,
     /// Whether statistics are collected.
@@ -39,7 +41,15 @@ pub(super) enum FilterChoice {
     Always,
 }
 
+/// Least numbers of a block: bit-packing works on so many at a time.
+pub(super) const LEAST_NUMBERS: usize = 1024;
+
 impl Settings {
+    /// Numbers of a block.
+    pub(super) fn block_numbers(&self) -> usize {
+        self.block_values.max(LEAST_NUMBERS)
+    }
+
     /// Those of a member of the packed group.
     pub(super) fn of_member(self, block_values: usize) -> Self {
         Self {
@@ -47,6 +57,7 @@ impl Settings {
             is_member: true,
             embedded_presence: true,
             dictionaries: false,
+            compressor_dictionaries: false,
             block_values,
             ..self
         }

@@ -1,6 +1,7 @@
 //! Spec: Chapter 6, "Primitive Variable-Sized Encoding": strings and binary values on their way into
 //! blocks or raw buffers.
 
+mod shared;
 mod staged;
 
 use super::byte_run::{check_length, note_run};
@@ -14,7 +15,7 @@ use super::plan::FieldPlan;
 use super::raw::RawBytes;
 use super::settings::{Settings, WINDOW};
 use super::trial::Trial;
-use crate::buffer::BlockStreamWriter;
+use crate::buffer::{BlockStreamWriter, Physical};
 use crate::column::{ByteValues, append_views};
 use crate::encoding::NumberKind;
 use crate::encoding::{bytes, presence};
@@ -23,6 +24,7 @@ use crate::format::BufferKind;
 use crate::limits::Limits;
 use crate::stats::{ByteRun, ByteStats, DecimalStats, DistinctStats};
 use arrow_buffer::{ArrowNativeType, BooleanBuffer, Buffer, NullBuffer};
+use shared::Shared;
 use staged::Staged;
 
 /// Bytes of values after which staged values are encoded, full window or not.
@@ -133,6 +135,8 @@ pub(super) struct BlockBytes {
     blocks: BlockStreamWriter,
     /// What the windows before taught of the values.
     learned: bytes::Learned,
+    /// What the blocks share, if they may.
+    shared: Option<Shared>,
     stats: ByteStats,
     decimals: Option<DecimalStats>,
     distinct: Option<DistinctStats>,
@@ -154,6 +158,8 @@ impl BlockBytes {
             blocks: BlockStreamWriter::new(plan.pool.clone())
                 .with_checksums(!plan.settings.is_member),
             learned: bytes::Learned::default(),
+            shared: (plan.settings.compressor_dictionaries && plan.physical == Physical::Bytes)
+                .then(Shared::default),
             stats: plan.byte_stats(),
             decimals: plan.decimal_stats(),
             distinct: plan.distinct(),
@@ -416,9 +422,12 @@ impl BlockBytes {
             return Ok(());
         }
         let sample = staged.sample(self.staged, &self.settings);
-        let choice = choose::byte_strings(&sample.input(), &self.learned, &self.settings)?;
+        let mut choice = choose::byte_strings(&sample.input(), &self.learned, &self.settings)?;
         if let Some(symbols) = choice.plan.symbols() {
             self.learned = symbols.clone();
+        }
+        if let Some(shared) = &mut self.shared {
+            choice = shared.choose(&staged, self.staged, choice, &self.settings)?;
         }
         if let Some(trial) = &mut self.trial {
             trial.note_alternative(choice.cost);
@@ -487,6 +496,9 @@ impl BlockBytes {
             fixed: self.fixed,
             nulls,
         };
+        if let Some(shared) = &mut self.shared {
+            shared.note(plan);
+        }
         let mut start = 0;
         while start < self.staged {
             let len = staged.block_len(start, self.staged, &self.settings);
@@ -545,7 +557,8 @@ impl BlockBytes {
         let trial = self.trial.as_ref().map_or(0, Trial::memory_size);
         let distinct = self.distinct.as_ref().map_or(0, DistinctStats::memory_size);
         let staged = self.values.capacity() + self.offsets.capacity() * 8;
-        staged + self.blocks.size() + trial + distinct
+        let shared = self.shared.as_ref().map_or(0, Shared::memory_size);
+        staged + self.blocks.size() + trial + distinct + shared
     }
 
     fn finish(mut self) -> Result<FinishedBytes> {
@@ -555,7 +568,11 @@ impl BlockBytes {
             None => {
                 let embedded = self.settings.embedded_presence;
                 let data = self.blocks.finish(BufferKind::Data)?;
-                FinishedLeaf::plain(vec![data.with_embedded(embedded, true)])
+                let mut buffers = vec![data.with_embedded(embedded, true)];
+                if let Some(shared) = self.shared {
+                    buffers.extend(shared.finish()?);
+                }
+                FinishedLeaf::plain(buffers)
             }
         };
         for (entry, times) in leaf.entries.iter().flat_map(Entries::used) {

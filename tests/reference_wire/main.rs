@@ -284,8 +284,8 @@ fn case(kind: &Kind, seed: u64) -> Result<(), String> {
         false => TypeMapping::Lossless,
     };
     let data = Data::random(&mut rng, &schema, 3, kind.max_rows, mapping);
-    let options = random_options(&mut rng, &schema, data.rows, PROFILES);
-    let options = options.with_wire(Wire::Reference).with_mapping(mapping);
+    let options = random_options(&mut rng, &schema, data.rows, PROFILES, Wire::Reference);
+    let options = options.with_mapping(mapping);
     let context = format!("{} rows, {options:?}\n{}", data.rows, text(&schema));
     let tell = |e: String| format!("{e}\n{context}");
     let folder = written(&schema, &data.batches, options).map_err(|e| tell(e.to_string()))?;

@@ -17,8 +17,9 @@ use arrow_schema::{DataType, Field, FieldRef, Schema, SchemaRef};
 use arrow_shard::Shard;
 use arrow_shard::io::{MemoryFolder, ReadAt};
 use arrow_shard::read::{Projection, ShardOptions, ShardReader};
-use arrow_shard::write::TypeMapping;
-use arrow_shard::write::{ColumnOptions, Layout, PresenceLayout, Profile, WriterOptions};
+use arrow_shard::write::{
+    ColumnOptions, Layout, PresenceLayout, Profile, TypeMapping, Wire, WriterOptions,
+};
 use bytes::Bytes;
 use rand::Rng;
 use rand::rngs::StdRng;
@@ -222,10 +223,12 @@ pub(crate) fn random_options(
     schema: &Schema,
     rows: usize,
     profiles: &[Profile],
+    wire: Wire,
 ) -> WriterOptions {
     let profile = *profiles.choose(rng).unwrap();
     let mut options = WriterOptions::default()
         .with_profile(profile)
+        .with_wire(wire)
         .with_presence(random_presence(rng))
         .with_threads(rng.random_range(1..=3));
     if rng.random_ratio(1, 3) {
@@ -245,13 +248,21 @@ pub(crate) fn random_options(
         3 => options = options.with_memory_limit(rng.random_range(20_000..1_000_000)),
         _ => {}
     }
+    // The reference has no such layouts.
+    let all_layouts = wire == Wire::Spec;
+    let shares = cfg!(feature = "zstd") && all_layouts && rng.random_ratio(1, 4);
+    options = options.with_compressor_dictionary_enabled(shares);
     for field in schema.fields() {
         if rng.random_ratio(1, 5) {
             let mut column = ColumnOptions::default().with_presence(random_presence(rng));
             if rng.random() {
                 column = column.with_profile(*profiles.choose(rng).unwrap());
             }
-            column = column.with_packed_group(may_be_packed(field) && rng.random());
+            column = column.with_packed_group(all_layouts && may_be_packed(field) && rng.random());
+            if rng.random() {
+                let most = [128, 256, 512, 1024, 4096];
+                column = column.with_block_values(*most.choose(rng).unwrap());
+            }
             options = options.with_column(field.name(), column);
         }
     }

@@ -74,7 +74,7 @@ fn many_encodings_beside_many_checksums_are_refused_in_time() {
     let checksums = (0..MANY).flat_map(entry).collect();
     let unsupported = vec![
         buffer(BufferKind::Data, 0),
-        buffer(BufferKind::OpaqueDictionary, 64),
+        buffer(BufferKind::Other(77), 64),
     ];
     let encodings = vec![native(unsupported); MANY.into()];
     let start = Instant::now();

@@ -7,7 +7,7 @@
 //! Values of a fixed size have no offsets. Their padding is written all the same, because the
 //! reference slices it; readers take blocks without it.
 
-use super::super::compress::{Method, compress, decompress_append};
+use super::super::compress::{Method, compress, compress_trained, decompress_append};
 use super::super::fields::{Fields, pad, set_size, split_padded};
 use super::input::Clean;
 use super::number;
@@ -16,6 +16,7 @@ use super::stats::Stats;
 use super::{
     BytesBuilder, Codec, Context, EncodingCode, EncodingTree, Estimate, NullsOut, Request,
 };
+use crate::encoding::Trained;
 use crate::error::Result;
 
 pub(super) struct Zstd;
@@ -101,18 +102,42 @@ pub(super) fn encode(
     offsets: Option<&number::Plan>,
     out: &mut Vec<u8>,
 ) -> Result<()> {
-    let start = out.len();
     let method = method.available();
     let code = match method {
         Method::Zstd { .. } => EncodingCode::Zstd,
         Method::Lz4 => EncodingCode::Lz4,
     };
+    encode_with(input, code, offsets, out, |values, out| {
+        compress(method, values, out)
+    })
+}
+
+/// As [`encode`], with a dictionary of Zstandard.
+pub(super) fn encode_trained(
+    input: &Clean<'_>,
+    dictionary: &Trained,
+    offsets: Option<&number::Plan>,
+    out: &mut Vec<u8>,
+) -> Result<()> {
+    encode_with(input, EncodingCode::Zstd, offsets, out, |values, out| {
+        compress_trained(dictionary, values, out)
+    })
+}
+
+fn encode_with(
+    input: &Clean<'_>,
+    code: EncodingCode,
+    offsets: Option<&number::Plan>,
+    out: &mut Vec<u8>,
+    compress: impl FnOnce(&[u8], &mut Vec<u8>) -> Result<()>,
+) -> Result<()> {
+    let start = out.len();
     let offsets = offsets.filter(|_| input.fixed.is_none());
     out.extend_from_slice(&code.to_u16().to_le_bytes());
     out.extend_from_slice(&[0; 4]);
     out.extend([input.offset_width(), u8::from(offsets.is_some())]);
     let at = out.len();
-    compress(method, &input.values, out)?;
+    compress(&input.values, out)?;
     let size = out.len() - at;
     set_size(out, start + 2, size)?;
     pad(out, start);

@@ -120,7 +120,7 @@ fn codes_per_byte(encoder: &FsstEncoder, values: &[u8]) -> f32 {
 
 /// Symbols that several blocks share. Plans are equal whatever they have learned.
 #[derive(Clone, Default)]
-pub struct Learned(Option<Arc<Lesson>>);
+pub struct Learned(Option<Arc<Lesson>>, Option<u32>);
 
 struct Lesson {
     encoder: FsstEncoder,
@@ -132,7 +132,27 @@ impl Learned {
     fn from_values(values: &[u8]) -> Self {
         let encoder = learn(values);
         let codes = codes_per_byte(&encoder, values);
-        Self(Some(Arc::new(Lesson { encoder, codes })))
+        Self(Some(Arc::new(Lesson { encoder, codes })), None)
+    }
+
+    /// The dictionary of the field that holds the symbols; otherwise every block holds them.
+    pub fn dictionary(&self) -> Option<u32> {
+        self.1
+    }
+
+    /// The same symbols, which the dictionary with this id holds.
+    #[must_use]
+    pub fn in_dictionary(&self, id: u32) -> Self {
+        Self(self.0.clone(), Some(id))
+    }
+
+    /// The bytes of the dictionary: the symbols and their lengths.
+    pub fn payload(&self) -> bytes::Bytes {
+        let mut out = Vec::new();
+        if let Some(lesson) = &self.0 {
+            write_symbols(&lesson.encoder, &mut out);
+        }
+        out.into()
     }
 
     /// The same symbols if they suit these values as well as those that taught them, else the
@@ -246,7 +266,8 @@ fn sampled(stats: &Stats, symbols: &Learned) -> (usize, usize) {
     let compressed = |encoder: &FsstEncoder, values: &[u8]| {
         let factor = stats.total_bytes as f64 / values.len().max(1) as f64;
         let codes = encoder.compressed_len(values);
-        (table_len(encoder), number::scaled(codes, factor))
+        let own = symbols.dictionary().map_or(table_len(encoder), |_| 0);
+        (own, number::scaled(codes, factor))
     };
     if let Some(lesson) = &symbols.0 {
         return compressed(&lesson.encoder, sample);

@@ -1,12 +1,13 @@
 //! Spec: docs/format.md, "FsstValues": FSST that gives back single values.
 //!
 //! ```text
-//! u16 code = 0x8001 | u8 symbols Y | u8 g | u32 values_size | u32 ends_size | pad to 16
+//! u16 code = 0x8001 | u8 symbols Y | u8 g | u32 values_size | u32 ends_size | u32 dictionary
 //!                   | Y symbols, u64 | Y lengths, u8 | compressed values | pad to 8
 //!                   | ends, encoded u32 | pad to 8 | lengths, encoded u32 (variable size only)
 //! ```
 //! As FSST, but for groups of 2^g values: each of them is compressed as one string, and `ends` says
-//! where its codes end.
+//! where its codes end. If `dictionary` is not 0, Y is, and the symbols are those of the compressor
+//! dictionary of the field that has this id.
 
 use super::super::fields::{Fields, pad, set_size, size32, split_padded};
 use super::fsst::{self, Learned, split_compressed, symbol_count, write_symbols};
@@ -41,7 +42,10 @@ const WHOLE_OF: usize = 4;
 const AHEAD: usize = 16;
 
 struct Parts<'a> {
+    /// Those of the block; none if it names a dictionary.
     symbols: Symbols,
+    /// The dictionary that holds the symbols, or 0.
+    dictionary: u32,
     /// Values per group.
     group: usize,
     compressed: &'a [u8],
@@ -50,10 +54,16 @@ struct Parts<'a> {
 }
 
 fn parse(values: &[u8]) -> Result<Parts<'_>> {
-    let (mut fields, payload) = Fields::split(values, 10)?;
+    let (mut fields, payload) = Fields::split(values, 14)?;
     let count = usize::from(fields.u8()?);
     let group = fields.u8()?;
     let (size, ends_size) = (fields.size()?, fields.size()?);
+    let dictionary = fields.word::<u32>()?;
+    if dictionary != 0 && count != 0 {
+        return Err(Error::corrupt(format!(
+            "{count} symbols beside those of dictionary {dictionary}"
+        )));
+    }
     if group > MAX_GROUP {
         return Err(Error::corrupt(format!(
             "expected groups of up to 2^{MAX_GROUP} values, found 2^{group}"
@@ -63,6 +73,7 @@ fn parse(values: &[u8]) -> Result<Parts<'_>> {
     let (ends, lengths) = split_padded(rest, ends_size, "ends")?;
     Ok(Parts {
         symbols,
+        dictionary,
         group: 1 << group,
         compressed,
         ends,
@@ -135,6 +146,14 @@ fn touched(ranges: &[Range<usize>], group: usize) -> Vec<Range<usize>> {
 }
 
 impl Parts<'_> {
+    /// The symbols of the block, its own or shared ones.
+    fn symbols<'a>(&'a self, cx: &Context<'a>) -> Result<&'a Symbols> {
+        match self.dictionary {
+            0 => Ok(&self.symbols),
+            id => cx.dictionaries.symbols(id),
+        }
+    }
+
     /// Decodes the whole block, and appends what is wanted of it.
     fn decode(
         &self,
@@ -145,11 +164,12 @@ impl Parts<'_> {
         let Request {
             n, fixed, ranges, ..
         } = request;
+        let symbols = self.symbols(cx)?;
         let mut push = |spans: Spans<'_>, total: u64, cx: &mut Context<'_>| {
             cx.check_bytes(total)?;
             let total = to_usize(total)?;
             let fill = |_: &mut Context<'_>, buffer: &mut MutableBuffer| {
-                self.symbols.decompress(self.compressed, total, buffer)
+                symbols.decompress(self.compressed, total, buffer)
             };
             out.push_decoded(spans, total, n, ranges, cx, fill)
         };
@@ -177,6 +197,7 @@ impl Parts<'_> {
         out: &mut BytesBuilder,
     ) -> Result<()> {
         let Request { n, fixed, .. } = request;
+        let symbols = self.symbols(cx)?;
         // The values of the groups, as they stand in the block, and where the wanted ones of them
         // will stand behind each other.
         let values_of =
@@ -235,8 +256,8 @@ impl Parts<'_> {
                 let codes = codes.unwrap_or_default();
                 let len = to_usize(offset(first + values.len()) - offset(first))?;
                 match fixed.is_some() || unwanted.is_empty() {
-                    true => self.symbols.decompress(codes, len, buffer)?,
-                    false => self.symbols.decompress_first(codes, len, buffer)?,
+                    true => symbols.decompress(codes, len, buffer)?,
+                    false => symbols.decompress_first(codes, len, buffer)?,
                 }
                 first += values.len();
             }
@@ -275,16 +296,20 @@ fn ends_plan() -> number::Plan {
 pub(super) fn encode(
     input: &Clean<'_>,
     encoder: &FsstEncoder,
+    dictionary: Option<u32>,
     lengths_plan: &number::Plan,
     out: &mut Vec<u8>,
 ) -> Result<()> {
     let start = out.len();
     let group = group_of(input.len, input.values.len());
     out.extend_from_slice(&EncodingCode::FsstValues.to_u16().to_le_bytes());
-    out.extend([symbol_count(encoder)?, group]);
+    let own = dictionary.is_none();
+    out.extend([if own { symbol_count(encoder)? } else { 0 }, group]);
     out.extend_from_slice(&[0; 8]);
-    pad(out, start);
-    write_symbols(encoder, out);
+    out.extend_from_slice(&dictionary.unwrap_or(0).to_le_bytes());
+    if own {
+        write_symbols(encoder, out);
+    }
     let codes = out.len();
     let pieces: Vec<usize> = (0..input.len)
         .step_by(1 << group)

@@ -8,6 +8,7 @@ use super::{
     Estimate, Input, block_dictionary, compressed, fsst, fsst_values, number, plain, single_value,
     split128,
 };
+use crate::encoding::Trained;
 use crate::error::Result;
 use std::fmt;
 
@@ -46,6 +47,13 @@ pub enum Plan {
     Zstd {
         /// Compression level, 0 for the default of the library.
         level: i32,
+        /// For the offsets of the values.
+        offsets: Option<number::Plan>,
+    },
+    /// Zstandard with a dictionary that several blocks share.
+    Trained {
+        /// The dictionary.
+        dictionary: Trained,
         /// For the offsets of the values.
         offsets: Option<number::Plan>,
     },
@@ -125,6 +133,8 @@ impl Plan {
             Self::Zstd { level, offsets } => {
                 compressed::estimate(stats, Method::Zstd { level: *level }, offsets.as_ref())
             }
+            // It is tried where it is weighed.
+            Self::Trained { .. } => None,
             Self::Lz4 { offsets } => compressed::estimate(stats, Method::Lz4, offsets.as_ref()),
             Self::Split128 { high, low } => split128::estimate(high, low, stats),
         }
@@ -144,6 +154,12 @@ impl Plan {
             Self::Zstd { level, offsets } => compressed::cost(
                 stats,
                 Method::Zstd { level: *level },
+                offsets.as_ref(),
+                out.len(),
+            ),
+            Self::Trained { offsets, .. } => compressed::cost(
+                stats,
+                Method::Zstd { level: 0 },
                 offsets.as_ref(),
                 out.len(),
             ),
@@ -175,6 +191,13 @@ impl fmt::Display for Plan {
             Self::Fsst { offsets, .. } => write!(f, "FSST(offsets: {})", part(offsets)),
             Self::FsstValues { lengths, .. } => write!(f, "FsstValues(lengths: {lengths})"),
             Self::Zstd { level, offsets } => write!(f, "ZSTD({level}, offsets: {})", part(offsets)),
+            Self::Trained {
+                dictionary,
+                offsets,
+            } => {
+                let (id, offsets) = (dictionary.id(), part(offsets));
+                write!(f, "ZSTD(dictionary {id}, offsets: {offsets})")
+            }
             Self::Lz4 { offsets } => write!(f, "LZ4(offsets: {})", part(offsets)),
             Self::Split128 { high, low } => write!(f, "Split128(high: {high}, low: {low})"),
         }
@@ -201,7 +224,11 @@ pub(super) fn encode(input: &Input<'_>, plan: &Plan, out: &mut Vec<u8>) -> Resul
 fn try_encode(input: &Clean<'_>, plan: &Plan, out: &mut Vec<u8>) -> Result<bool> {
     let compresses = matches!(
         plan,
-        Plan::Fsst { .. } | Plan::FsstValues { .. } | Plan::Zstd { .. } | Plan::Lz4 { .. }
+        Plan::Fsst { .. }
+            | Plan::FsstValues { .. }
+            | Plan::Zstd { .. }
+            | Plan::Trained { .. }
+            | Plan::Lz4 { .. }
     );
     // A block of nulls or of one value needs neither symbols nor a compressor.
     if compresses && let Some(value) = input.single_value() {
@@ -226,11 +253,15 @@ fn try_encode(input: &Clean<'_>, plan: &Plan, out: &mut Vec<u8>) -> Result<bool>
             }
         })?,
         Plan::FsstValues { symbols, lengths } => symbols.with(&input.values, |encoder| {
-            fsst_values::encode(input, encoder, lengths, out)
+            fsst_values::encode(input, encoder, symbols.dictionary(), lengths, out)
         })?,
         Plan::Zstd { level, offsets } => {
             compressed::encode(input, Method::Zstd { level: *level }, offsets.as_ref(), out)?;
         }
+        Plan::Trained {
+            dictionary,
+            offsets,
+        } => compressed::encode_trained(input, dictionary, offsets.as_ref(), out)?,
         Plan::Lz4 { offsets } => compressed::encode(input, Method::Lz4, offsets.as_ref(), out)?,
         Plan::Split128 { high, low } => return split128::encode(input, high, low, out),
     }

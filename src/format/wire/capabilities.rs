@@ -58,6 +58,8 @@ pub struct Capabilities {
     pub filter_seed: u64,
     /// Seed of the hashes in cardinality sketches.
     pub sketch_seed: u64,
+    /// Dictionaries that the compressed blocks of a field share.
+    pub compressor_dictionaries: bool,
     /// Decimals are a kind of `AnyValue`; otherwise annotated bytes.
     pub decimal_values: bool,
 }
@@ -96,6 +98,7 @@ const SPEC: Capabilities = Capabilities {
     spec_statistics: true,
     filter_seed: 0,
     sketch_seed: 0,
+    compressor_dictionaries: true,
     decimal_values: false,
 };
 
@@ -128,5 +131,6 @@ const REFERENCE: Capabilities = Capabilities {
     spec_statistics: false,
     filter_seed: 0x4D75_6461_6942_4646,
     sketch_seed: 0x416D_7564_484C_4C31,
+    compressor_dictionaries: false,
     decimal_values: true,
 };

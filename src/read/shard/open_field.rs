@@ -3,13 +3,16 @@
 use super::fetch::Bench;
 use super::metadata::{FieldKey, Metadata, OpenField, StripeField, ready};
 use crate::buffer::{
-    BlockMap, Body, FieldLayout, PackedGroup, Place, Storage, ValueDictionary, packed_member,
+    BlockMap, Body, FieldBuffers, FieldLayout, OpaqueDictionary, PackedGroup, Place, Storage,
+    StoredDictionary, ValueDictionary, packed_member,
 };
 use crate::column::DictionaryEntries;
+use crate::encoding::Dictionaries;
 use crate::error::{Result, Within};
 use crate::format::{BasicType, DataEncoding, DataType, StripeFieldDescriptor};
 use crate::io::ByteRange;
 use crate::limits::{Limits, exceeded};
+use bytes::Bytes;
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -117,7 +120,8 @@ impl Metadata {
     ) -> Result<Option<OpenField>> {
         let field = ready!(self.field(bench, key));
         let layout = ready!(self.layout(bench, key, &field, node));
-        let has_maps = self.load_maps(bench, key, &layout)?;
+        let mut is_loaded = self.load_maps(bench, key, &layout)?;
+        is_loaded &= self.load_compressors(bench, key, &layout)?;
         let mut dictionary = None;
         if let Storage::Buffers(buffers) = &layout.storage
             && let Some(place) = buffers.dictionary
@@ -130,7 +134,7 @@ impl Metadata {
                 (place, node)
             )));
         }
-        Ok(has_maps.then_some(OpenField { layout, dictionary }))
+        Ok(is_loaded.then_some(OpenField { layout, dictionary }))
     }
 
     /// As [`open_field`](Self::open_field), without the dictionary: what its codes stand for need not be
@@ -184,6 +188,38 @@ impl Metadata {
         Ok(complete)
     }
 
+    /// Whether the compressor dictionaries of a stripe field are loaded; those that are missing are
+    /// noted.
+    fn load_compressors(
+        &self,
+        bench: &Bench<'_>,
+        key: FieldKey,
+        layout: &FieldLayout,
+    ) -> Result<bool> {
+        let Storage::Buffers(buffers) = &layout.storage else {
+            return Ok(true);
+        };
+        if buffers.dictionaries().is_some() {
+            return Ok(true);
+        }
+        check_compressors(buffers, self.artifacts.limits())?;
+        let mut bytes = Vec::with_capacity(buffers.compressors.len());
+        for stored in &buffers.compressors {
+            bytes.extend(bench.get(stored.place)?);
+        }
+        if bytes.len() < buffers.compressors.len() {
+            return Ok(false);
+        }
+        let verify = self.artifacts.options().verify_checksums();
+        let mut loaded = Dictionaries::default();
+        for (stored, bytes) in buffers.compressors.iter().zip(&bytes) {
+            add_compressor(stored, bytes, verify, &mut loaded)?;
+        }
+        self.fields.grow(&key, loaded.memory_size());
+        buffers.load_dictionaries(loaded);
+        Ok(true)
+    }
+
     /// The entries of the value dictionary of a stripe field.
     fn dictionary(
         &self,
@@ -220,6 +256,33 @@ pub(in crate::read) fn is_member(descriptor: &StripeFieldDescriptor) -> bool {
         DataEncoding::Native(native) => native.buffers.iter().any(|b| packed_member(b).is_some()),
         DataEncoding::Parquet(_) | DataEncoding::Unknown => false,
     })
+}
+
+/// Adds a compressor dictionary, of which these are the bytes.
+pub(in crate::read) fn add_compressor(
+    stored: &StoredDictionary,
+    bytes: &Bytes,
+    verify: bool,
+    all: &mut Dictionaries,
+) -> Result<()> {
+    OpaqueDictionary::parse(bytes, verify)
+        .and_then(|found| all.add(stored.id, found.kind, found.payload))
+        .within(|| format!("OpaqueDictionary buffer {}", stored.id))
+}
+
+/// Whether the compressor dictionaries are together small enough to be read.
+pub(in crate::read) fn check_compressors(buffers: &FieldBuffers, limits: &Limits) -> Result<()> {
+    let sizes = buffers.compressors.iter().map(|c| c.place.range.len());
+    let bytes = sizes.fold(0, u64::saturating_add);
+    let limit = limits.max_dictionary_bytes();
+    if bytes > limit {
+        return Err(exceeded(
+            "max_dictionary_bytes",
+            limit,
+            format_args!("the compressor dictionaries have {bytes} bytes"),
+        ));
+    }
+    Ok(())
 }
 
 /// Whether a value dictionary is small enough to be read.

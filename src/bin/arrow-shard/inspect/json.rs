@@ -106,6 +106,11 @@ fn buffer(info: &BufferInfo) -> Value {
         "packed_group_index": info.packed_group_index,
         "problem": info.problem,
         "blocks": info.blocks.as_ref().map(blocks),
+        "compressor": info.compressor.as_ref().map(|dictionary| json!({
+            "id": dictionary.id,
+            "kind": dictionary.kind.to_string(),
+            "bytes": dictionary.bytes,
+        })),
         "range_index": info.range_index.as_ref().map(|index| json!({
             "entries": index.entries,
             "block_positions": index.block_positions,

@@ -183,7 +183,15 @@ fn print_buffer(out: &mut impl Write, indent: &str, buffer: &BufferInfo) -> io::
     let body = match (&buffer.blocks, &buffer.range_index) {
         (Some(blocks), _) => blocks_text(blocks),
         (None, Some(index)) => index_text(index),
-        (None, None) => "not in blocks".to_owned(),
+        (None, None) => match &buffer.compressor {
+            Some(dictionary) => format!(
+                "{} {}, {} to decompress with",
+                dictionary.kind,
+                dictionary.id,
+                text::bytes(dictionary.bytes)
+            ),
+            None => "not in blocks".to_owned(),
+        },
     };
     let mut flags = String::new();
     if buffer.embedded_presence {

@@ -3,10 +3,12 @@
 use super::blocks::{BufferRole, Elements, block_groups};
 use super::statistics::{contradictions, folded};
 use super::{
-    BlockInfo, BlocksInfo, BufferInfo, EncodingCount, FieldInfo, InspectOptions, RangeIndexInfo,
+    BlockInfo, BlocksInfo, BufferInfo, CompressorInfo, EncodingCount, FieldInfo, InspectOptions,
+    RangeIndexInfo,
 };
 use crate::buffer::{
-    BlockMap, BlockRange, PackedGroup, Physical, Place, member_block, packed_member,
+    BlockMap, BlockRange, OpaqueDictionary, PackedGroup, Physical, Place, member_block,
+    packed_member,
 };
 use crate::encoding::presence::PresenceKind;
 use crate::encoding::{EncodingTree, bytes, envelope, number, presence};
@@ -189,6 +191,7 @@ impl Inspector<'_> {
             embedded_presence: buffer.embedded_presence,
             embedded_offsets: buffer.embedded_offsets,
             blocks: None,
+            compressor: None,
             range_index: None,
             problem: None,
         }
@@ -211,6 +214,10 @@ impl Inspector<'_> {
             range: reference.range,
         };
         let mut info = self.info(encoding, buffer, place);
+        if buffer.kind == BufferKind::OpaqueDictionary {
+            let described = self.compressor(place, buffer.buffer_id, &mut info).await;
+            info.problem = described.err().map(|error| format!("{error:#}"));
+        }
         if let Some(map) = &buffer.block_map {
             let mut blocks = BlocksInfo {
                 checksums: buffer.block_checksums,
@@ -223,6 +230,19 @@ impl Inspector<'_> {
             info.blocks = Some(blocks);
         }
         Ok(Some(info))
+    }
+
+    async fn compressor(&self, place: Place, id: Option<u32>, info: &mut BufferInfo) -> Result<()> {
+        let limits = self.shard.inner.artifacts.limits();
+        limits.check_message_bytes(place.range.len())?;
+        let bytes = self.shard.bytes_at(place).await?;
+        let found = OpaqueDictionary::parse(&bytes, true)?;
+        info.compressor = Some(CompressorInfo {
+            id: id.unwrap_or(0),
+            kind: found.kind,
+            bytes: found.payload.len() as u64,
+        });
+        Ok(())
     }
 
     async fn range_index(&self, node: &DataType, info: &mut BufferInfo) {

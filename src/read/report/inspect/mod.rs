@@ -14,7 +14,7 @@ use super::ahead::{PREFETCH, in_order, read_field_lists};
 use crate::buffer::Place;
 use crate::column::TypeMapping;
 use crate::encoding::presence::PresenceKind;
-use crate::encoding::{EncodingCode, EncodingTree};
+use crate::encoding::{DictionaryKind, EncodingCode, EncodingTree};
 use crate::error::Result;
 use crate::format::{
     AnyValue, BufferKind, CardinalityInfo, NameValuePair, RangeStats, SplitBlockBloomFilter,
@@ -186,6 +186,8 @@ pub struct BufferInfo {
     pub embedded_offsets: bool,
     /// Its blocks; `None` if it is not made of blocks.
     pub blocks: Option<BlocksInfo>,
+    /// What it is for, if it is a compressor dictionary.
+    pub compressor: Option<CompressorInfo>,
     /// Its entries, if it is a range index.
     pub range_index: Option<RangeIndexInfo>,
     /// What kept a part of the buffer from being looked at.
@@ -212,6 +214,18 @@ pub struct BlocksInfo {
     pub encodings: Vec<EncodingCount>,
     /// Every block, if [`InspectOptions::blocks`] asks for them.
     pub trees: Vec<BlockInfo>,
+}
+
+/// A compressor dictionary.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct CompressorInfo {
+    /// The number by which blocks refer to it.
+    pub id: u32,
+    /// What it is for.
+    pub kind: DictionaryKind,
+    /// Bytes of the dictionary itself.
+    pub bytes: u64,
 }
 
 /// The entries of a range index.

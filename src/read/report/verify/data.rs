@@ -9,7 +9,7 @@ use crate::buffer::{
     StoredIndex, StringCache, ValueDictionary, read_fixed, read_numbers, read_strings,
 };
 use crate::encoding::bytes::BytesLayout;
-use crate::encoding::{Context, NumberKind};
+use crate::encoding::{Context, Dictionaries, NumberKind};
 use crate::error::{Error, ErrorKind, Result, to_usize};
 use crate::format::{
     BufferKind, DataEncoding, DataType, EncodedBuffer, RangeStats, SplitBlockBloomFilter,
@@ -18,7 +18,9 @@ use crate::format::{
 use crate::read::open_shard::Shard;
 use crate::read::shard::dictionary_entries;
 use crate::read::shard::metadata::FieldKey;
-use crate::read::shard::open_field::{check_dictionary, is_member};
+use crate::read::shard::open_field::{
+    add_compressor, check_compressors, check_dictionary, is_member,
+};
 use crate::read::shard::waiting::give_way;
 use crate::stats::BloomFilter;
 use bytes::Bytes;
@@ -66,6 +68,12 @@ impl Verifier<'_> {
                 stored: false,
             };
         };
+        if !self.compressors(buffers, at).await {
+            return Checked {
+                readable: false,
+                stored: true,
+            };
+        }
         let mut readable = true;
         // The bytes of its members.
         let group = buffers.packed_group.map_or(0, |place| place.range.len());
@@ -141,6 +149,31 @@ impl Verifier<'_> {
         }
     }
 
+    /// Loads the compressor dictionaries, and says whether all are there: blocks cannot be decoded
+    /// without those that they name.
+    async fn compressors(&mut self, buffers: &FieldBuffers, at: &At) -> bool {
+        let (inner, shard) = (&self.shard.inner, self.shard);
+        let mut loaded = Dictionaries::default();
+        let mut complete = true;
+        for stored in &buffers.compressors {
+            let file = inner.artifacts.name_of(stored.place.artifact);
+            let checked = async {
+                check_compressors(buffers, inner.artifacts.limits())?;
+                let bytes = shard.bytes_at(stored.place).await?;
+                add_compressor(stored, &bytes, true, &mut loaded)
+            };
+            let checked = checked.await;
+            self.report.data_bytes += stored.place.range.len();
+            complete &= self
+                .note(at.buffer(BufferKind::OpaqueDictionary, file), checked)
+                .is_some();
+        }
+        if complete {
+            buffers.load_dictionaries(loaded);
+        }
+        complete
+    }
+
     /// Checks and decodes every block of a buffer.
     async fn blocks(
         &mut self,
@@ -167,6 +200,7 @@ impl Verifier<'_> {
                         source: &piece,
                         limits: self.shard.inner.artifacts.limits(),
                         scratch: &mut self.scratch,
+                        dictionaries: buffers.dictionaries().unwrap_or(Dictionaries::none()),
                         verify: true,
                         sequential: false,
                     },

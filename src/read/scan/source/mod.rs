@@ -14,7 +14,7 @@ use crate::column::{
     ByteLayout, Chunk, DecodedBytes, DecodedDictionary, DecodedLists, DecodedUnions,
     DictionaryEntries, NodeSource, OffsetWidth,
 };
-use crate::encoding::{NumberKind, Scratch};
+use crate::encoding::{Dictionaries, NumberKind, Scratch};
 use crate::error::{Error, Result, Within, to_usize};
 use crate::format::{DataType, Wire};
 use crate::read::shard::fetch::Bench;
@@ -182,6 +182,10 @@ impl Source<'_> {
             let states = self.fields.fields.iter().map(|_| FieldState::default());
             self.state.fields = states.collect();
         }
+        let dictionaries = match &layout.storage {
+            Storage::Buffers(buffers) => buffers.dictionaries(),
+            Storage::Null | Storage::Constant(_) => None,
+        };
         Ok(Opened {
             layout,
             state: &mut self.state.fields[index],
@@ -189,6 +193,7 @@ impl Source<'_> {
                 source: self.bench,
                 limits: self.metadata.artifacts.limits(),
                 scratch: &mut self.state.scratch,
+                dictionaries: dictionaries.unwrap_or(Dictionaries::none()),
                 verify: self.metadata.artifacts.options().verify_checksums(),
                 sequential: self.sequential,
             },
