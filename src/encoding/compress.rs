@@ -181,17 +181,17 @@ fn un_zstd_in_steps(
         None => Decoder::with_buffer(src),
         Some(dictionary) => Decoder::with_dictionary(src, &dictionary.payload),
     };
-    let mut decoder = decoder.map_err(|e| malformed_zstd(e))?;
+    let mut decoder = decoder.map_err(malformed_zstd)?;
     let mut done = 0;
     while done < len {
         let step = EAGER_BYTES.max(done).min(len - done);
         let start = out.len();
         out.resize(start + step, 0);
         let dst = out.as_slice_mut().get_mut(start..).unwrap_or_default();
-        decoder.read_exact(dst).map_err(|e| malformed_zstd(e))?;
+        decoder.read_exact(dst).map_err(malformed_zstd)?;
         done += step;
     }
-    match decoder.read(&mut [0]).map_err(|e| malformed_zstd(e))? {
+    match decoder.read(&mut [0]).map_err(malformed_zstd)? {
         0 => Ok(()),
         more => Err(wrong_size(len, len + more)),
     }

@@ -50,7 +50,7 @@ impl Shared {
         choice: Choice<bytes::Plan>,
         settings: &Settings,
     ) -> Result<Choice<bytes::Plan>> {
-        let window = Window::new(staged, len, settings.block_values);
+        let window = Window::new(staged, len, settings);
         if window.blocks.len() < LEAST_BLOCKS {
             return Ok(choice);
         }
@@ -68,7 +68,7 @@ impl Shared {
             }
         };
         if settings.profile == Profile::Balanced {
-            let plan = self.learn(staged, len)?;
+            let plan = self.learn(staged, len, settings)?;
             let cost = cost(&plan)?;
             offer(plan, cost);
         }
@@ -103,8 +103,17 @@ impl Shared {
     }
 
     /// FSST with symbols that suit the window: those of the windows before, or others.
-    fn learn(&mut self, staged: &Staged<'_>, len: usize) -> Result<bytes::Plan> {
-        let lesson = staged.slice(0, staged.block_len(0, len, LESSON_VALUES));
+    fn learn(
+        &mut self,
+        staged: &Staged<'_>,
+        len: usize,
+        settings: &Settings,
+    ) -> Result<bytes::Plan> {
+        let lesson = Settings {
+            block_values: LESSON_VALUES,
+            ..*settings
+        };
+        let lesson = staged.slice(0, staged.block_len(0, len, &lesson));
         let plan = bytes::Plan::fsst_values(number::Plan::Ffor).with_symbols(&self.symbols);
         let plan = plan.learned_from(&lesson.input())?;
         let known = plan.symbols().and_then(bytes::Learned::dictionary);
@@ -162,10 +171,10 @@ struct Window<'a> {
 }
 
 impl<'a> Window<'a> {
-    fn new(staged: &'a Staged<'a>, len: usize, block_values: usize) -> Self {
+    fn new(staged: &'a Staged<'a>, len: usize, settings: &Settings) -> Self {
         let (mut blocks, mut start) = (Vec::new(), 0);
         while start < len {
-            let values = staged.block_len(start, len, block_values);
+            let values = staged.block_len(start, len, settings);
             blocks.push((start, values));
             start += values;
         }
