@@ -258,7 +258,9 @@ pub(crate) fn random_options(
             if rng.random() {
                 column = column.with_profile(*profiles.choose(rng).unwrap());
             }
-            column = column.with_packed_group(all_layouts && may_be_packed(field) && rng.random());
+            column = column.with_packed_group(
+                all_layouts && may_be_packed(schema, field.name()) && rng.random(),
+            );
             if rng.random() {
                 let most = [128, 256, 512, 1024, 4096];
                 column = column.with_block_values(*most.choose(rng).unwrap());
@@ -269,8 +271,13 @@ pub(crate) fn random_options(
     options
 }
 
-/// Whether a column is a struct with a member that is not nested.
-fn may_be_packed(field: &Field) -> bool {
+/// Whether all columns of this name are structs with a member that is not nested.
+fn may_be_packed(schema: &Schema, name: &str) -> bool {
+    let mut named = schema.fields().iter().filter(|field| field.name() == name);
+    named.all(|field| has_leaf(field))
+}
+
+fn has_leaf(field: &Field) -> bool {
     let DataType::Struct(members) = field.data_type() else {
         return false;
     };

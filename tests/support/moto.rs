@@ -28,18 +28,30 @@ impl Moto {
         Some(moto)
     }
 
-    /// The answer to a request without a body, which nobody has to sign.
+    /// The answer to a request without a body, which nobody has to sign. A server that has just started may
+    /// drop a connection.
     pub(crate) fn request(&self, line: &str) -> String {
-        let mut stream = TcpStream::connect(("127.0.0.1", self.0.port)).unwrap();
+        let mut tries = 0;
+        loop {
+            match self.try_request(line) {
+                Ok(answer) if !answer.is_empty() => return answer,
+                other => assert!(tries < 50, "no answer to `{line}`: {other:?}"),
+            }
+            tries += 1;
+            std::thread::sleep(std::time::Duration::from_millis(100));
+        }
+    }
+
+    fn try_request(&self, line: &str) -> std::io::Result<String> {
         let host = format!("127.0.0.1:{}", self.0.port);
+        let mut stream = TcpStream::connect(&host)?;
         write!(
             stream,
             "{line} HTTP/1.1\r\nHost: {host}\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"
-        )
-        .unwrap();
+        )?;
         let mut answer = String::new();
-        stream.read_to_string(&mut answer).unwrap();
-        answer
+        stream.read_to_string(&mut answer)?;
+        Ok(answer)
     }
 
     /// What programs are told by their environment.

@@ -23,8 +23,8 @@ const TRAINING_BYTES: usize = 2 << 20;
 const DICTIONARY_BYTES: [usize; 2] = [8 << 10, 32 << 10];
 /// Bytes of samples per byte of a dictionary: smaller shares teach what seldom occurs.
 const SAMPLES_PER_BYTE: usize = 16;
-/// How much worse a dictionary may get before another is trained.
-const WORSE: f64 = 1.1;
+/// The share of what a dictionary saved at first that it may lose before another is trained.
+const LOST: f64 = 0.4;
 /// Values that teach symbols.
 const LESSON_VALUES: usize = 8192;
 
@@ -80,7 +80,7 @@ impl Shared {
             let (plan, first) = (zstd(dictionary), *first);
             let cost = cost(&plan)?;
             offer(plan, cost);
-            if cost <= first * alone * WORSE {
+            if cost / alone - first <= (1.0 - first).abs() * LOST {
                 return Ok(best);
             }
         }
