@@ -85,20 +85,37 @@ fn lines() -> RecordBatch {
     const ROWS: usize = 9000;
     let line = |i: usize| {
         let n = noise(i);
-        (i % 50 != 9).then(|| match n % 3 {
+        (i % 50 != 9).then(|| match n % 4 {
             0 => format!(
-                "081109 20{:04} {} INFO dfs.DataNode: Receiving block blk_{n}",
-                i % 6000,
-                n >> 50
+                "081109 20{:04} {} INFO dfs.DataNode$PacketResponder: PacketResponder {} for block blk_{} \
+                 terminating",
+                noise(n as usize) % 10_000,
+                n >> 50,
+                n % 3,
+                n as i64
             ),
             1 => format!(
-                "[Sun Dec 04 04:{:02} 2005] [notice] jk2_init() Found child {}",
-                i % 60,
-                n >> 52
+                "081109 20{:04} {} INFO dfs.FSNamesystem: BLOCK* NameSystem.addStoredBlock: blockMap \
+                 updated: 10.250.{}.{}:50010 is added to blk_{} size 67108864",
+                noise(n as usize) % 10_000,
+                n >> 50,
+                n % 256,
+                n % 251,
+                n as i64
+            ),
+            2 => format!(
+                "[Sun Dec 04 04:{:02}:{:02} 2005] [notice] jk2_init() Found child {} in scoreboard slot {}",
+                n % 60,
+                n % 59,
+                n >> 52,
+                n % 12
             ),
             _ => format!(
-                "nova.wsgi.server [req-{n:016x}] \"GET /v2/servers HTTP/1.1\" status: 200 len: {}",
-                n % 2000
+                "nova.osapi_compute.wsgi.server [req-{:08x}-{:04x}] \"GET /v2/54fadb412c4e40cdbaed9335e4c35a9e\
+                 /servers/detail HTTP/1.1\" status: 200 len: 1893 time: 0.{}",
+                n >> 32,
+                n % 65_536,
+                n % 3_000_000
             ),
         })
     };

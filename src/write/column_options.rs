@@ -67,7 +67,7 @@ impl ColumnOptions {
     }
 
     /// Whether the blocks of texts and binary values of this column may share compressor dictionaries.
-    /// The default is the shard's, see [`WriterOptions::with_compressor_dictionary_enabled`].
+    /// The default is the shard's, see [`WriterOptions::with_compressor_dictionary_enabled`](super::WriterOptions::with_compressor_dictionary_enabled).
     #[must_use]
     pub fn with_compressor_dictionary_enabled(mut self, enabled: bool) -> Self {
         self.compressor_dictionary_enabled = Some(enabled);
@@ -107,7 +107,7 @@ impl ColumnOptions {
     }
 
     /// Whether every stripe gets a Bloom filter of this column. The default is the shard's, see
-    /// [`WriterOptions::with_bloom_filter_enabled`].
+    /// [`WriterOptions::with_bloom_filter_enabled`](super::WriterOptions::with_bloom_filter_enabled).
     #[must_use]
     pub fn with_bloom_filter_enabled(mut self, enabled: bool) -> Self {
         self.bloom_filter_enabled = Some(enabled);
@@ -137,7 +137,7 @@ impl ColumnOptions {
     /// Reading few of the members fetches the bytes of the others too. Off by default.
     ///
     /// Members have neither value dictionaries nor buffers of plain values, and blocks of 1,024 values
-    /// unless [`WriterOptions::with_block_values`] says otherwise. [`Wire::Reference`] has no packed groups.
+    /// unless [`WriterOptions::with_block_values`](super::WriterOptions::with_block_values) says otherwise. [`Wire::Reference`](super::Wire::Reference) has no packed groups.
     ///
     /// Spec: Chapter 6, "Packed Group Encoding".
     #[must_use]
