@@ -3,6 +3,7 @@
 
 mod block_map;
 mod checksums;
+mod encoding_codes;
 mod map_copies;
 mod needed;
 mod offsets;
@@ -26,6 +27,8 @@ pub use block_map::{BlockMap, BlockRange};
 #[cfg(feature = "experimental")]
 pub use checksums::{CHECKSUMS_PROPERTY, ChecksumEntry, ChecksumTable, CoveredPart, VerifiedSet};
 pub use checksums::{CHUNK_BYTES, Chunks};
+#[cfg(feature = "experimental")]
+pub use encoding_codes::{ENCODING_CODES_PROPERTY, EncodingCodes};
 #[cfg(feature = "experimental")]
 pub use map_copies::{BLOCK_MAPS_PROPERTY, MapCopies};
 pub use offsets::{OffsetsCache, Spans, offset_width};

@@ -1,6 +1,7 @@
 //! Spec: docs/format.md, "Properties": what this library notes of the buffers of a stripe field.
 
 use super::checksums::ChecksumTable;
+use super::encoding_codes::EncodingCodes;
 use super::map_copies::MapCopies;
 use crate::error::Result;
 use crate::format::NameValuePair;
@@ -12,10 +13,12 @@ pub struct OwnProperties {
     pub checksums: ChecksumTable,
     /// Copies of block maps.
     pub maps: MapCopies,
+    /// Codes of the blocks of each encoding, which this crate does not write.
+    pub codes: EncodingCodes,
 }
 
 impl OwnProperties {
-    /// The properties; none where there is nothing to say.
+    /// The properties that a writer notes; none where there is nothing to say.
     pub fn to_properties(&self) -> Vec<NameValuePair> {
         let checksums = (!self.checksums.is_empty()).then(|| self.checksums.to_property());
         let maps = (!self.maps.is_empty()).then(|| self.maps.to_property());
@@ -30,6 +33,7 @@ impl OwnProperties {
         Ok(Self {
             checksums: ChecksumTable::from_properties(properties)?,
             maps: MapCopies::from_properties(properties)?,
+            codes: EncodingCodes::from_properties(properties)?,
         })
     }
 }

@@ -233,7 +233,11 @@ fn first_supported(
                     positions,
                     group,
                 };
-                native_buffers(native, ordinal, &notes, context, artifact)
+                // What its blocks need is asked first: the rest of it may be of a newer kind, too.
+                notes
+                    .codes
+                    .check(ordinal)
+                    .and_then(|()| native_buffers(native, ordinal, &notes, context, artifact))
             }
             DataEncoding::Parquet(_) => Err(Error::unsupported("external Parquet column chunks")),
             DataEncoding::Unknown => Err(Error::unsupported("an encoding of an unknown kind")),

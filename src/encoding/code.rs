@@ -160,6 +160,12 @@ impl EncodingCode {
         }
     }
 
+    /// Whether this build decodes it.
+    pub fn is_supported(self) -> bool {
+        let is_left_out = self == Self::Zstd && cfg!(not(feature = "zstd"));
+        !is_left_out && !matches!(self, Self::Other(_))
+    }
+
     /// Whether numbers of `width` bytes may be encoded so.
     pub fn suits_numbers(self, kind: NumberKind, width: usize) -> bool {
         use NumberKind::{Float, Signed, Unsigned};
