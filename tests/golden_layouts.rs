@@ -260,6 +260,26 @@ fn compressor_dictionaries() {
 }
 
 #[test]
+fn delimited_values() {
+    let profiles = [
+        ("delimited", Profile::Balanced),
+        ("delimited_zstd", Profile::MinimalSize),
+    ];
+    for (layout, profile) in profiles {
+        let batch = lines();
+        let column = ColumnOptions::default().with_delimited_values(true);
+        let options = WriterOptions::default()
+            .with_profile(profile)
+            .with_column("text", column);
+        let shard = shard_of(layout, |path| write(path, &batch, options));
+        check(&shard, &batch);
+        let text = &fields(&shard)[1].buffers;
+        let data = text.iter().find(|buffer| buffer.kind == BufferKind::Data);
+        assert!(data.unwrap().delimited, "{text:?}");
+    }
+}
+
+#[test]
 fn deleted_rows() {
     let batch = numbers();
     let shard = shard_of("deleted_rows", |path| {

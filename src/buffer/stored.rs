@@ -435,12 +435,23 @@ fn check_complete(buffers: &FieldBuffers, physical: Physical, positions: u64) ->
         Physical::Lists => needs(buffers.offsets.is_some(), "OFFSETS"),
         Physical::Bytes if buffers.dictionary.is_none() && !buffers.embedded_offsets => {
             needs(buffers.data.is_some(), "DATA")?;
-            if buffers.offsets.is_none() && positions > 0 {
-                return Err(Error::unsupported("delimited strings"));
+            match &buffers.data {
+                Some(data) if buffers.offsets.is_none() => check_delimited(data, buffers),
+                _ => Ok(()),
             }
-            Ok(())
         }
         _ => needs(buffers.data.is_some(), "DATA"),
+    }
+}
+
+/// Values without offsets are delimited, in blocks of their own.
+fn check_delimited(data: &StoredBuffer, buffers: &FieldBuffers) -> Result<()> {
+    match data.body {
+        Body::Raw(_) => Err(Error::corrupt("raw values of any size without OFFSETS")),
+        Body::Blocks(_) if buffers.embedded_presence || data.is_member() => Err(
+            Error::unsupported("delimited values whose blocks hold their presence"),
+        ),
+        Body::Blocks(_) => Ok(()),
     }
 }
 

@@ -66,6 +66,15 @@ impl Strings {
     }
 }
 
+/// What a block of byte strings is.
+#[derive(Clone, Copy)]
+enum BlockForm {
+    /// An encoded region of values, and their presence where blocks hold it.
+    Region { presence: bool },
+    /// Every value behind its length.
+    Delimited,
+}
+
 /// Values of one size, `width` bytes each.
 ///
 /// # Errors
@@ -86,7 +95,10 @@ pub fn read_fixed(
     }
     cx.check_batch_bytes(rows.len(), width)?;
     let layout = BytesLayout::Fixed(width);
-    let read = read_blocks(data, layout, embedded_presence, rows, cx, &mut cache.blocks)?;
+    let form = BlockForm::Region {
+        presence: embedded_presence,
+    };
+    let read = read_blocks(data, layout, form, rows, cx, &mut cache.blocks)?;
     match read.values {
         Decoded::Fixed(data) => Ok(Numbers {
             data,
@@ -122,8 +134,13 @@ pub fn read_strings(
             })
         }
         _ => {
-            let embedded = buffers.embedded_presence;
-            read_blocks(data, layout, embedded, rows, cx, &mut cache.blocks)
+            let form = match buffers.is_delimited() {
+                true => BlockForm::Delimited,
+                false => BlockForm::Region {
+                    presence: buffers.embedded_presence,
+                },
+            };
+            read_blocks(data, layout, form, rows, cx, &mut cache.blocks)
                 .within(|| "DATA buffer".to_owned())
         }
     }
@@ -228,7 +245,7 @@ fn raw_in_place(
 fn read_blocks(
     data: &StoredBuffer,
     layout: BytesLayout,
-    embedded_presence: bool,
+    form: BlockForm,
     rows: &Selection,
     cx: &mut ReadContext<'_>,
     cache: &mut StringBlocks,
@@ -246,15 +263,7 @@ fn read_blocks(
         let whole = part.whole();
         let mut builder = BytesBuilder::new(layout, whole.len);
         let mut nulls = NullsBuilder::default();
-        read_part(
-            data,
-            &whole,
-            layout,
-            embedded_presence,
-            cx,
-            &mut builder,
-            &mut nulls,
-        )?;
+        read_part(data, &whole, layout, form, cx, &mut builder, &mut nulls)?;
         Ok(Strings {
             values: builder.finish(),
             nulls: nulls.finish(),
@@ -272,15 +281,7 @@ fn read_blocks(
     let mut nulls = NullsBuilder::default();
     for part in &parts {
         if !cx.sequential || part.is_whole() {
-            read_part(
-                data,
-                part,
-                layout,
-                embedded_presence,
-                cx,
-                &mut builder,
-                &mut nulls,
-            )?;
+            read_part(data, part, layout, form, cx, &mut builder, &mut nulls)?;
             // Of each block the size is bounded; here, of all together.
             cx.check_batch_bytes(builder.bytes(), 1)?;
             continue;
@@ -304,7 +305,7 @@ fn read_part(
     data: &StoredBuffer,
     part: &BlockPart,
     layout: BytesLayout,
-    embedded_presence: bool,
+    form: BlockForm,
     cx: &mut ReadContext<'_>,
     builder: &mut BytesBuilder,
     nulls: &mut NullsBuilder,
@@ -320,7 +321,12 @@ fn read_part(
         let bytes = block_bytes(data, blocks, &part.block, cx)?;
         let block = envelope::open(&bytes)?;
         let (values, cx) = (block.values, &mut cx.decoding());
-        nulls.append_block(block.presence, embedded_presence, part, |out| {
+        let BlockForm::Region { presence } = form else {
+            bytes::decode_delimited(values, part.len, &part.ranges, cx, builder)?;
+            nulls.append(part.selected(), None);
+            return Ok(());
+        };
+        nulls.append_block(block.presence, presence, part, |out| {
             if part.is_whole() {
                 bytes::decode(values, part.len, fixed, cx, builder, out)
             } else {
@@ -335,6 +341,11 @@ impl FieldBuffers {
     /// Whether values of any size have their offsets in a buffer apart.
     pub fn has_separate_offsets(&self) -> bool {
         !self.embedded_offsets && self.offsets.is_some() && self.dictionary.is_none()
+    }
+
+    /// Whether values of any size are stored behind their lengths.
+    pub fn is_delimited(&self) -> bool {
+        !self.embedded_offsets && self.offsets.is_none() && self.dictionary.is_none()
     }
 
     /// Whether values of any size are stored as raw bytes beside raw offsets.

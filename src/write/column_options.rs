@@ -26,6 +26,7 @@ pub struct ColumnOptions {
     pub(super) bloom_filter_enabled: Option<bool>,
     pub(super) bloom_filter_fpp: Option<f64>,
     pub(super) packed_group: bool,
+    pub(super) delimited: bool,
     pub(super) properties: Vec<NameValuePair>,
 }
 
@@ -149,6 +150,24 @@ impl ColumnOptions {
     /// Whether the members of this column are stored as a packed group.
     pub fn packed_group(&self) -> bool {
         self.packed_group
+    }
+
+    /// Whether texts and binary values of this column are delimited: each behind its length, without offsets,
+    /// as streams of records often have them. Off by default: single values are found by walking over those
+    /// before them in their block, and dictionaries do not apply, but for ordered ones of the Arrow type,
+    /// which stay as they are. Presence has a buffer of its own. [`Wire::Reference`](super::Wire::Reference)
+    /// has no delimited values.
+    ///
+    /// Spec: Chapter 6, "Primitive Variable-Sized Encoding", "Delimited Data Buffer".
+    #[must_use]
+    pub fn with_delimited_values(mut self, enabled: bool) -> Self {
+        self.delimited = enabled;
+        self
+    }
+
+    /// Whether texts and binary values of this column are delimited.
+    pub fn delimited_values(&self) -> bool {
+        self.delimited
     }
 
     /// Adds a property of this column, which every stripe repeats. Names that start with `arrow_shard.`

@@ -29,6 +29,7 @@ pub(super) fn takes_bytes(plan: &bytes::Plan, fixed: bool, capabilities: &Capabi
         // Encodings of this crate's own.
         P::FsstValues { .. } | P::Split128 { .. } => capabilities.every_nesting,
         P::Trained { .. } => capabilities.compressor_dictionaries,
+        P::Delimited { .. } => capabilities.delimited_strings,
         P::Fsst { offsets, .. } | P::Zstd { offsets, .. } | P::Lz4 { offsets } => below(offsets),
     }
 }

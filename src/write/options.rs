@@ -328,6 +328,7 @@ impl WriterOptions {
             compressor_dictionaries: own
                 .compressor_dictionary_enabled
                 .unwrap_or(self.compressor_dictionary_enabled),
+            delimited: own.delimited,
             dictionaries: own.dictionary_enabled.unwrap_or(self.dictionary_enabled),
             statistics: own.statistics_enabled.unwrap_or(self.statistics_enabled),
             filter: match own.bloom_filter_enabled.or(self.bloom_filter_enabled) {
@@ -392,6 +393,13 @@ impl WriterOptions {
         if let Some((name, _)) = packed.filter(|_| !self.wire.capabilities().packed_groups) {
             return Err(Error::unsupported(format!(
                 "column `{name}`: the {:?} wire has no packed groups; write the wire Spec",
+                self.wire
+            )));
+        }
+        let delimited = self.columns.iter().find(|(_, own)| own.delimited);
+        if let Some((name, _)) = delimited.filter(|_| !self.wire.capabilities().delimited_strings) {
+            return Err(Error::unsupported(format!(
+                "column `{name}`: the {:?} wire has no delimited values; write the wire Spec",
                 self.wire
             )));
         }

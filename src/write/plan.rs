@@ -90,7 +90,9 @@ impl FieldPlan {
             physical,
             Physical::Presence | Physical::Lists | Physical::Bits | Physical::Union
         );
+        let delimited = settings.delimited && physical == Physical::Bytes;
         let keeps_dictionary = !settings.is_member
+            && !delimited
             && (capabilities.numeric_dictionaries
                 || (matches!(physical, Physical::Fixed(_) | Physical::Bytes) && !is_decimal128));
         Ok(Self {
@@ -114,7 +116,9 @@ impl FieldPlan {
             settings: Settings {
                 // Only blocks have a place for presence, and only those of leaf values.
                 embedded_presence: settings.is_member
-                    || (settings.embedded_presence && is_leaf && !settings.is_raw()),
+                    || (settings.embedded_presence && is_leaf && !settings.is_raw() && !delimited),
+                compressor_dictionaries: settings.compressor_dictionaries && !delimited,
+                delimited,
                 wide_integers: decimals == Some(DecimalForm::Integer128),
                 ..settings
             },

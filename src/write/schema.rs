@@ -162,7 +162,14 @@ fn add_plans(
     settings: Settings,
     plans: &mut Vec<FieldPlan>,
 ) -> Result<()> {
-    let mut plan = FieldPlan::new(node, settings)?;
+    let is_ordered = values_of(field).dict_is_ordered() == Some(true);
+    let mut plan = FieldPlan::new(
+        node,
+        Settings {
+            delimited: settings.delimited && !is_ordered,
+            ..settings
+        },
+    )?;
     let path = path_below(above, &node.name);
     plan.path = path.as_str().into();
     let mut field = values_of(field);

@@ -16,6 +16,8 @@ pub(super) struct Settings {
     pub(super) block_values: usize,
     /// Whether blocks of strings and binaries may share what makes them smaller.
     pub(super) compressor_dictionaries: bool,
+    /// Whether strings and binaries are written behind their lengths.
+    pub(super) delimited: bool,
     /// Whether values that come without a dictionary get one where that pays.
     pub(super) dictionaries: bool,
     /// Whether statistics are collected.
@@ -58,6 +60,7 @@ impl Settings {
             embedded_presence: true,
             dictionaries: false,
             compressor_dictionaries: false,
+            delimited: false,
             block_values,
             ..self
         }

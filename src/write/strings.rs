@@ -41,7 +41,7 @@ pub(super) enum BytesEncoder {
 impl BytesEncoder {
     /// An encoder of the values of a field.
     pub(super) fn new(plan: &FieldPlan) -> Self {
-        match plan.settings.is_raw() {
+        match plan.settings.is_raw() && !plan.settings.delimited {
             true => Self::Raw(Box::new(RawBytes::new(plan))),
             false => Self::Blocks(Box::new(BlockBytes::new(plan))),
         }
@@ -568,7 +568,7 @@ impl BlockBytes {
             None => {
                 let embedded = self.settings.embedded_presence;
                 let data = self.blocks.finish(BufferKind::Data)?;
-                let mut buffers = vec![data.with_embedded(embedded, true)];
+                let mut buffers = vec![data.with_embedded(embedded, !self.settings.delimited)];
                 if let Some(shared) = self.shared {
                     buffers.extend(shared.finish()?);
                 }

@@ -261,6 +261,7 @@ pub(crate) fn random_options(
             column = column.with_packed_group(
                 all_layouts && may_be_packed(schema, field.name()) && rng.random(),
             );
+            column = column.with_delimited_values(all_layouts && rng.random());
             if rng.random() {
                 let most = [128, 256, 512, 1024, 4096];
                 column = column.with_block_values(*most.choose(rng).unwrap());

@@ -144,6 +144,26 @@ pub(crate) fn packed() -> Subject {
     Subject::new(&batch, options)
 }
 
+pub(crate) fn delimited() -> Subject {
+    let names: StringArray = (0..60)
+        .map(|i| (i % 7 != 0).then(|| format!("name {}", i % 9).repeat(i % 3)))
+        .collect();
+    let mut lists = ListBuilder::new(StringBuilder::new());
+    for i in 0..60 {
+        lists.append_option((i % 5 != 0).then(|| (0..i % 3).map(|k| Some(format!("{i} {k}")))));
+    }
+    let batch = batch([
+        ("name", Arc::new(names) as ArrayRef),
+        ("list", Arc::new(lists.finish())),
+    ]);
+    let column = ColumnOptions::default().with_delimited_values(true);
+    let plain = column.clone().with_profile(Profile::Plain);
+    let options = options(Profile::Balanced)
+        .with_column("name", column)
+        .with_column("list", plain);
+    Subject::new(&batch, options)
+}
+
 pub(crate) fn dictionaries() -> Subject {
     let mut words = StringDictionaryBuilder::<Int32Type>::new();
     let mut runs = StringRunBuilder::<Int32Type>::new();

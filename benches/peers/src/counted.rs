@@ -38,6 +38,13 @@ impl Reads {
         self.rounds.fetch_max(request.0, Ordering::Relaxed);
     }
 
+    /// Forgets what was counted.
+    pub(crate) fn reset(&self) {
+        for counter in [&self.requests, &self.bytes, &self.rounds] {
+            counter.store(0, Ordering::Relaxed);
+        }
+    }
+
     pub(crate) fn rounds(&self) -> u64 {
         self.rounds.load(Ordering::Relaxed)
     }

@@ -74,6 +74,10 @@ pub(crate) enum Question {
     #[value(name = "store-take-1")]
     #[serde(rename = "store-take-1")]
     StoreTake1,
+    /// Read one random row of such an object that is open and of which rows have been read.
+    #[value(name = "store-take-1-again")]
+    #[serde(rename = "store-take-1-again")]
+    StoreTake1Again,
     /// Read the rows in a range that holds all, of a memory map that is open and has been read
     /// before.
     FilterAll,
@@ -128,7 +132,9 @@ impl Question {
             Self::Project3 | Self::StoreProject3 => Some(Read::Project3),
             Self::Names3 => Some(Read::Names3),
             Self::Take1000 | Self::Take1000Again | Self::StoreTake1000 => Some(Read::Take(1000)),
-            Self::Take1 | Self::Take1Again | Self::StoreTake1 => Some(Read::Take(1)),
+            Self::Take1 | Self::Take1Again | Self::StoreTake1 | Self::StoreTake1Again => {
+                Some(Read::Take(1))
+            }
             Self::Range | Self::RangeAgain | Self::StoreRange => {
                 Some(Read::Filtered(Condition::Range))
             }
@@ -157,7 +163,8 @@ impl Question {
             | Self::StoreScan
             | Self::StoreRange
             | Self::StoreTake1000
-            | Self::StoreTake1 => Access::Store,
+            | Self::StoreTake1
+            | Self::StoreTake1Again => Access::Store,
             _ => Access::File,
         }
     }
@@ -169,6 +176,7 @@ impl Question {
             Self::ScanMapAgain
                 | Self::Take1000Again
                 | Self::Take1Again
+                | Self::StoreTake1Again
                 | Self::RangeAgain
                 | Self::EqualAgain
                 | Self::FilterAll
@@ -193,9 +201,13 @@ impl Question {
                 self,
                 Self::Write | Self::Range | Self::RangeAgain | Self::StoreRange
             ),
+            "records" => self.read().is_none() || self.access() == Access::Store,
             "wide_50000" => matches!(self, Self::Write | Self::Project3 | Self::Names3),
             _ if self.access() == Access::Store => {
-                matches!(table, "lineitem" | "log" | "wide" | "embeddings")
+                matches!(
+                    table,
+                    "lineitem" | "log" | "wide" | "embeddings" | "records"
+                )
             }
             _ => match self {
                 Self::WriteHeld | Self::Write2 | Self::Scan2 => {

@@ -8,6 +8,7 @@ mod append;
 mod block_dictionary;
 mod builder;
 mod compressed;
+mod delimited;
 mod fsst;
 mod fsst_values;
 mod input;
@@ -20,6 +21,7 @@ mod split128;
 mod stats;
 
 pub use builder::{BytesBuilder, BytesLayout, Decoded};
+pub use delimited::{decode_delimited, describe_delimited};
 pub use fsst::Learned;
 pub use input::Input;
 pub use nulls::NullsOut;

@@ -5,8 +5,8 @@ use super::fsst::Learned;
 use super::input::Clean;
 use super::stats::Stats;
 use super::{
-    Estimate, Input, block_dictionary, compressed, fsst, fsst_values, number, plain, single_value,
-    split128,
+    Estimate, Input, block_dictionary, compressed, delimited, fsst, fsst_values, number, plain,
+    single_value, split128,
 };
 use crate::encoding::Trained;
 use crate::error::Result;
@@ -68,6 +68,11 @@ pub enum Plan {
         high: number::Plan,
         /// For the low halves.
         low: number::Plan,
+    },
+    /// Every value behind its length: not a region, but the delimited values of a whole block.
+    Delimited {
+        /// For the bytes, lengths among them.
+        bytes: number::Plan,
     },
 }
 
@@ -133,8 +138,8 @@ impl Plan {
             Self::Zstd { level, offsets } => {
                 compressed::estimate(stats, Method::Zstd { level: *level }, offsets.as_ref())
             }
-            // It is tried where it is weighed.
-            Self::Trained { .. } => None,
+            // They are tried where they are weighed.
+            Self::Trained { .. } | Self::Delimited { .. } => None,
             Self::Lz4 { offsets } => compressed::estimate(stats, Method::Lz4, offsets.as_ref()),
             Self::Split128 { high, low } => split128::estimate(high, low, stats),
         }
@@ -163,6 +168,7 @@ impl Plan {
                 offsets.as_ref(),
                 out.len(),
             ),
+            Self::Delimited { bytes } => Some(delimited::cost(bytes, stats)),
             other => other.estimate(stats).map(|e| e.decode_cost),
         };
         Ok(Estimate {
@@ -199,6 +205,7 @@ impl fmt::Display for Plan {
                 write!(f, "ZSTD(dictionary {id}, offsets: {offsets})")
             }
             Self::Lz4 { offsets } => write!(f, "LZ4(offsets: {})", part(offsets)),
+            Self::Delimited { bytes } => write!(f, "delimited({bytes})"),
             Self::Split128 { high, low } => write!(f, "Split128(high: {high}, low: {low})"),
         }
     }
@@ -208,6 +215,9 @@ impl fmt::Display for Plan {
 pub(super) fn encode(input: &Input<'_>, plan: &Plan, out: &mut Vec<u8>) -> Result<()> {
     let start = out.len();
     let input = input.clean()?;
+    if let Plan::Delimited { bytes } = plan {
+        return delimited::encode(&input, bytes, out);
+    }
     if !try_encode(&input, plan, out)? {
         out.truncate(start);
     }
@@ -236,7 +246,7 @@ fn try_encode(input: &Clean<'_>, plan: &Plan, out: &mut Vec<u8>) -> Result<bool>
         return Ok(true);
     }
     match plan {
-        Plan::Plain => return Ok(false),
+        Plan::Plain | Plan::Delimited { .. } => return Ok(false),
         Plan::SingleValue => match input.single_value() {
             Some(value) => single_value::encode(value, out),
             None => block_dictionary::encode(input, &number::Plan::FlBitPack, None, out)?,

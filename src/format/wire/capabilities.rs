@@ -15,6 +15,8 @@ pub struct Capabilities {
     pub presence_beside_dictionary: bool,
     /// Buffers of plain values, without blocks.
     pub raw_buffers: bool,
+    /// Strings and binary values behind their lengths.
+    pub delimited_strings: bool,
     /// Packed groups.
     pub packed_groups: bool,
     /// Checksums of raw buffers and block maps, in a property of the stripe field.
@@ -78,6 +80,7 @@ const SPEC: Capabilities = Capabilities {
     separate_presence: true,
     presence_beside_dictionary: true,
     raw_buffers: true,
+    delimited_strings: true,
     packed_groups: true,
     checksum_properties: true,
     numeric_dictionaries: true,
@@ -106,6 +109,7 @@ const REFERENCE: Capabilities = Capabilities {
     separate_presence: false,
     presence_beside_dictionary: false,
     raw_buffers: false,
+    delimited_strings: false,
     // Its reader finds no buffers.
     packed_groups: false,
     checksum_properties: false,

@@ -413,7 +413,7 @@ impl Output {
         match self.filtered(format, part) {
             // Nobody asked for the values of the other rows in these types.
             Err(e) if e.kind() == ErrorKind::ValueOutOfRange => {
-                self.read(format, &part.selection(0), &[], |_| true)
+                self.read(format, &part.selection(0), &[])
             }
             columns => columns,
         }
@@ -423,27 +423,24 @@ impl Output {
     fn filtered(&mut self, format: &RowFormat, part: &Candidates) -> Result<Vec<ArrayRef>> {
         let rows = Selection::range(part.rows.clone());
         if part.matches == part.len() {
-            return self.read(format, &rows, &part.values, |_| true);
+            return self.read(format, &rows, &part.values);
         }
-        let filters = |i: usize| !defeats_filter(format.columns[i].field.data_type());
         let matches = BooleanArray::new(part.alive.clone(), None);
         let mut filter = FilterBuilder::new(&matches);
         if format.columns.len() > 1 {
             filter = filter.optimize();
         }
         let filter = filter.build();
-        let mut columns = self.read(format, &rows, &part.values, filters)?;
-        for column in &mut columns {
-            *column = filter.filter(column)?;
+        let matching = part.selection(0);
+        let mut columns = Vec::with_capacity(format.columns.len());
+        for (i, column) in format.columns.iter().enumerate() {
+            // Each is filtered while it is in the processor's cache, and makes room for the next.
+            columns.push(match defeats_filter(column.field.data_type()) {
+                true => self.read_column(format, i, &matching, &[])?,
+                false => filter.filter(&self.read_column(format, i, &rows, &part.values)?)?,
+            });
         }
-        let apart = self.read(format, &part.selection(0), &[], |i| !filters(i))?;
-        // Both have the columns of the scan in order.
-        let (mut columns, mut apart) = (columns.into_iter(), apart.into_iter());
-        let next = |i: usize| match filters(i) {
-            true => columns.next(),
-            false => apart.next(),
-        };
-        Ok((0..format.columns.len()).filter_map(next).collect())
+        Ok(columns)
     }
 
     /// Reads a part now, of which few rows match, and keeps these until they make a batch.
@@ -485,7 +482,7 @@ impl Output {
             let now = rows.slice(0..len as u64);
             let slice = |values: &Option<ArrayRef>| values.as_ref().map(|v| v.slice(0, len));
             let values: Vec<_> = values.iter().map(slice).collect();
-            let columns = output.read(format, &now, &values, |_| true)?;
+            let columns = output.read(format, &now, &values)?;
             Ok((now, columns))
         })?;
         count(&counters.rows_read, len as u64);
@@ -494,14 +491,30 @@ impl Output {
         format.batch(columns, len, self.first, || now)
     }
 
-    /// The wanted columns at some rows of the stripe; those whose values are there are not read.
+    /// The columns at some rows of the stripe; those whose values are there are not read.
     fn read(
         &mut self,
         format: &RowFormat,
         rows: &Selection,
         values: &[Option<ArrayRef>],
-        is_wanted: impl Fn(usize) -> bool,
     ) -> Result<Vec<ArrayRef>> {
+        let columns = 0..format.columns.len();
+        columns
+            .map(|i| self.read_column(format, i, rows, values))
+            .collect()
+    }
+
+    /// A column at some rows of the stripe, unless its values are there.
+    fn read_column(
+        &mut self,
+        format: &RowFormat,
+        i: usize,
+        rows: &Selection,
+        values: &[Option<ArrayRef>],
+    ) -> Result<ArrayRef> {
+        if let Some(Some(values)) = values.get(i) {
+            return Ok(values.clone());
+        }
         let artifacts = &format.metadata.artifacts;
         let Some(fields) = &self.fields else {
             return Err(Error::corrupt("the stripe is not open"));
@@ -516,20 +529,9 @@ impl Output {
             sequential: is_blockwise(rows),
         };
         let place = || format!("rows {}..{}", self.first + start, self.first + rows.end());
-        let mut columns = Vec::with_capacity(format.columns.len());
-        for (i, column) in format
-            .columns
-            .iter()
-            .enumerate()
-            .filter(|(i, _)| is_wanted(*i))
-        {
-            if let Some(Some(values)) = values.get(i) {
-                columns.push(values.clone());
-                continue;
-            }
-            let read = reader.read(std::slice::from_ref(column), rows);
-            columns.extend(read.within(place).within(|| artifacts.name().to_owned())?);
-        }
-        Ok(columns)
+        let read = reader.read(std::slice::from_ref(&format.columns[i]), rows);
+        let mut read = read.within(place).within(|| artifacts.name().to_owned())?;
+        read.pop()
+            .ok_or_else(|| Error::corrupt("a column was not read"))
     }
 }

@@ -4,6 +4,7 @@ mod embeddings;
 mod filter;
 mod log;
 mod real;
+mod records;
 mod tpch;
 mod wide;
 
@@ -24,7 +25,7 @@ use std::path::{Path, PathBuf};
 pub(crate) const BATCH_ROWS: usize = 8192;
 
 /// All tables, in the order in which they are generated, measured and reported.
-const TABLES: [&str; 18] = [
+const TABLES: [&str; 19] = [
     "lineitem",
     "lineitem_utf8",
     "lineitem_sorted",
@@ -41,6 +42,7 @@ const TABLES: [&str; 18] = [
     "food_prices",
     "nyc29",
     "embeddings",
+    "records",
     "wide",
     "wide_50000",
 ];
@@ -167,6 +169,7 @@ pub(crate) fn generate(data: &Path, scale: Scale, real: &Path, chosen: &[String]
             "orders_utf8" => Some(tpch::as_utf8(tpch::orders(scale))),
             "log" => Some(log::table(scale)?),
             "embeddings" => Some(embeddings::table(scale)),
+            "records" => Some(records::table(scale)),
             "wide" => Some(wide::table(scale.of(10_000))),
             "wide_50000" => Some(wide::table(scale.of(50_000))),
             name => real::table(name, scale, real)?,

@@ -25,6 +25,8 @@ pub(crate) enum Format {
     ShardPlain,
     ShardBalanced,
     ShardHigh,
+    /// Balanced, with a packed group of each column that is a struct.
+    ShardPacked,
     ParquetNone,
     ParquetSnappy,
     ParquetZstd,
@@ -43,6 +45,7 @@ impl Format {
             Self::ShardPlain => shards(Profile::Plain),
             Self::ShardBalanced => shards(Profile::Balanced),
             Self::ShardHigh => shards(Profile::HighCompression),
+            Self::ShardPacked => Box::new(shard::Shards::packed(threads)),
             Self::ParquetNone => Box::new(parquet::Parquet::new(Compression::UNCOMPRESSED)),
             Self::ParquetSnappy => Box::new(parquet::Parquet::new(Compression::SNAPPY)),
             Self::ParquetZstd => Box::new(parquet::Parquet::new(zstd())),
@@ -57,6 +60,7 @@ impl Format {
     pub(crate) fn answers(self, table: &str, question: Question) -> bool {
         let shards = self.is_shard();
         match (self, question) {
+            (Self::ShardPacked, _) if table != "records" => false,
             // It writes 10,000 columns in half a minute.
             (Self::VortexCompact, _) if table == "wide_50000" => false,
             // Its reader takes positions alone.
@@ -70,7 +74,7 @@ impl Format {
     pub(crate) fn is_shard(self) -> bool {
         matches!(
             self,
-            Self::ShardPlain | Self::ShardBalanced | Self::ShardHigh
+            Self::ShardPlain | Self::ShardBalanced | Self::ShardHigh | Self::ShardPacked
         )
     }
 

@@ -48,11 +48,12 @@ What was measured:
   (200 MB/s), and which answers 16 requests at a time; others wait for their turn. The object is in memory.
 * A process opens the object and reads what is asked, again and again. **3 columns**: the first, the middle and the last.
   **range**: March 1995 of `l_shipdate`, which is sorted in lineitem_sorted alone; of the log a hundredth of the rows by
-  `time`. **1,000 rows**, **1 row**: random ones, all columns.
+  `time`. **1,000 rows**, **1 row**: random ones, all columns; **again**: of an object that is open and of which another row has
+  been read. records is one struct of 20 members; shard-packed stores them as a packed group.
 * Readers are the asynchronous ones with their defaults, in one thread on tokio's runtime: shards as streams; Parquet by
   `ParquetObjectReader`, which is told the size of the object, reads 512 KiB at first as DataFusion does, and the page index
   where rows are left out; Vortex by `open_object_store`. Batches have 8,192 rows, but those of Vortex.
-* `run` asks nothing else with `--questions store-project3,store-scan,store-range,store-take-1000,store-take-1`.
+* `run` asks nothing else with `--questions store-project3,store-scan,store-range,store-take-1000,store-take-1,store-take-1-again`.
 * No answer can be faster than its rounds of 30 ms, and than its bytes at 3.2 GB/s, 16 requests of 200 MB/s.
 ";
 

@@ -88,15 +88,16 @@ const COSTS: [Row; 16] = [
     row("MB 1 row", Question::Take1, read),
 ];
 
-const STORE_COMPARED: [Row; 5] = [
+const STORE_COMPARED: [Row; 6] = [
     row("3 columns", Question::StoreProject3, wall),
     row("scan", Question::StoreScan, wall),
     row("range", Question::StoreRange, wall),
     row("1,000 rows", Question::StoreTake1000, wall),
     row("1 row", Question::StoreTake1, wall),
+    row("1 row again", Question::StoreTake1Again, wall),
 ];
 
-const STORE_COSTS: [Row; 17] = [
+const STORE_COSTS: [Row; 20] = [
     row("rounds 3 columns", Question::StoreProject3, rounds),
     row("requests 3 columns", Question::StoreProject3, requests),
     row("MB 3 columns", Question::StoreProject3, read),
@@ -114,6 +115,9 @@ const STORE_COSTS: [Row; 17] = [
     row("rounds 1 row", Question::StoreTake1, rounds),
     row("requests 1 row", Question::StoreTake1, requests),
     row("MB 1 row", Question::StoreTake1, read),
+    row("rounds 1 row again", Question::StoreTake1Again, rounds),
+    row("requests 1 row again", Question::StoreTake1Again, requests),
+    row("MB 1 row again", Question::StoreTake1Again, read),
 ];
 
 /// What was measured of one table with one allocator.

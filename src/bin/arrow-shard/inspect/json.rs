@@ -103,6 +103,7 @@ fn buffer(info: &BufferInfo) -> Value {
         "bytes": info.range.len(),
         "embedded_presence": info.embedded_presence,
         "embedded_offsets": info.embedded_offsets,
+        "delimited": info.delimited,
         "packed_group_index": info.packed_group_index,
         "problem": info.problem,
         "blocks": info.blocks.as_ref().map(blocks),

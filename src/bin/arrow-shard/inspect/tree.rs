@@ -200,6 +200,9 @@ fn print_buffer(out: &mut impl Write, indent: &str, buffer: &BufferInfo) -> io::
     if buffer.embedded_offsets {
         flags.push_str(", with offsets");
     }
+    if buffer.delimited {
+        flags.push_str(", delimited");
+    }
     writeln!(out, "{indent}· {kind}: {size}, {body}{flags}")?;
     problem(out, &format!("{indent}  "), buffer.problem.as_ref())?;
     let blocks = buffer

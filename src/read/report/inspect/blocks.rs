@@ -16,6 +16,8 @@ pub(in crate::read) enum Elements {
     Numbers(NumberKind, usize),
     /// Byte values, of one size if it is given.
     Bytes(Option<usize>),
+    /// Byte values of any size, each behind its length.
+    Delimited,
 }
 
 /// What else decides what a DATA buffer holds.
@@ -27,6 +29,8 @@ pub(in crate::read) struct BufferRole {
     pub(in crate::read) dictionary: bool,
     /// Whether its blocks carry the offsets of their values.
     pub(in crate::read) embedded_offsets: bool,
+    /// Whether there are offsets in a buffer beside it.
+    pub(in crate::read) separate_offsets: bool,
 }
 
 impl Elements {
@@ -48,7 +52,8 @@ impl Elements {
             }
             (BufferKind::Data, Physical::Fixed(width)) => Some(Self::Bytes(Some(width))),
             (BufferKind::Data, Physical::Bytes) if part.embedded_offsets => Some(Self::Bytes(None)),
-            (BufferKind::Data, Physical::Bytes) => unsigned(1),
+            (BufferKind::Data, Physical::Bytes) if part.separate_offsets => unsigned(1),
+            (BufferKind::Data, Physical::Bytes) => Some(Self::Delimited),
             _ => None,
         }
     }

@@ -190,6 +190,7 @@ impl Inspector<'_> {
             packed_group_index: None,
             embedded_presence: buffer.embedded_presence,
             embedded_offsets: buffer.embedded_offsets,
+            delimited: false,
             blocks: None,
             compressor: None,
             range_index: None,
@@ -224,6 +225,7 @@ impl Inspector<'_> {
                 map_bytes: map.range.len(),
                 ..BlocksInfo::default()
             };
+            info.delimited = elements == Some(Elements::Delimited);
             let elements = elements.map(|elements| (elements, None));
             let described = self.blocks(place, map.range, elements, &mut blocks).await;
             info.problem = described.err().map(|error| format!("{error:#}"));
@@ -354,6 +356,7 @@ fn part_of(native: &NativeDataEncoding, buffer: &EncodedBuffer) -> BufferRole {
         kind: buffer.kind,
         dictionary: native.has_dictionary(),
         embedded_offsets: buffer.embedded_offsets,
+        separate_offsets: (native.buffers.iter()).any(|b| b.kind == BufferKind::Offsets),
     }
 }
 
@@ -380,6 +383,7 @@ fn describe_block(
     let tree = match elements {
         Elements::Numbers(kind, width) => number::describe(envelope.values, kind, n, width)?,
         Elements::Bytes(fixed) => bytes::describe(envelope.values, n, fixed)?,
+        Elements::Delimited => bytes::describe_delimited(envelope.values, n)?,
     };
     let kind = presence::kind(envelope.presence, n)?;
     Ok((envelope.presence.len() as u64, kind, tree))

@@ -184,6 +184,8 @@ pub struct BufferInfo {
     pub embedded_presence: bool,
     /// Whether blocks carry the offsets of their values.
     pub embedded_offsets: bool,
+    /// Whether blocks hold each value behind its length.
+    pub delimited: bool,
     /// Its blocks; `None` if it is not made of blocks.
     pub blocks: Option<BlocksInfo>,
     /// What it is for, if it is a compressor dictionary.

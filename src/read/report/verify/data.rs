@@ -91,6 +91,7 @@ impl Verifier<'_> {
                         kind: buffer.kind,
                         dictionary: buffers.dictionary.is_some(),
                         embedded_offsets: buffers.embedded_offsets,
+                        separate_offsets: buffers.offsets.is_some(),
                     };
                     let loaded = load_map(self.shard, buffer, blocks, descriptor).await;
                     readable &= self.note(at.clone(), loaded).is_some();
@@ -373,7 +374,7 @@ impl BlockDecoder<'_> {
                 let cache = &mut StringCache::default();
                 read_fixed(self.buffer, width, embedded, &values, &mut self.cx, cache).map(|_| ())
             }
-            Some(Elements::Bytes(None)) => {
+            Some(Elements::Bytes(None) | Elements::Delimited) => {
                 let (positions, cache) = (self.layout.positions, &mut StringCache::default());
                 let (layout, cx) = (BytesLayout::Offsets64, &mut self.cx);
                 read_strings(self.buffers, positions, layout, &values, cx, cache).map(|_| ())

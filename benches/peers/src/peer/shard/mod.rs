@@ -10,7 +10,7 @@ use arrow_array::{ArrayRef, RecordBatch};
 use arrow_schema::SchemaRef;
 use arrow_shard::io::{ByteRange, LocalFile, NoContainer, ReadAt, WriteSink};
 use arrow_shard::read::{Literal, ScanBuilder, col};
-use arrow_shard::write::{Profile, ShardWriter, WriterOptions};
+use arrow_shard::write::{ColumnOptions, Profile, ShardWriter, WriterOptions};
 use arrow_shard::{Projection, Shard, ShardOptions};
 use bytes::Bytes;
 use std::fs::File;
@@ -21,19 +21,42 @@ use std::sync::Arc;
 pub(super) struct Shards {
     profile: Profile,
     threads: usize,
+    packed: bool,
 }
 
 impl Shards {
     pub(super) fn new(profile: Profile, threads: usize) -> Self {
-        Self { profile, threads }
+        Self {
+            profile,
+            threads,
+            packed: false,
+        }
+    }
+
+    /// With the members of each column that is a struct side by side.
+    pub(super) fn packed(threads: usize) -> Self {
+        Self {
+            packed: true,
+            ..Self::new(Profile::Balanced, threads)
+        }
+    }
+
+    fn options(&self, schema: &SchemaRef) -> WriterOptions {
+        let options = WriterOptions::default()
+            .with_profile(self.profile)
+            .with_threads(self.threads);
+        let columns = schema.fields().iter();
+        let packed = columns.filter(|field| self.packed && field.data_type().is_nested());
+        packed.fold(options, |options, field| {
+            let column = ColumnOptions::default().with_packed_group(true);
+            options.with_column(field.name(), column)
+        })
     }
 }
 
 impl Peer for Shards {
     fn write(&self, path: &Path, schema: &SchemaRef, batches: &mut Batches<'_>) -> Result<()> {
-        let options = WriterOptions::default()
-            .with_profile(self.profile)
-            .with_threads(self.threads);
+        let options = self.options(schema);
         // A file by its path would be synced.
         let sink = WriteSink::new(BufWriter::new(File::create(path)?));
         let mut writer = ShardWriter::try_new(sink, schema.clone(), options)?;

@@ -1,0 +1,141 @@
+//! What is chosen for values of known kinds.
+
+use super::*;
+
+fn settings(profile: Profile) -> Settings {
+    Settings {
+        profile,
+        embedded_presence: false,
+        packed_group: None,
+        is_member: false,
+        block_values: 8192,
+        compressor_dictionaries: false,
+        delimited: false,
+        dictionaries: true,
+        statistics: true,
+        filter: crate::write::settings::FilterChoice::Automatic,
+        filter_fpp: 0.01,
+        wide_integers: false,
+        capabilities: crate::format::Wire::Spec.capabilities(),
+    }
+}
+
+fn chosen<W: Word>(values: &[W], profile: Profile) -> Plan {
+    numbers(values, NumberKind::Unsigned, &settings(profile)).plan
+}
+
+fn chosen_for_text(lines: impl Iterator<Item = String>, profile: Profile) -> bytes::Plan {
+    let (mut offsets, mut values) = (vec![0u64], Vec::new());
+    for line in lines {
+        values.extend_from_slice(line.as_bytes());
+        offsets.push(values.len() as u64);
+    }
+    let input = bytes::Input::variable(&offsets, &values, None);
+    byte_strings(&input, &<_>::default(), &settings(profile))
+        .unwrap()
+        .plan
+}
+
+#[test]
+fn text_gets_the_encoding_that_suits_it() {
+    let noise = |i: u64| u64::from(crate::format::checksum(&i.to_le_bytes()));
+    let words: Vec<&str> = "furiously quickly carefully slyly blithely foxes ideas pinto beans \
+        instructions packages requests accounts deposits sleep wake are cajole haggle nag use \
+        boost affix detect integrate special pending unusual express regular final ironic even \
+        bold silent about above according to across after against along among around"
+        .split_whitespace()
+        .collect();
+    let comment = |i: u64| -> String {
+        (0..5)
+            .map(|k| {
+                words[usize::try_from(noise(5 * i + k)).unwrap() % words.len()].to_owned() + " "
+            })
+            .collect()
+    };
+    let hex = move |i: u64| format!("{:08x}-{:08x}", noise(2 * i), noise(2 * i + 1));
+    let same = |_| "the same line, again and again".to_owned();
+    // Text without long repetitions: LZ4 finds little.
+    let fsst = |plan| matches!(plan, bytes::Plan::FsstValues { .. });
+    assert!(fsst(chosen_for_text(
+        (0..4000).map(comment),
+        Profile::Balanced
+    )));
+    assert!(fsst(chosen_for_text((0..4000).map(hex), Profile::Balanced)));
+    let high = chosen_for_text((0..4000).map(comment), Profile::HighCompression);
+    assert!(matches!(high, bytes::Plan::Zstd { .. }), "{high}");
+    let lines = (0..4000).map(|i| format!("connection {i} closed by the remote host (timeout)"));
+    let lines = chosen_for_text(lines, Profile::Balanced);
+    assert!(matches!(lines, bytes::Plan::Lz4 { .. }), "{lines}");
+    let same = chosen_for_text((0..4000).map(same), Profile::Balanced);
+    assert_eq!(same, bytes::Plan::SingleValue);
+}
+
+#[test]
+fn integers_of_16_bytes_are_cut_in_two_and_other_values_of_that_size_are_not() {
+    let values: Vec<u8> = (0..8192i128)
+        .flat_map(|i| ((i * 7_368_787 % (1 << 40)) - (1 << 38)).to_le_bytes())
+        .collect();
+    let input = bytes::Input::fixed(16, 8192, &values, None);
+    let choose = |profile, wide_integers, wire: crate::format::Wire| {
+        let settings = Settings {
+            wide_integers,
+            capabilities: wire.capabilities(),
+            ..settings(profile)
+        };
+        byte_strings(&input, &<_>::default(), &settings)
+            .unwrap()
+            .plan
+    };
+    use crate::format::Wire::{Reference, Spec};
+    let split = |plan| matches!(plan, bytes::Plan::Split128 { .. });
+    for profile in [
+        Profile::Fast,
+        Profile::Balanced,
+        Profile::HighCompression,
+        Profile::MinimalSize,
+    ] {
+        assert!(split(choose(profile, true, Spec)), "{profile:?}");
+        assert!(!split(choose(profile, false, Spec)), "{profile:?}");
+        assert!(!split(choose(profile, true, Reference)), "{profile:?}");
+    }
+    assert_eq!(choose(Profile::Plain, true, Spec), bytes::Plan::Plain);
+}
+
+#[test]
+fn data_get_the_encoding_that_suits_them() {
+    let narrow: Vec<u64> = (0..65_536).map(|i| 1_000_000 + i * 7919 % 1000).collect();
+    assert_eq!(chosen(&narrow, Profile::Balanced), Plan::Ffor);
+    let same = vec![7u64; 65_536];
+    assert_eq!(chosen(&same, Profile::Balanced), Plan::SingleValue);
+    let runs: Vec<u64> = (0..65_536u64)
+        .map(|i| (i / 500).wrapping_mul(0x9E37_79B9_7F4A_7C15))
+        .collect();
+    assert!(matches!(
+        chosen(&runs, Profile::Balanced),
+        Plan::RunLength { .. }
+    ));
+    let noise: Vec<u64> = (0..65_536u64)
+        .map(|i| crate::format::checksum(&i.to_le_bytes()).into())
+        .map(|h: u64| h.wrapping_mul(0x9E37_79B9_7F4A_7C15))
+        .collect();
+    assert_eq!(chosen(&noise, Profile::Balanced), Plan::Plain);
+    assert_eq!(chosen(&narrow, Profile::Plain), Plan::Plain);
+}
+
+#[test]
+fn high_compression_spends_time_where_it_saves_much() {
+    let below = |most: u32| -> Vec<u32> {
+        let noise = (0..65_536u64).map(|i| crate::format::checksum(&i.to_le_bytes()));
+        noise.map(|h| h % most).collect()
+    };
+    // Small numbers are likely, so that 12 bits are many.
+    let uneven: Vec<u32> = (0..12)
+        .cycle()
+        .zip(below(4096))
+        .map(|(shift, v)| v >> shift)
+        .collect();
+    let plan = chosen(&uneven, Profile::HighCompression);
+    assert!(matches!(plan, Plan::Pco { .. }), "{plan}");
+    assert_eq!(chosen(&below(2048), Profile::HighCompression), Plan::Ffor);
+    assert_eq!(chosen(&uneven, Profile::Balanced), Plan::Ffor);
+}
