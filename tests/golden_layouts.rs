@@ -238,6 +238,26 @@ fn packed_groups() {
 }
 
 #[test]
+fn packed_columns() {
+    let batch = structs();
+    let members = batch["s"].as_any().downcast_ref::<StructArray>().unwrap();
+    let columns = vec![
+        ("name", members.column(1).clone()),
+        ("id", batch["id"].clone()),
+        ("number", members.column(0).clone()),
+        ("flag", members.column(2).clone()),
+    ];
+    let batch = table(columns);
+    let options = WriterOptions::default().with_packed_columns(["name", "number", "flag"]);
+    let shard = shard_of("packed_columns", |path| write(path, &batch, options));
+    assert_eq!(shard.schema().unwrap(), batch.schema());
+    check(&shard, &batch);
+    let fields = fields(&shard);
+    let stored: Vec<_> = fields.iter().map(|field| field.path.as_str()).collect();
+    assert_eq!(stored, ["id", "packed_columns_0"]);
+}
+
+#[test]
 fn compressor_dictionaries() {
     let of_lines = (lines(), Profile::MinimalSize, DictionaryKind::Zstd);
     let of_words = (words(), Profile::Balanced, DictionaryKind::Symbols);

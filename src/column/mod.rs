@@ -20,7 +20,10 @@ pub use chunk::{
     Window,
 };
 pub(crate) use range::{codes_within, integer_key, integers_within};
-pub(crate) use schema::UUID_LABEL;
+pub(crate) use schema::{
+    ColumnPlace, UUID_LABEL, column_places, has_packed_columns, packed_columns_label,
+    packed_columns_name,
+};
 pub use schema::{NativeTypes, SchemaOptions, TypeMapping, complete_labels, to_arrow, to_shard};
 pub use shred::shred;
 pub(crate) use ticks::UNIX_EPOCH as UNIX_EPOCH_TICKS;

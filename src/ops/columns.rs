@@ -3,6 +3,7 @@
 use super::arrow;
 use super::node::{Node, places};
 use crate::Shard;
+use crate::column::{ColumnPlace, column_places, has_packed_columns};
 use crate::error::{Error, ErrorKind, Result};
 use crate::format::{
     BasicType, DELETED_RECORD, DataType, Field as StoredField, FieldDescriptor, Schema,
@@ -10,6 +11,7 @@ use crate::format::{
 use crate::read::unknown_column;
 use crate::sorting::SortingColumn;
 use arrow_schema::{DataType as ArrowType, Field, Fields};
+use std::collections::HashSet;
 use std::sync::Arc;
 
 /// A column, and where each of the sources has it.
@@ -24,6 +26,29 @@ pub(super) struct Column {
     pub(super) constant: Option<Constant>,
 }
 
+impl Column {
+    /// Whether it is a struct of packed columns, which readers see instead.
+    fn has_packed(&self) -> bool {
+        has_packed_columns(&self.node.stored)
+    }
+
+    /// The columns that readers see of it.
+    fn seen(&self) -> Vec<Field> {
+        match self.field.data_type() {
+            ArrowType::Struct(members) if self.has_packed() => {
+                let is_nullable = self.field.is_nullable();
+                let seen = |member: &Arc<Field>| {
+                    let member = member.as_ref().clone();
+                    let is_nullable = is_nullable || member.is_nullable();
+                    member.with_nullable(is_nullable)
+                };
+                members.iter().map(seen).collect()
+            }
+            _ => vec![self.field.clone()],
+        }
+    }
+}
+
 /// One value, which rows of the first sources have in a column.
 #[derive(Debug, Clone)]
 pub(super) struct Constant {
@@ -36,6 +61,7 @@ pub(super) struct Constant {
 /// The columns of an edited shard.
 #[derive(Debug, Clone)]
 pub(super) struct Columns {
+    /// Structs of packed columns are the last.
     visible: Vec<Column>,
     /// Internal fields but the one that says what is deleted.
     internal: Vec<Column>,
@@ -124,6 +150,8 @@ impl Columns {
                 });
             }
         }
+        all.visible.sort_by_key(Column::has_packed);
+        all.check_packed()?;
         *self = all;
         Ok(())
     }
@@ -135,10 +163,46 @@ impl Columns {
 
     /// As readers see them.
     pub(super) fn fields(&self) -> Fields {
-        self.visible
+        let stored: Vec<Option<DataType>> = self
+            .visible
             .iter()
-            .map(|column| column.field.clone())
-            .collect()
+            .map(|column| {
+                let node = &column.node;
+                column.has_packed().then(|| node.to_stored())
+            })
+            .collect();
+        let places: Vec<_> = stored.iter().map(Option::as_ref).enumerate().collect();
+        let seen: Vec<Vec<Field>> = self.visible.iter().map(Column::seen).collect();
+        let field = |place: ColumnPlace| seen.get(place.field)?.get(place.member.unwrap_or(0));
+        let fields = column_places(&places).into_iter().filter_map(field);
+        fields.cloned().collect()
+    }
+
+    /// Refuses a packed column that has the name of another column: one shard has it packed, and another apart.
+    fn check_packed(&self) -> Result<()> {
+        let mut names = HashSet::new();
+        for column in self.visible.iter().rev() {
+            for field in column.seen() {
+                let is_new = names.insert(field.name().clone());
+                if !is_new && self.is_packed(field.name()) {
+                    return Err(Error::new(
+                        ErrorKind::SchemaMismatch,
+                        format!(
+                            "column `{}` is stored side by side with others in one shard, and apart in \
+                             another; write one of them anew as the other is",
+                            field.name()
+                        ),
+                    ));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether a packed column has this name.
+    fn is_packed(&self, name: &str) -> bool {
+        let mut packed = self.visible.iter().filter(|column| column.has_packed());
+        packed.any(|column| column.seen().iter().any(|field| field.name() == name))
     }
 
     /// As they are stored, with numbers; the field that says what is deleted is last, if `has_deleted`.
@@ -161,7 +225,8 @@ impl Columns {
 
     /// The column of that name.
     fn find(&self, name: &str) -> Result<Option<usize>> {
-        let mut found = (0..self.visible.len()).filter(|&i| self.visible[i].field.name() == name);
+        let has_name = |column: &Column| column.field.name() == name && !column.has_packed();
+        let mut found = (0..self.visible.len()).filter(|&i| has_name(&self.visible[i]));
         let first = found.next();
         match found.next() {
             None => Ok(first),
@@ -182,7 +247,17 @@ impl Columns {
                 return Ok((column, below.unwrap_or_default()));
             }
         }
-        let names = self.visible.iter().map(|c| c.field.name().as_str());
+        let mut heads = path
+            .rmatch_indices('.')
+            .filter_map(|(at, _)| path.get(..at));
+        if self.is_packed(path) || heads.any(|head| self.is_packed(head)) {
+            return Err(Error::unsupported(format!(
+                "`{path}` is stored side by side with other columns, which this changes as little as it \
+                 takes them apart; write the shard anew"
+            )));
+        }
+        let fields = self.fields();
+        let names = fields.iter().map(|field| field.name().as_str());
         Err(unknown_column(path, names))
     }
 
@@ -271,7 +346,7 @@ impl Columns {
 
     /// Refuses a column of a name that another has.
     pub(super) fn check_is_new(&self, name: &str) -> Result<()> {
-        check_is_new(name, self.visible.iter().map(|column| column.field.name()))
+        check_is_new(name, self.fields().iter().map(|field| field.name()))
     }
 
     /// Adds a column that no source has.
@@ -282,13 +357,14 @@ impl Columns {
             node: Node::new(node),
             constant,
         });
+        self.visible.sort_by_key(Column::has_packed);
     }
 
     /// Leaves those of the sorting columns, from the first on, that are still there.
     pub(super) fn leave_sorted(&self, columns: &mut Vec<SortingColumn>) {
         let exists = |column: &&SortingColumn| match self.resolve(&column.path) {
             Ok((i, below)) => has_member(self.visible[i].field.data_type(), &below),
-            Err(_) => false,
+            Err(_) => self.is_packed(&column.path),
         };
         columns.truncate(columns.iter().take_while(exists).count());
     }

@@ -1,6 +1,7 @@
 //! Spec: Chapter 6, "Schema": nodes of a schema that fits the stripes of several shards.
 
 use super::arrow::is_wider;
+use crate::column::has_packed_columns;
 use crate::error::{Error, ErrorKind, Result};
 use crate::format::{BasicType, DataType};
 
@@ -67,7 +68,10 @@ impl Node {
             self.stored.signed,
             self.stored.fixed_size,
         ) == (there.basic_type, there.signed, there.fixed_size);
-        if !same_storage || self.stored.extended_type != there.extended_type {
+        // Positions of packed columns may differ, which those that were there first decide.
+        let same_label = self.stored.extended_type == there.extended_type
+            || (has_packed_columns(&self.stored) && has_packed_columns(&there));
+        if !same_storage || !same_label {
             if is_wider(&self.stored, &there) {
                 self.narrow.push(source);
             } else if is_wider(&there, &self.stored) {

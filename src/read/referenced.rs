@@ -39,10 +39,11 @@ impl Shard {
             .await
     }
 
-    /// The columns: their Arrow fields, and their nodes with all that labels mean.
+    /// The columns, packed ones as members of their structs: their Arrow fields, and their nodes with all that
+    /// labels mean.
     pub(crate) async fn stored_columns(&self) -> Result<Vec<(Field, DataType)>> {
         let inner = &self.inner;
-        let columns = inner.run(|bench| inner.columns(bench, &Projection::All));
+        let columns = inner.run(|bench| inner.stored_columns(bench));
         let columns = columns.await?.into_iter();
         Ok(columns.map(|column| (column.field, column.node)).collect())
     }

@@ -58,6 +58,7 @@ pub struct WriterOptions {
     record_identity: Option<InternalValues>,
     internal_fields: Vec<StoredField>,
     columns: HashMap<String, ColumnOptions>,
+    packed_columns: Vec<Vec<String>>,
     sorting_columns: Vec<SortingColumn>,
     properties: Vec<NameValuePair>,
     stripe_properties: Vec<NameValuePair>,
@@ -87,6 +88,7 @@ impl Default for WriterOptions {
             record_identity: None,
             internal_fields: Vec::new(),
             columns: HashMap::new(),
+            packed_columns: Vec::new(),
             sorting_columns: Vec::new(),
             properties: Vec::new(),
             stripe_properties: Vec::new(),
@@ -208,6 +210,41 @@ impl WriterOptions {
         &self.columns
     }
 
+    /// Stores these columns as a packed group, as [`ColumnOptions::with_packed_group`] stores the members of a
+    /// struct: one request reads a row of all of them. Columns that are nested are stored apart. Called again,
+    /// it adds another group.
+    ///
+    /// In the shard they are members of a struct, which other readers see. [`Shard`](crate::Shard) has them as
+    /// the columns that they are.
+    ///
+    /// ```
+    /// # use arrow_shard::{Shard, write::{ShardWriter, WriterOptions}};
+    /// # use arrow_array::record_batch;
+    /// let batch = record_batch!(("x", Float64, [0.5, 1.5]), ("id", Int32, [1, 2]), ("y", Float64, [3.0, 4.0]))?;
+    /// let options = WriterOptions::default().with_packed_columns(["x", "y"]);
+    /// # let mut file = Vec::new();
+    /// let mut writer = ShardWriter::try_new(&mut file, batch.schema(), options)?;
+    /// writer.write(&batch)?;
+    /// writer.finish()?;
+    /// let shard = Shard::from_bytes(file.into())?;
+    /// assert_eq!(shard.schema()?, batch.schema());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn with_packed_columns(
+        mut self,
+        columns: impl IntoIterator<Item = impl Into<String>>,
+    ) -> Self {
+        let columns = columns.into_iter().map(Into::into);
+        self.packed_columns.push(columns.collect());
+        self
+    }
+
+    /// The columns of each packed group.
+    pub fn packed_columns(&self) -> &[Vec<String>] {
+        &self.packed_columns
+    }
+
     /// Declares the columns that the rows are sorted by, or members of structs, which follow a dot.
     /// The writer refuses paths that its schema does not have; it does not sort, or check the rows.
     #[must_use]
@@ -313,8 +350,23 @@ impl WriterOptions {
 
     /// How the buffers of a top-level column are written.
     pub(super) fn of_column(&self, name: &str) -> Settings {
-        let default = ColumnOptions::default();
-        let own = self.columns.get(name).unwrap_or(&default);
+        match self.columns.get(name) {
+            Some(own) => self.with_own(own),
+            None => self.of_all(),
+        }
+    }
+
+    /// How the buffers of columns are written that have no options of their own.
+    pub(super) fn of_all(&self) -> Settings {
+        self.with_own(&ColumnOptions::default())
+    }
+
+    /// Records of a super-block.
+    pub(super) fn packed_values(&self) -> usize {
+        self.block_values.unwrap_or(PACKED_VALUES)
+    }
+
+    fn with_own(&self, own: &ColumnOptions) -> Settings {
         let capabilities = self.wire.capabilities();
         let presence = own.presence.unwrap_or(self.presence);
         let profile = own.profile.unwrap_or(self.profile);
@@ -338,9 +390,7 @@ impl WriterOptions {
             },
             filter_fpp: own.bloom_filter_fpp.unwrap_or(self.bloom_filter_fpp),
             wide_integers: false,
-            packed_group: own
-                .packed_group
-                .then(|| self.block_values.unwrap_or(PACKED_VALUES)),
+            packed_group: own.packed_group.then(|| self.packed_values()),
             is_member: false,
             capabilities,
         }
@@ -393,6 +443,12 @@ impl WriterOptions {
         if let Some((name, _)) = packed.filter(|_| !self.wire.capabilities().packed_groups) {
             return Err(Error::unsupported(format!(
                 "column `{name}`: the {:?} wire has no packed groups; write the wire Spec",
+                self.wire
+            )));
+        }
+        if !self.packed_columns.is_empty() && !self.wire.capabilities().packed_groups {
+            return Err(Error::unsupported(format!(
+                "packed columns: the {:?} wire has no packed groups; write the wire Spec",
                 self.wire
             )));
         }

@@ -5,7 +5,7 @@ use super::plan::FieldPlan;
 use super::settings::Settings;
 use super::stored_columns::StoredColumns;
 use crate::buffer::Physical;
-use crate::column::{SchemaOptions, max_entries, to_shard};
+use crate::column::{SchemaOptions, max_entries, packed_columns_label, to_shard};
 use crate::error::{Error, ErrorKind, Result, Within};
 use crate::format::{BasicType, Capabilities, DataType, Field as StoredField, Schema};
 use arrow_schema::{DataType as ArrowType, Field, Fields, SchemaRef};
@@ -29,12 +29,18 @@ pub(super) fn shard_schema(columns: &StoredColumns, options: &WriterOptions) -> 
             continue;
         }
         let single = arrow_schema::Schema::new(vec![field.clone()]);
-        let settings = options.of_column(field.name());
+        let settings = match column.packed {
+            Some(_) => options.of_all(),
+            None => options.of_column(field.name()),
+        };
         let schema_options = SchemaOptions {
             mapping: options.mapping(),
             arrow_width_decimals: settings.is_raw(),
         };
-        let mapped = to_shard(&single, &schema_options)?;
+        let mut mapped = to_shard(&single, &schema_options)?;
+        if let (Some(positions), Some(stored)) = (&column.packed, mapped.fields.first_mut()) {
+            stored.data_type.extended_type = Some(packed_columns_label(positions));
+        }
         all.fields.extend(mapped.fields);
     }
     check_storable(&all, &capabilities)?;
@@ -138,6 +144,10 @@ pub(super) fn field_plans(
     let mut plans = Vec::new();
     for (column, shard_field) in columns.columns.iter().zip(&shard_schema.fields) {
         let field = &column.field;
+        if column.packed.is_some() {
+            add_packed(field, &shard_field.data_type, options, &mut plans)?;
+            continue;
+        }
         let settings = options.of_column(field.name());
         let first = plans.len();
         add_plans(field, &shard_field.data_type, "", settings, &mut plans)
@@ -152,6 +162,31 @@ pub(super) fn field_plans(
         plan.pool = Arc::clone(&pool);
     }
     Ok(plans)
+}
+
+/// Adds the plans of a struct of packed columns, which have options of their own.
+fn add_packed(
+    field: &Field,
+    node: &DataType,
+    options: &WriterOptions,
+    plans: &mut Vec<FieldPlan>,
+) -> Result<()> {
+    let mut plan = FieldPlan::new(node, options.of_all())?;
+    let members = packed_members(field, node)
+        .map_err(|_| Error::invalid("a packed group has a column that is not nested at least"))?;
+    plan.members.clone_from(&members);
+    plan.path = node.name.as_str().into();
+    plans.push(plan);
+    for (column, node) in child_fields(field.data_type()).zip(&node.children) {
+        let own = options.of_column(column.name());
+        let settings = match members.binary_search(&node.schema_id) {
+            Ok(_) => own.of_member(options.packed_values()),
+            Err(_) => own,
+        };
+        add_plans(column, node, "", settings, plans)
+            .within(|| format!("column `{}`", column.name()))?;
+    }
+    Ok(())
 }
 
 /// Adds the plans of a node and everything below it, in the order of their schema ids.

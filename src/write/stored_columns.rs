@@ -2,12 +2,13 @@
 
 use super::internal_values::{Identities, InternalValues, now};
 use super::options::WriterOptions;
-use crate::column::{SchemaOptions, TypeMapping, UUID_LABEL, to_shard};
+use crate::column::{SchemaOptions, TypeMapping, UUID_LABEL, packed_columns_name, to_shard};
 use crate::error::{Error, ErrorKind, Result, Within};
 use crate::format::{BasicType, DataType, INGESTION_TIMESTAMP, RECORD_IDENTITY};
-use arrow_array::{ArrayRef, FixedSizeBinaryArray, RecordBatch, UInt64Array};
+use arrow_array::{ArrayRef, FixedSizeBinaryArray, RecordBatch, StructArray, UInt64Array};
 use arrow_schema::extension::EXTENSION_TYPE_NAME_KEY;
-use arrow_schema::{DataType as ArrowType, Field, FieldRef, Schema, SchemaRef};
+use arrow_schema::{DataType as ArrowType, Field, FieldRef, Fields, Schema, SchemaRef};
+use std::collections::HashMap;
 use std::sync::Arc;
 
 /// A top-level field that is stored.
@@ -17,6 +18,8 @@ pub(super) struct StoredColumn {
     pub(super) field: FieldRef,
     /// Of an internal field: its role, and its node.
     pub(super) internal: Option<(String, DataType)>,
+    /// Of a struct of packed columns: their positions among those that readers see.
+    pub(super) packed: Option<Vec<usize>>,
     values: Values,
 }
 
@@ -26,6 +29,8 @@ enum Values {
     Column(usize),
     Time(u64),
     Identities(Identities),
+    /// Structs of the columns with these ordinals.
+    Packed(Fields, Vec<usize>),
 }
 
 /// The fields that are stored, internal ones last.
@@ -67,6 +72,7 @@ impl StoredColumns {
             internal.push(StoredColumn {
                 field: arrow.clone(),
                 internal: Some((kind, field.data_type.clone())),
+                packed: None,
                 values: Values::Column(i),
             });
         }
@@ -86,9 +92,10 @@ impl StoredColumns {
         let visible = visible.map(|(i, field)| StoredColumn {
             field: field.clone(),
             internal: None,
+            packed: None,
             values: Values::Column(i),
         });
-        let mut columns: Vec<StoredColumn> = visible.collect();
+        let columns: Vec<StoredColumn> = visible.collect();
         let visible = match internal.is_empty() {
             true => schema.clone(),
             false => {
@@ -97,6 +104,7 @@ impl StoredColumns {
                 Arc::new(Schema::new_with_metadata(fields, metadata))
             }
         };
+        let mut columns = pack(columns, options)?;
         columns.extend(internal);
         Ok(Self { columns, visible })
     }
@@ -118,10 +126,57 @@ impl StoredColumns {
                     let bytes = identities.bytes(first, len).into();
                     Arc::new(FixedSizeBinaryArray::try_new(16, bytes, None)?)
                 }
+                Values::Packed(fields, columns) => {
+                    let slice = |i: &usize| batch.column(*i).slice(at, len);
+                    let arrays = columns.iter().map(slice).collect();
+                    Arc::new(StructArray::try_new(fields.clone(), arrays, None)?)
+                }
             };
             Ok((column.field.as_ref(), array))
         })
     }
+}
+
+/// Makes structs of the columns that are to be packed, behind the others.
+fn pack(columns: Vec<StoredColumn>, options: &WriterOptions) -> Result<Vec<StoredColumn>> {
+    let groups = options.packed_columns();
+    let mut group_of: HashMap<&str, usize> = HashMap::new();
+    for (group, names) in groups.iter().enumerate() {
+        for name in names {
+            if columns.iter().all(|column| column.field.name() != name) {
+                return Err(Error::new(
+                    ErrorKind::UnknownColumn,
+                    format!(
+                        "`{name}`, which is to be packed with others, is no column of the schema"
+                    ),
+                ));
+            }
+            if group_of.insert(name, group).is_some() {
+                return Err(Error::invalid(format!(
+                    "column `{name}` is to be packed twice"
+                )));
+            }
+        }
+    }
+    let mut members: Vec<Vec<(usize, usize, FieldRef)>> = vec![Vec::new(); groups.len()];
+    let mut rest = Vec::with_capacity(columns.len());
+    for (position, column) in columns.into_iter().enumerate() {
+        match (group_of.get(column.field.name().as_str()), &column.values) {
+            (Some(&group), Values::Column(i)) => members[group].push((position, *i, column.field)),
+            _ => rest.push(column),
+        }
+    }
+    for (group, members) in members.into_iter().enumerate() {
+        let fields: Fields = members.iter().map(|(_, _, field)| field.clone()).collect();
+        let name = packed_columns_name(group);
+        rest.push(StoredColumn {
+            field: Arc::new(Field::new(name, ArrowType::Struct(fields.clone()), false)),
+            internal: None,
+            packed: Some(members.iter().map(|(position, ..)| *position).collect()),
+            values: Values::Packed(fields, members.iter().map(|(_, i, _)| *i).collect()),
+        });
+    }
+    Ok(rest)
 }
 
 fn ingestion_timestamp(
@@ -144,6 +199,7 @@ fn ingestion_timestamp(
     Ok(StoredColumn {
         field,
         internal: Some((INGESTION_TIMESTAMP.to_owned(), node)),
+        packed: None,
         values,
     })
 }
@@ -164,6 +220,7 @@ fn record_identity(schema: &SchemaRef, values: &InternalValues) -> Result<Stored
     Ok(StoredColumn {
         field,
         internal: Some((RECORD_IDENTITY.to_owned(), node)),
+        packed: None,
         values,
     })
 }

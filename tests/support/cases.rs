@@ -252,6 +252,9 @@ pub(crate) fn random_options(
     let all_layouts = wire == Wire::Spec;
     let shares = cfg!(feature = "zstd") && all_layouts && rng.random_ratio(1, 4);
     options = options.with_compressor_dictionary_enabled(shares);
+    if all_layouts && rng.random_ratio(1, 4) {
+        options = packed_columns(schema, options, rng);
+    }
     for field in schema.fields() {
         if rng.random_ratio(1, 5) {
             let mut column = ColumnOptions::default().with_presence(random_presence(rng));
@@ -270,6 +273,23 @@ pub(crate) fn random_options(
         }
     }
     options
+}
+
+/// Packs some of the columns, if one of these is not nested.
+fn packed_columns(schema: &Schema, options: WriterOptions, rng: &mut StdRng) -> WriterOptions {
+    let mut names: Vec<&str> = Vec::new();
+    for field in schema.fields() {
+        if rng.random() && !names.contains(&field.name().as_str()) {
+            names.push(field.name());
+        }
+    }
+    let packed = schema.fields().iter();
+    let packed = packed.filter(|field| names.contains(&field.name().as_str()));
+    let members = packed.cloned().collect();
+    match has_leaf(&Field::new("packed", DataType::Struct(members), false)) {
+        true => options.with_packed_columns(names),
+        false => options,
+    }
 }
 
 /// Whether all columns of this name are structs with a member that is not nested.

@@ -4,12 +4,16 @@ mod complete;
 mod label;
 mod leaf;
 mod native;
+mod packed_columns;
 mod to_arrow;
 mod to_shard;
 
 pub use complete::complete_labels;
 pub(crate) use label::UUID as UUID_LABEL;
 pub use native::NativeTypes;
+pub(crate) use packed_columns::{
+    ColumnPlace, column_places, has_packed_columns, packed_columns_label, packed_columns_name,
+};
 pub use to_arrow::to_arrow;
 pub use to_shard::{SchemaOptions, TypeMapping, to_shard};
 

@@ -14,7 +14,7 @@ use super::deletes::Stripe;
 use super::editor::ShardEditor;
 use super::place::Place;
 use crate::Shard;
-use crate::column::TypeMapping;
+use crate::column::{TypeMapping, has_packed_columns};
 use crate::error::{Result, Within};
 use crate::format::{DELETED_RECORD, Field};
 use crate::settings::settings;
@@ -138,7 +138,14 @@ impl CompactOptions {
             let kind = field.internal_kind.as_deref();
             kind.is_some_and(|kind| kind != DELETED_RECORD)
         };
-        Ok(WriterOptions::default()
+        let mut options = WriterOptions::default();
+        for field in schema.fields.iter().map(|field| &field.data_type) {
+            if has_packed_columns(field) {
+                let columns = field.children.iter().map(|column| column.name.as_str());
+                options = options.with_packed_columns(columns);
+            }
+        }
+        Ok(options
             .with_internal_fields(schema.fields.into_iter().filter(kept).collect())
             .with_wire(shard.wire())
             .with_mapping(mapping.unwrap_or_default())

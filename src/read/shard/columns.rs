@@ -4,7 +4,10 @@ use super::column::{Column, ProjectedColumns};
 use super::fetch::Bench;
 use super::metadata::{Metadata, ready};
 use super::projection::{Parts, Projection, prune, unknown_column};
-use crate::column::{ArrowSchemaHint, Casts, NativeTypes, check_cast, complete_labels, to_arrow};
+use crate::column::{
+    ArrowSchemaHint, Casts, ColumnPlace, NativeTypes, check_cast, column_places, complete_labels,
+    has_packed_columns, to_arrow,
+};
 use crate::error::{Error, ErrorKind, Result, Within};
 use crate::format::{BasicType, DELETED_RECORD, DataType, NamedFields, SchemaReader};
 use arrow_schema::{DataType as ArrowType, Field, Schema, SchemaRef};
@@ -28,8 +31,10 @@ struct Columns<'a> {
     schema: &'a SchemaReader,
     hint: Option<&'a ArrowSchemaHint>,
     native_types: &'a NativeTypes,
-    /// Ordinals of the fields that are columns; `None` if all are.
-    visible: Option<Vec<usize>>,
+    /// Where the columns are; `None` if they are the fields.
+    places: Option<Vec<ColumnPlace>>,
+    /// The structs of packed columns, by ordinal.
+    packed: HashMap<usize, DataType>,
     /// Ordinals and roles of internal fields, numbered after the columns. What says which records are
     /// deleted is none of them.
     internal: Vec<(usize, String)>,
@@ -43,36 +48,46 @@ impl<'a> Columns<'a> {
         let (Some(schema), Some(hint)) = (schema, hint) else {
             return Ok(None);
         };
-        // Internal fields are nameless or stand last; a schema that ends with neither has none.
-        let last_is_internal = match schema.len() {
-            0 => false,
-            n => schema.field(n - 1)?.internal_kind.is_some(),
+        // Internal fields and packed columns stand last; a schema that ends with neither has none.
+        let is_plain = match schema.len() {
+            0 => true,
+            n => {
+                let last = schema.field(n - 1)?;
+                last.internal_kind.is_none() && !has_packed_columns(&last.data_type)
+            }
         };
         let agrees = hint.is_none_or(|hint| hint.len() == schema.len());
-        let (mut visible, mut internal) = (None, Vec::new());
-        if last_is_internal || !agrees {
+        let (mut places, mut internal, mut packed) = (None, Vec::new(), HashMap::new());
+        if !is_plain || !agrees {
             let mut kept = Vec::new();
             for i in 0..schema.len() {
-                match schema.field(i)?.internal_kind {
+                let field = schema.field(i)?;
+                match field.internal_kind {
+                    None if has_packed_columns(&field.data_type) => {
+                        packed.insert(i, field.data_type);
+                        kept.push(i);
+                    }
                     None => kept.push(i),
                     Some(kind) if kind == DELETED_RECORD => {}
                     Some(kind) => internal.push((i, kind)),
                 }
             }
-            visible = Some(kept);
+            let kept: Vec<_> = kept.iter().map(|i| (*i, packed.get(i))).collect();
+            places = Some(column_places(&kept));
         }
         Ok(Some(Self {
             schema,
             hint,
             native_types: metadata.artifacts.options().native_types(),
-            visible,
+            places,
+            packed,
             internal,
         }))
     }
 
     /// Number of columns, without internal fields.
     fn len(&self) -> usize {
-        self.visible.as_ref().map_or(self.schema.len(), Vec::len)
+        self.places.as_ref().map_or(self.schema.len(), Vec::len)
     }
 
     /// Internal field `i`, counted from the columns on.
@@ -80,30 +95,46 @@ impl<'a> Columns<'a> {
         self.internal.get(i.checked_sub(self.len())?)
     }
 
+    /// Where column `i` is, if there is one.
+    fn place(&self, i: usize) -> Option<ColumnPlace> {
+        match &self.places {
+            Some(places) => places.get(i).copied(),
+            None => (i < self.schema.len()).then_some(ColumnPlace::of_field(i)),
+        }
+    }
+
+    /// The node of a packed column.
+    fn packed_column(&self, place: ColumnPlace) -> Option<&DataType> {
+        let columns = &self.packed.get(&place.field)?.children;
+        columns.get(place.member?)
+    }
+
     /// Column `i`, whole.
     fn column(&self, i: usize) -> Result<Column> {
         let internal = self.internal(i);
-        let place = || match internal {
+        let at = || match internal {
             Some((_, kind)) => kind.clone(),
             None => format!("column {i}"),
         };
-        let ordinal = match (&self.visible, internal) {
-            (_, Some((ordinal, _))) => Some(*ordinal),
-            (Some(visible), None) => visible.get(i).copied(),
-            (None, None) => (i < self.schema.len()).then_some(i),
+        let place = match internal {
+            Some((ordinal, _)) => Some(ColumnPlace::of_field(*ordinal)),
+            None => self.place(i),
         };
-        let ordinal = ordinal.ok_or_else(|| {
+        let place = place.ok_or_else(|| {
             Error::new(
                 ErrorKind::UnknownColumn,
                 format!("there is no column {i}; the shard has {}", self.len()),
             )
         })?;
-        let mut node = self.schema.field(ordinal).within(place)?.data_type;
+        let mut node = match self.packed_column(place) {
+            Some(node) => node.clone(),
+            None => self.schema.field(place.field).within(at)?.data_type,
+        };
         let hint = self.hint(i, &node);
         if let Some(hint) = &hint {
             complete_labels(&mut node, hint);
         }
-        let mut field = to_arrow(&node, hint.as_ref(), self.native_types).within(place)?;
+        let mut field = to_arrow(&node, hint.as_ref(), self.native_types).within(at)?;
         if let Some((_, kind)) = internal {
             field.set_name(kind);
         }
@@ -135,6 +166,37 @@ impl<'a> Columns<'a> {
         Ok(Column { field, node, casts })
     }
 
+    /// The fields that are columns, and after them those that have packed ones, as structs.
+    fn as_stored(&self) -> Result<Vec<Column>> {
+        let is_apart = |i: &usize| self.place(*i).is_some_and(|place| place.member.is_none());
+        let apart = (0..self.len()).filter(is_apart);
+        let mut stored = apart.map(|i| self.column(i)).collect::<Result<Vec<_>>>()?;
+        let mut fields: Vec<usize> = self.packed.keys().copied().collect();
+        fields.sort_unstable();
+        for field in fields {
+            let mut node = self.packed[&field].clone();
+            let mut members = Vec::with_capacity(node.children.len());
+            for (member, child) in node.children.iter_mut().enumerate() {
+                let place = ColumnPlace {
+                    field,
+                    member: Some(member),
+                };
+                let i = self
+                    .places
+                    .iter()
+                    .flatten()
+                    .position(|other| *other == place);
+                let column = self.column(i.unwrap_or(usize::MAX))?;
+                members.push(column.field);
+                *child = column.node;
+            }
+            let field = Field::new(&node.name, ArrowType::Struct(members.into()), false);
+            let casts = Casts::default();
+            stored.push(Column { field, node, casts });
+        }
+        Ok(stored)
+    }
+
     /// Internal field `i`, counted from the columns on, in a type that holds whatever is stored.
     fn stored(&self, i: usize) -> Result<Column> {
         let column = self.column(i)?;
@@ -148,19 +210,31 @@ impl<'a> Columns<'a> {
     }
 
     fn name(&self, i: usize) -> Result<&str> {
-        let ordinal = self.visible.as_ref().map_or(i, |visible| visible[i]);
-        self.schema.name(ordinal)
+        let place = self.place(i).unwrap_or(ColumnPlace::of_field(i));
+        match self.packed_column(place) {
+            Some(node) => Ok(&node.name),
+            None => self.schema.name(place.field),
+        }
     }
 
     /// Columns of that name.
     fn of_name(&self, fields: &NamedFields<'_>, name: &str) -> Vec<usize> {
         let ordinals = fields.get(name);
-        match &self.visible {
+        match &self.places {
             None => ordinals.to_vec(),
-            Some(visible) => ordinals
+            Some(places) if self.packed.is_empty() => ordinals
                 .iter()
-                .filter_map(|o| visible.binary_search(o).ok())
+                .filter_map(|o| places.binary_search_by_key(o, |place| place.field).ok())
                 .collect(),
+            Some(places) => {
+                let has_name = |place: &ColumnPlace| match self.packed_column(*place) {
+                    Some(node) => node.name == name,
+                    None => ordinals.contains(&place.field),
+                };
+                (0..places.len())
+                    .filter(|&i| has_name(&places[i]))
+                    .collect()
+            }
         }
     }
 
@@ -248,6 +322,11 @@ impl Metadata {
         };
         let fields: Vec<Field> = columns.iter().map(|column| column.field.clone()).collect();
         Ok(Some(Arc::new(Schema::new_with_metadata(fields, metadata))))
+    }
+
+    /// The fields that are columns, and those that have packed ones.
+    pub(in crate::read) fn stored_columns(&self, bench: &Bench<'_>) -> Result<Option<Vec<Column>>> {
+        ready!(Columns::load(self, bench)).as_stored().map(Some)
     }
 
     /// The columns that a projection names. Internal fields are among them by their names only.
