@@ -546,6 +546,7 @@ subjects! {
     plain => Some(super::subjects::plain());
     nested => Some(super::subjects::nested());
     packed => Some(super::subjects::packed());
+    packed_columns => Some(super::subjects::packed_columns());
     delimited => Some(super::subjects::delimited());
     dictionaries => Some(super::subjects::dictionaries());
     two_stripes => Some(super::subjects::two_stripes());

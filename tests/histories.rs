@@ -35,6 +35,7 @@ use rand::rngs::StdRng;
 use rand::seq::{IndexedRandom, SliceRandom};
 use rand::{Rng, SeedableRng};
 use std::sync::Arc;
+use support::layouts::random_layout;
 use support::replay::run_cases;
 use worlds::World;
 
@@ -177,11 +178,19 @@ fn write(rng: &mut StdRng, world: &World, is_plain: bool, table: &Table, name: &
         false => [Profile::Fast, Profile::Balanced],
     };
     let layouts = [Layout::SingleFile, Layout::TwoLevel];
-    let options = WriterOptions::default()
+    let mut options = WriterOptions::default()
         .with_profile(*profiles.choose(rng).unwrap())
         .with_layout(*layouts.choose(rng).unwrap())
         .with_stripe_rows(*[50, 1000].choose(rng).unwrap());
-    world.write(name, &table.all(), options.with_overwrite(true));
+    let all = table.all();
+    let schema = all.schema();
+    for field in schema.fields() {
+        if rng.random_ratio(1, 3) {
+            let column = random_layout(rng, &schema, field.name(), true);
+            options = options.with_column(field.name(), column);
+        }
+    }
+    world.write(name, &all, options.with_overwrite(true));
 }
 
 fn collect(scan: ScanBuilder) -> RecordBatch {

@@ -8,6 +8,7 @@
 use crate::common::arrays::random_batch;
 use crate::common::equal::rows_equal;
 use crate::common::native::representable;
+use crate::support::layouts::{has_leaf, random_layout, random_presence};
 use crate::support::{NAME, Remote, unaligned};
 use arrow_array::cast::AsArray;
 use arrow_array::{
@@ -17,9 +18,7 @@ use arrow_schema::{DataType, Field, FieldRef, Schema, SchemaRef};
 use arrow_shard::Shard;
 use arrow_shard::io::{MemoryFolder, ReadAt};
 use arrow_shard::read::{Projection, ShardOptions, ShardReader};
-use arrow_shard::write::{
-    ColumnOptions, Layout, PresenceLayout, Profile, TypeMapping, Wire, WriterOptions,
-};
+use arrow_shard::write::{Layout, Profile, TypeMapping, Wire, WriterOptions};
 use bytes::Bytes;
 use rand::Rng;
 use rand::rngs::StdRng;
@@ -257,17 +256,9 @@ pub(crate) fn random_options(
     }
     for field in schema.fields() {
         if rng.random_ratio(1, 5) {
-            let mut column = ColumnOptions::default().with_presence(random_presence(rng));
+            let mut column = random_layout(rng, schema, field.name(), all_layouts);
             if rng.random() {
                 column = column.with_profile(*profiles.choose(rng).unwrap());
-            }
-            column = column.with_packed_group(
-                all_layouts && may_be_packed(schema, field.name()) && rng.random(),
-            );
-            column = column.with_delimited_values(all_layouts && rng.random());
-            if rng.random() {
-                let most = [128, 256, 512, 1024, 4096];
-                column = column.with_block_values(*most.choose(rng).unwrap());
             }
             options = options.with_column(field.name(), column);
         }
@@ -290,37 +281,6 @@ fn packed_columns(schema: &Schema, options: WriterOptions, rng: &mut StdRng) -> 
         true => options.with_packed_columns(names),
         false => options,
     }
-}
-
-/// Whether all columns of this name are structs with a member that is not nested.
-fn may_be_packed(schema: &Schema, name: &str) -> bool {
-    let mut named = schema.fields().iter().filter(|field| field.name() == name);
-    named.all(|field| has_leaf(field))
-}
-
-fn has_leaf(field: &Field) -> bool {
-    let DataType::Struct(members) = field.data_type() else {
-        return false;
-    };
-    members.iter().any(|member| {
-        if member.dict_is_ordered() == Some(true) {
-            return false;
-        }
-        let mut data_type = member.data_type();
-        loop {
-            data_type = match data_type {
-                DataType::Dictionary(_, values) => values,
-                DataType::RunEndEncoded(_, values) => values.data_type(),
-                _ => break,
-            };
-        }
-        !data_type.is_nested() && *data_type != DataType::Null
-    })
-}
-
-fn random_presence(rng: &mut StdRng) -> PresenceLayout {
-    let layouts = [PresenceLayout::Separate, PresenceLayout::Embedded];
-    *layouts.choose(rng).unwrap()
 }
 
 /// Opens the shard from memory, from memory without alignment, or by positioned reads.

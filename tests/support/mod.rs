@@ -21,6 +21,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 pub(crate) mod allocations;
+pub(crate) mod layouts;
 pub(crate) mod polls;
 pub(crate) mod replay;
 pub(crate) mod request;

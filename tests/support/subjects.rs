@@ -144,6 +144,28 @@ pub(crate) fn packed() -> Subject {
     Subject::new(&batch, options)
 }
 
+pub(crate) fn packed_columns() -> Subject {
+    let numbers = |n: i32| -> ArrayRef {
+        let there = move |i: i32| i % n != 0;
+        Arc::new(
+            (0..40)
+                .map(|i| there(i).then_some(n * i))
+                .collect::<Int32Array>(),
+        )
+    };
+    let names: StringArray = (0..40)
+        .map(|i| (i % 7 != 0).then(|| format!("name {i}")))
+        .collect();
+    let batch = batch([
+        ("a", numbers(3)),
+        ("name", Arc::new(names) as ArrayRef),
+        ("b", numbers(5)),
+        ("c", numbers(4)),
+    ]);
+    let options = options(Profile::Balanced).with_packed_columns(["a", "name", "c"]);
+    Subject::new(&batch, options)
+}
+
 pub(crate) fn delimited() -> Subject {
     let names: StringArray = (0..60)
         .map(|i| (i % 7 != 0).then(|| format!("name {}", i % 9).repeat(i % 3)))
