@@ -14,24 +14,28 @@
     reason = "the numbers are small, or noise"
 )]
 
+#[path = "support/descriptors.rs"]
+mod descriptors;
 mod support;
 
 use arrow_array::{
     ArrayRef, BooleanArray, FixedSizeBinaryArray, Int64Array, RecordBatch, StringArray,
-    StructArray, TimestampMicrosecondArray, UInt64Array,
+    StructArray, TimestampMicrosecondArray, UInt64Array, UnionArray,
 };
-use arrow_schema::{DataType, Field};
+use arrow_schema::{DataType, Field, UnionFields};
 use arrow_select::take::take_record_batch;
 use arrow_shard::Shard;
-use arrow_shard::format::BufferKind;
-use arrow_shard::ops::ShardEditor;
+use arrow_shard::buffer::{BLOCK_MAPS_PROPERTY, CHECKSUMS_PROPERTY, ENCODING_CODES_PROPERTY};
+use arrow_shard::format::{BufferKind, NameValuePair};
+use arrow_shard::ops::{ShardEditor, merge};
 use arrow_shard::read::{
     DictionaryKind, FieldInfo, INGESTION_TIMESTAMP, InspectOptions, Projection, RECORD_IDENTITY,
 };
 use arrow_shard::write::{ColumnOptions, InternalValues, Profile, ShardWriter, WriterOptions};
+use descriptors::with_descriptors;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use support::collect;
+use support::{collect, written_bytes};
 
 /// A number that looks random and is the same for ever.
 fn noise(i: usize) -> u64 {
@@ -297,6 +301,96 @@ fn delimited_values() {
         let data = text.iter().find(|buffer| buffer.kind == BufferKind::Data);
         assert!(data.unwrap().delimited, "{text:?}");
     }
+}
+
+/// Unions whose children have as many positions as name them.
+fn unions() -> RecordBatch {
+    const ROWS: usize = 2500;
+    let fields = [
+        Field::new("number", DataType::Int64, true),
+        Field::new("name", DataType::Utf8, true),
+    ];
+    let fields = UnionFields::try_new([4, 1], fields).unwrap();
+    let (mut ids, mut offsets, mut counts) = (Vec::new(), Vec::new(), [0; 2]);
+    for i in 0..ROWS {
+        let child = (noise(i) % 3 / 2) as usize;
+        ids.push([4, 1][child]);
+        offsets.push(counts[child]);
+        counts[child] += 1;
+    }
+    let there = |i: usize, n: usize| !i.is_multiple_of(n);
+    let numbers: Int64Array = (0..counts[0] as usize)
+        .map(|i| there(i, 7).then(|| noise(i) as i64 >> 40))
+        .collect();
+    let names: StringArray = (0..counts[1] as usize)
+        .map(|i| there(i, 5).then(|| format!("name {}", noise(i) % 100)))
+        .collect();
+    let children: Vec<ArrayRef> = vec![Arc::new(numbers), Arc::new(names)];
+    let unions = UnionArray::try_new(fields, ids.into(), Some(offsets.into()), children).unwrap();
+    let columns = [self::ids(ROWS), Arc::new(unions) as ArrayRef];
+    RecordBatch::try_from_iter(["id", "union"].into_iter().zip(columns)).unwrap()
+}
+
+#[test]
+fn dense_unions() {
+    let batch = unions();
+    for (layout, profile) in [
+        ("dense_union", Profile::Balanced),
+        ("dense_union_raw", Profile::Plain),
+    ] {
+        let options = WriterOptions::default()
+            .with_profile(profile)
+            .with_stripe_rows(1000);
+        let shard = shard_of(layout, |path| write(path, &batch, options));
+        assert_eq!(shard.num_stripes(), 3);
+        check(&shard, &batch);
+        let union = &fields(&shard)[1];
+        let kinds: Vec<_> = union.buffers.iter().map(|buffer| buffer.kind).collect();
+        assert!(kinds.contains(&BufferKind::Offsets), "{kinds:?}");
+    }
+}
+
+#[test]
+fn a_merged_directory() {
+    let batch = structs();
+    let parts = [batch.slice(0, 1200), batch.slice(1200, 1300)];
+    let shard = shard_of("merged", |path| {
+        let names = ["first.amudai.shard", "second.amudai.shard"];
+        let inputs = names.map(|name| path.with_file_name(name));
+        for (input, part) in inputs.iter().zip(&parts) {
+            write(input, part, WriterOptions::default());
+        }
+        merge(inputs, path).unwrap();
+    });
+    assert_eq!(shard.num_stripes(), 2);
+    check(&shard, &batch);
+}
+
+#[test]
+fn several_encodings() {
+    let batch = numbers();
+    let shard = shard_of("several_encodings", |path| {
+        let file = written_bytes(std::slice::from_ref(&batch), WriterOptions::default());
+        let file = with_descriptors(&file, |_, field, _| {
+            // These go by the ordinals of encodings.
+            let properties = &mut field.field.custom_properties;
+            properties
+                .retain(|p| ![CHECKSUMS_PROPERTY, BLOCK_MAPS_PROPERTY].contains(&p.name.as_str()));
+            // The first has blocks of a code that nobody knows.
+            let codes = [0u16, 1, 0x9001].into_iter().flat_map(u16::to_le_bytes);
+            let codes = NameValuePair::new(ENCODING_CODES_PROPERTY, codes.collect::<Vec<u8>>());
+            properties.push(codes);
+            let written = field.encodings[0].clone();
+            field.encodings.push(written);
+        });
+        std::fs::write(path, file).unwrap();
+    });
+    check(&shard, &batch);
+    let encodings: Vec<usize> = fields(&shard)
+        .iter()
+        .flat_map(|field| field.buffers.iter().map(|buffer| buffer.encoding))
+        .collect();
+    assert!(encodings.contains(&1), "{encodings:?}");
 }
 
 #[test]

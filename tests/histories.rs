@@ -499,15 +499,20 @@ fn live(seed: u64, world: &World) {
 
 #[test]
 fn every_directory_gives_its_rows() {
-    run_cases("histories", "every_directory_gives_its_rows", 400, |seed| {
-        live(seed, &World::folder());
-    });
+    run_cases(
+        "histories",
+        "every_directory_gives_its_rows",
+        2000,
+        |seed| {
+            live(seed, &World::folder());
+        },
+    );
 }
 
 #[test]
 fn every_directory_in_a_store_gives_its_rows() {
     let test = "every_directory_in_a_store_gives_its_rows";
-    run_cases("histories", test, 200, |seed| {
+    run_cases("histories", test, 500, |seed| {
         live(seed, &World::store(Arc::new(InMemory::new())));
     });
 }
