@@ -318,7 +318,7 @@ fn read_all(
 fn leaves() {
     let metrics = run(&Kind {
         name: "leaves",
-        cases: 300,
+        cases: 500,
         config: Config {
             max_depth: 0,
             odd_names: false,

@@ -251,7 +251,8 @@ pub(crate) fn random_options(
     let all_layouts = wire == Wire::Spec;
     let shares = cfg!(feature = "zstd") && all_layouts && rng.random_ratio(1, 4);
     options = options.with_compressor_dictionary_enabled(shares);
-    if all_layouts && rng.random_ratio(1, 4) {
+    // What is packed or delimited has no value dictionary, and filters have to meet those, too.
+    if all_layouts && rng.random_ratio(1, 12) {
         options = packed_columns(schema, options, rng);
     }
     for field in schema.fields() {

@@ -20,7 +20,7 @@ pub(crate) fn random_layout(
     let mut column = ColumnOptions::default()
         .with_presence(random_presence(rng))
         .with_packed_group(all_layouts && may_be_packed(schema, name) && rng.random())
-        .with_delimited_values(all_layouts && rng.random());
+        .with_delimited_values(all_layouts && rng.random_ratio(1, 4));
     if rng.random() {
         let most = [128, 256, 512, 1024, 4096];
         column = column.with_block_values(*most.choose(rng).unwrap());
