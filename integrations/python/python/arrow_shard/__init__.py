@@ -1,0 +1,151 @@
+"""Columnar files for Apache Arrow: rows go into Amudai shards and come out of them equal, types and metadata
+included. Any library that knows Arrow's PyCapsule interface gives rows and takes them: pyarrow, polars, pandas,
+DuckDB, DataFusion. None of them is required.
+
+>>> table = pa.table({"id": [1, 2, 3], "name": ["Oslo", "Lima", "Linz"]})
+>>> sh.write(table, out).rows
+3
+>>> f = sh.open(out)
+>>> pa.table(f.scan(columns=["name"], filter=sh.col("id") > 1)).to_pylist()
+[{'name': 'Lima'}, {'name': 'Linz'}]
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
+
+from . import store
+from ._errors import (
+    AlreadyExistsError,
+    AmbiguousColumnError,
+    ArrowError,
+    ChecksumError,
+    ConflictError,
+    CorruptError,
+    ForbiddenUrlError,
+    InvalidArgumentError,
+    LimitExceededError,
+    NotAShardError,
+    NotFoundError,
+    OffsetOverflowError,
+    PoisonedError,
+    RowOutOfRangeError,
+    SchemaMismatchError,
+    ShardError,
+    ShardIOError,
+    UnknownColumnError,
+    UnsupportedError,
+    UnsupportedVersionError,
+    ValueOutOfRangeError,
+)
+from ._lance import convert
+from ._lib import (
+    BatchIterator,
+    Column,
+    EditSummary,
+    Expression,
+    RecordBatch,
+    Scan,
+    ScanMetrics,
+    Schema,
+    ShardFile,
+    SortingColumn,
+    StripeInfo,
+    VerifyReport,
+    WriteSummary,
+    __version__,
+    append,
+    col,
+    compact,
+    delete,
+    list_shards,
+    merge,
+    open,
+    open_many,
+    undelete,
+    vacuum,
+)
+from ._read import scan, statistics, take
+from ._write import write
+
+if TYPE_CHECKING:
+    from ._dataset import ShardDataset
+
+__all__ = [
+    "AlreadyExistsError",
+    "AmbiguousColumnError",
+    "ArrowError",
+    "BatchIterator",
+    "ChecksumError",
+    "Column",
+    "ConflictError",
+    "CorruptError",
+    "EditSummary",
+    "Expression",
+    "ForbiddenUrlError",
+    "InvalidArgumentError",
+    "LimitExceededError",
+    "NotAShardError",
+    "NotFoundError",
+    "OffsetOverflowError",
+    "PoisonedError",
+    "RecordBatch",
+    "RowOutOfRangeError",
+    "Scan",
+    "ScanMetrics",
+    "Schema",
+    "SchemaMismatchError",
+    "ShardError",
+    "ShardFile",
+    "ShardIOError",
+    "SortingColumn",
+    "StripeInfo",
+    "UnknownColumnError",
+    "UnsupportedError",
+    "UnsupportedVersionError",
+    "ValueOutOfRangeError",
+    "VerifyReport",
+    "WriteSummary",
+    "__version__",
+    "append",
+    "col",
+    "compact",
+    "convert",
+    "dataset",
+    "delete",
+    "list_shards",
+    "merge",
+    "open",
+    "open_many",
+    "scan",
+    "statistics",
+    "store",
+    "take",
+    "undelete",
+    "vacuum",
+    "write",
+]
+
+
+def dataset(
+    source: str | os.PathLike[str] | Iterable[str | os.PathLike[str]],
+    *,
+    store: Any = None,
+    views: bool = False,
+) -> ShardDataset:
+    """One or more shards as a ``pyarrow.dataset.Dataset``: a path or URL, a folder of shards, or a list of paths. Needs
+    pyarrow. URLs, and paths in a ``store``, that end in ``/`` are folders.
+
+    Whatever takes datasets of pyarrow takes it: polars' ``scan_pyarrow_dataset``, DuckDB by the name of the variable,
+    DataFusion's ``register_dataset``. Filters that they push down are answered by statistics, dictionaries and
+    indexes where these can, and are always applied.
+
+    >>> ds = sh.dataset(path)
+    >>> ds.to_table(filter=pc.field("id") > 1).to_pylist()
+    [{'id': 2, 'name': 'Lima'}]
+    """
+    from ._dataset import open_dataset
+
+    return open_dataset(source, store=store, views=views)

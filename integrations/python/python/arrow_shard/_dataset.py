@@ -1,0 +1,265 @@
+"""Shards as datasets of pyarrow."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.dataset as ds
+import pyarrow.fs
+
+from . import _lib
+
+_BATCH_SIZE = 65_536
+
+
+def open_dataset(source: Any, *, store: Any = None, views: bool = False, filter: Any = None) -> ShardDataset:
+    """Opens what ``arrow_shard.dataset`` is given."""
+    if not isinstance(source, (str, os.PathLike)):
+        source = list(source)
+        file = _lib.open_many(source, store=store, views=views)
+    elif _is_folder(os.fspath(source), store):
+        file = _lib.open_many(source, store=store, views=views)
+    else:
+        file = _lib.open(source, store=store, views=views)
+    return ShardDataset(file, (source, store, views), filter)
+
+
+def _is_folder(path: str, store: Any) -> bool:
+    is_remote = store is not None or "://" in path
+    return path in ("", "/") or path.endswith("/") if is_remote else os.path.isdir(path)
+
+
+def _nothing(schema: pa.Schema) -> ds.Dataset:
+    """A dataset of pyarrow's own, which nobody can read: functions that look behind a dataset of shards find an
+    error, not a null pointer.
+    """
+    why = "/a dataset of shards is read by its own methods, such as scanner, to_batches and to_table"
+    files = ds.FeatherFileFormat()
+    return files.make_fragment(why, pyarrow.fs.LocalFileSystem()), files
+
+
+class _Rows:
+    """What datasets and fragments of shards have in common: rows that are scanned."""
+
+    _file: _lib.ShardFile
+    _filter: Any
+    _row_range: tuple[int, int] | None
+    _last: _lib.Scan | None = None
+
+    def _scan(self, columns: Any, filter: Any, batch_size: int, limit: int | None = None) -> _lib.Scan:
+        """A scan of some columns, without repeats, of the rows that match both filters."""
+        filters = [one for one in (self._filter, filter) if one is not None]
+        self._last = self._file.scan(
+            columns=columns if columns is None else list(dict.fromkeys(columns)),
+            filter=filters or None,
+            limit=limit,
+            batch_size=max(1, min(batch_size, _BATCH_SIZE)),
+            row_range=self._row_range,
+        )
+        return self._last
+
+    def metrics(self) -> _lib.ScanMetrics | None:
+        """What the scan that was begun last has done, and what its filter spared it.
+
+        >>> ds = sh.dataset(path)
+        >>> ds.count_rows(filter=pc.field("id") > 100), ds.metrics().skipped_by_statistics
+        (0, 2)
+        """
+        return None if self._last is None else self._last.metrics()
+
+    def scanner(
+        self,
+        columns: Any = None,
+        filter: Any = None,
+        batch_size: int = _BATCH_SIZE,
+        **options: Any,
+    ) -> ds.Scanner:
+        """A scanner of pyarrow over the rows. It is read once. ``columns`` are names, or expressions by the names of
+        columns that they become. Other options of pyarrow's scanners are of no use here.
+        """
+        if isinstance(columns, dict):
+            needed = self._columns_of(columns.values())
+            reader = pa.RecordBatchReader.from_stream(self._scan(needed, filter, batch_size))
+            return ds.Scanner.from_batches(reader, columns=columns)
+        reader = pa.RecordBatchReader.from_stream(self._scan(columns, filter, batch_size))
+        return ds.Scanner.from_batches(reader, columns=None if columns is None else list(columns))
+
+    def _columns_of(self, expressions: Iterable[Any]) -> list[str] | None:
+        """The columns that expressions are made of; None for all."""
+        names: dict[str, None] = {}
+        for expression in expressions:
+            found = _lib.expression_columns(expression)
+            if found is None:
+                return None
+            names.update(dict.fromkeys(found))
+        return list(names)
+
+    def to_batches(
+        self, columns: Any = None, filter: Any = None, batch_size: int = _BATCH_SIZE, **options: Any
+    ) -> Iterator[pa.RecordBatch]:
+        """The rows that match, as batches."""
+        if isinstance(columns, dict):
+            yield from self.scanner(columns, filter, batch_size).to_batches()
+            return
+        repeats = columns is not None and len(set(columns)) < len(columns)
+        for batch in self._scan(columns, filter, batch_size):
+            rows = pa.record_batch(batch)
+            yield rows.select(columns) if repeats else rows
+
+    def to_table(
+        self, columns: Any = None, filter: Any = None, batch_size: int = _BATCH_SIZE, **options: Any
+    ) -> pa.Table:
+        """The rows that match, as a table."""
+        return self._table(columns, filter, batch_size, None)
+
+    def _table(self, columns: Any, filter: Any, batch_size: int, limit: int | None) -> pa.Table:
+        if isinstance(columns, dict):
+            scanner = self.scanner(columns, filter, batch_size)
+            return scanner.to_table() if limit is None else scanner.head(limit)
+        scan = self._scan(columns, filter, batch_size, limit)
+        table = pa.Table.from_batches(map(pa.record_batch, scan), schema=pa.schema(scan.schema))
+        return table if columns is None else table.select(list(columns))
+
+    def head(
+        self,
+        num_rows: int,
+        columns: Any = None,
+        filter: Any = None,
+        batch_size: int = _BATCH_SIZE,
+        **options: Any,
+    ) -> pa.Table:
+        """The first rows that match."""
+        return self._table(columns, filter, batch_size, num_rows)
+
+    def count_rows(self, filter: Any = None, batch_size: int = _BATCH_SIZE, **options: Any) -> int:
+        """How many rows match. Without a filter, metadata say so."""
+        whole = self._filter is None and filter is None and self._row_range is None
+        if whole:
+            return self._file.num_rows
+        return sum(batch.num_rows for batch in self._scan([], filter, batch_size))
+
+    def take(
+        self,
+        indices: Any,
+        columns: Any = None,
+        filter: Any = None,
+        batch_size: int = _BATCH_SIZE,
+        **options: Any,
+    ) -> pa.Table:
+        """Rows by their places among those that match."""
+        whole = self._filter is None and filter is None and self._row_range is None
+        if whole and self._file.num_deleted_rows == 0 and not isinstance(columns, dict):
+            names = None if columns is None else list(dict.fromkeys(columns))
+            taken = pa.Table.from_batches([pa.record_batch(self._file.take(indices, names))])
+            return taken if columns is None else taken.select(list(columns))
+        return self.to_table(columns, filter, batch_size).take(indices)
+
+
+class ShardDataset(_Rows, ds.UnionDataset):  # type: ignore[misc]
+    """One or more shards as a dataset of pyarrow; made by ``arrow_shard.dataset``."""
+
+    def __init__(self, file: _lib.ShardFile, source: tuple[Any, Any, bool], filter: Any = None) -> None:
+        schema = pa.schema(file.schema)
+        fragment, files = _nothing(schema)
+        unreadable = ds.FileSystemDataset([fragment], schema, files, filesystem=pyarrow.fs.LocalFileSystem())
+        ds.UnionDataset.__init__(self, schema, [unreadable])
+        self._file = file
+        self._source = source
+        self._filter = filter
+        self._row_range = None
+        self._schema = schema
+
+    def __reduce__(self) -> Any:
+        source, store, views = self._source
+        return _reopened, (source, store, views, self._filter)
+
+    def __repr__(self) -> str:
+        return f"<ShardDataset of {self._file!r}>"
+
+    @property
+    def schema(self) -> pa.Schema:
+        """The schema of the rows."""
+        return self._schema
+
+    @property
+    def partition_expression(self) -> pc.Expression:
+        """What is true of all rows."""
+        return pc.scalar(True)
+
+    @property
+    def children(self) -> list[ds.Dataset]:
+        """The datasets that it is made of: none."""
+        return []
+
+    def filter(self, expression: Any) -> ShardDataset:
+        """The rows that match; called again, those that match all.
+
+        >>> sh.dataset(path).filter(pc.field("id") > 1).to_table().num_rows
+        1
+        """
+        filter = expression if self._filter is None else self._filter & expression
+        return ShardDataset(self._file, self._source, filter)
+
+    def get_fragments(self, filter: Any = None) -> Iterator[ShardFragment]:
+        """A fragment for each shard."""
+        both = [one for one in (self._filter, filter) if one is not None]
+        for rows in self._file.row_ranges:
+            yield ShardFragment(self._file, rows, both or None)
+
+    def replace_schema(self, schema: pa.Schema) -> ShardDataset:
+        """Is not there: ``ShardFile.scan`` reads columns in other types."""
+        raise NotImplementedError("read columns in other types by ShardFile.scan(schema=...)")
+
+    def sort_by(self, sorting: Any, **kwargs: Any) -> ds.InMemoryDataset:
+        """The rows in another order, in memory."""
+        return ds.InMemoryDataset(self.to_table().sort_by(sorting, **kwargs))
+
+    def join(self, right_dataset: Any, keys: Any, right_keys: Any = None, **kwargs: Any) -> ds.InMemoryDataset:
+        """The rows joined with those of another dataset, in memory."""
+        return ds.InMemoryDataset(self.to_table().join(right_dataset.to_table(), keys, right_keys, **kwargs))
+
+    def join_asof(
+        self, right_dataset: Any, on: Any, by: Any, tolerance: Any, right_on: Any = None, right_by: Any = None
+    ) -> ds.InMemoryDataset:
+        """The rows joined with those of another dataset that are nearest to them, in memory."""
+        right = right_dataset.to_table()
+        return ds.InMemoryDataset(self.to_table().join_asof(right, on, by, tolerance, right_on, right_by))
+
+    def __arrow_c_stream__(self, requested_schema: Any = None) -> Any:
+        return self._scan(None, None, _BATCH_SIZE).__arrow_c_stream__(requested_schema)
+
+    def __arrow_c_schema__(self) -> Any:
+        return self._schema.__arrow_c_schema__()
+
+
+class ShardFragment(_Rows, ds.Fragment):  # type: ignore[misc]
+    """The rows of one shard of a dataset."""
+
+    def __init__(self, file: _lib.ShardFile, rows: tuple[int, int], filter: Any) -> None:
+        self._file = file
+        self._row_range = rows
+        self._filter = filter
+
+    def __repr__(self) -> str:
+        return f"<ShardFragment of rows {self._row_range} of {self._file!r}>"
+
+    def __reduce__(self) -> Any:
+        raise TypeError("a fragment of shards cannot be pickled; pickle the dataset")
+
+    @property
+    def physical_schema(self) -> pa.Schema:
+        """The schema of the rows."""
+        return pa.schema(self._file.schema)
+
+    @property
+    def partition_expression(self) -> pc.Expression:
+        """What is true of all rows."""
+        return pc.scalar(True)
+
+
+def _reopened(source: Any, store: Any, views: bool, filter: Any) -> ShardDataset:
+    return open_dataset(source, store=store, views=views, filter=filter)

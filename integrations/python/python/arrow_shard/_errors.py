@@ -1,0 +1,183 @@
+"""Exceptions, a class for each kind of error."""
+
+from __future__ import annotations
+
+
+class ShardError(Exception):
+    """An error of this package; its subclasses say of which kind, and are also Python's own where those fit.
+
+    >>> try:
+    ...     sh.open("nowhere.amudai.shard")
+    ... except FileNotFoundError as error:
+    ...     print(type(error).__name__, "/", error.kind, "/", error.element)
+    NotFoundError / not found / file `nowhere.amudai.shard`
+    """
+
+    kind: str = "error"
+    """The name of the kind."""
+
+    element: str = ""
+    """Where it went wrong: file, stripe, field, block; empty if no place is known."""
+
+    def __str__(self) -> str:
+        return str(self.args[0]) if self.args else ""
+
+
+class ShardIOError(ShardError, OSError):
+    """The operating system or a store failed to read or write."""
+
+    kind = "I/O error"
+
+
+class NotAShardError(ShardError, ValueError):
+    """The bytes are not an Amudai shard at all."""
+
+    kind = "not a shard"
+
+
+class UnsupportedVersionError(ShardError, NotImplementedError):
+    """The shard's major format version is newer than this reader."""
+
+    kind = "unsupported version"
+
+
+class CorruptError(ShardError):
+    """Bytes of the shard contradict the format or each other."""
+
+    kind = "corrupt"
+
+
+class ChecksumError(CorruptError):
+    """A stored checksum does not match the bytes that it covers."""
+
+    kind = "checksum mismatch"
+
+
+class UnsupportedError(ShardError, NotImplementedError):
+    """The shard is well formed, but uses something that this build cannot read or write."""
+
+    kind = "unsupported"
+
+
+class LimitExceededError(ShardError):
+    """Reading on would exceed a limit."""
+
+    kind = "limit exceeded"
+
+
+class InvalidArgumentError(ShardError, ValueError):
+    """An argument of a call makes no sense."""
+
+    kind = "invalid argument"
+
+
+class SchemaMismatchError(ShardError, TypeError):
+    """Rows or a requested schema do not fit the shard's schema, or a value not the column it is compared with."""
+
+    kind = "schema mismatch"
+
+
+class UnknownColumnError(ShardError, KeyError):
+    """No column has the name or index that was asked for."""
+
+    kind = "unknown column"
+
+
+class AmbiguousColumnError(ShardError, ValueError):
+    """More than one column has the name that was asked for."""
+
+    kind = "ambiguous column"
+
+
+class ValueOutOfRangeError(ShardError, ValueError):
+    """A value cannot be stored or returned in the type that was asked for."""
+
+    kind = "value out of range"
+
+
+class RowOutOfRangeError(ShardError, IndexError):
+    """A row number lies outside the shard, or is that of a deleted row."""
+
+    kind = "row out of range"
+
+
+class OffsetOverflowError(ShardError, OverflowError):
+    """Offsets of the requested Arrow type would overflow in one batch."""
+
+    kind = "offset overflow"
+
+
+class AlreadyExistsError(ShardError, FileExistsError):
+    """The destination exists already."""
+
+    kind = "already exists"
+
+
+class ConflictError(ShardError):
+    """Somebody else has changed what was to be replaced."""
+
+    kind = "conflict"
+
+
+class NotFoundError(ShardError, FileNotFoundError):
+    """The file does not exist."""
+
+    kind = "not found"
+
+
+class ForbiddenUrlError(ShardError, PermissionError):
+    """A reference points outside the places a shard may refer to."""
+
+    kind = "forbidden URL"
+
+
+class PoisonedError(ShardError):
+    """An earlier write failed, so that nothing more can be written."""
+
+    kind = "poisoned writer"
+
+
+class ArrowError(ShardError, ValueError):
+    """An Arrow kernel failed, or whoever gave the rows."""
+
+    kind = "Arrow error"
+
+
+_CLASSES = {
+    error.kind: error
+    for error in (
+        ShardIOError,
+        NotAShardError,
+        UnsupportedVersionError,
+        CorruptError,
+        ChecksumError,
+        UnsupportedError,
+        LimitExceededError,
+        InvalidArgumentError,
+        SchemaMismatchError,
+        UnknownColumnError,
+        AmbiguousColumnError,
+        ValueOutOfRangeError,
+        RowOutOfRangeError,
+        OffsetOverflowError,
+        AlreadyExistsError,
+        ConflictError,
+        NotFoundError,
+        ForbiddenUrlError,
+        PoisonedError,
+        ArrowError,
+    )
+}
+
+for _class in (ShardError, *_CLASSES.values()):
+    _class.__module__ = "arrow_shard"
+
+
+def error_of(kind: str, text: str, element: str, number: int | None) -> ShardError:
+    """The exception for an error of a kind; ``number`` is what the operating system calls it."""
+    error = _CLASSES.get(kind, ShardError)(text)
+    error.kind = kind
+    error.element = element
+    if number is not None and isinstance(error, OSError):
+        error.errno = number
+    return error

@@ -1,0 +1,169 @@
+"""Conversion between shards and Lance files, by pylance."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+from . import _lib
+from ._errors import AlreadyExistsError, InvalidArgumentError, UnsupportedError
+from ._write import write
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+_BATCH_SIZE = 8192
+
+
+def convert(
+    src: str | os.PathLike[str],
+    dst: str | os.PathLike[str],
+    *,
+    overwrite: bool = False,
+    lance_version: str = "2.2",
+    **options: Any,
+) -> int:
+    """Converts a shard to a Lance file, or a Lance file or dataset to a shard, and gives the number of rows. The one
+    whose name ends in ``.lance`` is Lance. Needs pylance. ``options`` are those of :func:`write`.
+
+    Lance has no Decimal32 and Decimal64, intervals, list views, runs and unions, and reads views of texts and bytes back
+    as texts and bytes. A column of a type that it does not hold is an error that names the column, before anything is
+    written.
+
+    >>> sh.convert(path, out + ".lance"), sh.convert(out + ".lance", out)
+    (2, 2)
+    >>> pa.table(sh.open(out)) == pa.table(sh.open(path))
+    True
+    """
+    source, target = os.fspath(src), os.fspath(dst)
+    from_lance, to_lance = source.rstrip("/").endswith(".lance"), target.endswith(".lance")
+    if from_lance == to_lance:
+        raise InvalidArgumentError(
+            f"invalid argument: one of `{source}` and `{target}` is a Lance file, whose name ends in .lance"
+        )
+    if from_lance:
+        return write(_read(source), target, overwrite=overwrite, **options).rows
+    if options:
+        unknown = ", ".join(options)
+        raise InvalidArgumentError(f"invalid argument: a Lance file has no options {unknown}")
+    return _to_lance(source, target, overwrite, lance_version)
+
+
+def _read(path: str) -> Any:
+    """A reader of the batches of a Lance file, or of a dataset, which is a folder."""
+    import pyarrow as pa
+
+    if os.path.isdir(path):
+        import lance
+
+        return lance.dataset(path).scanner().to_reader()
+    if not os.path.exists(path):
+        raise FileNotFoundError(f"there is no file {path}")
+    from lance.file import LanceFileReader
+
+    reader = LanceFileReader(path)
+    schema = reader.metadata().schema
+    return pa.RecordBatchReader.from_batches(schema, reader.read_all(batch_size=_BATCH_SIZE).to_batches())
+
+
+def _to_lance(source: str, target: str, overwrite: bool, version: str) -> int:
+    import pyarrow as pa
+
+    scan = _lib.open(source, views=True).scan()
+    schema = pa.schema(scan.schema)
+    for field in schema:
+        why = _refused(field.type, version)
+        if why is not None:
+            raise UnsupportedError(f"unsupported: column `{field.name}`: Lance {version} has no {why}")
+    if os.path.lexists(target) and not overwrite:
+        raise AlreadyExistsError(f"already exists: {target}")
+    folder = os.path.dirname(os.path.abspath(target))
+    # The file gets its name when it is complete.
+    with tempfile.TemporaryDirectory(dir=folder, prefix=".lance-") as hidden:
+        written = os.path.join(hidden, "rows.lance")
+        rows = _write_lance(written, schema, map(pa.record_batch, scan), version)
+        os.replace(written, target)
+    return rows
+
+
+def _write_lance(path: str, schema: pa.Schema, batches: Iterator[pa.RecordBatch], version: str) -> int:
+    from lance.file import LanceFileWriter
+
+    rows = 0
+    with LanceFileWriter(path, schema, version=version) as writer:
+        for batch in batches:
+            try:
+                writer.write_batch(batch)
+            except Exception as error:
+                name = _failing(path, batch, version)
+                raise UnsupportedError(f"unsupported: column `{name}`: {error}") from error
+            rows += batch.num_rows
+    return rows
+
+
+def _failing(path: str, batch: pa.RecordBatch, version: str) -> str:
+    """The first column of a batch that Lance does not write by itself either."""
+    from lance.file import LanceFileWriter
+
+    for name in batch.schema.names:
+        alone = batch.select([name])
+        try:
+            with LanceFileWriter(f"{path}.probe", alone.schema, version=version) as writer:
+                writer.write_batch(alone)
+        except Exception:
+            return str(name)
+    return ", ".join(batch.schema.names)
+
+
+def _refused(data_type: pa.DataType, version: str) -> str | None:
+    """What Lance does not hold of a type; None if it holds it."""
+    from pyarrow import types
+
+    if isinstance(data_type, _extension_type()):
+        return _refused(data_type.storage_type, version)
+    is_refused = (
+        types.is_decimal32(data_type)
+        or types.is_decimal64(data_type)
+        or types.is_interval(data_type)
+        or types.is_list_view(data_type)
+        or types.is_large_list_view(data_type)
+        or types.is_run_end_encoded(data_type)
+        or types.is_union(data_type)
+        or (types.is_map(data_type) and version < "2.2")
+        or (_is_view(data_type) and version < "2.1")
+    )
+    if is_refused:
+        return str(data_type)
+    if types.is_fixed_size_list(data_type) and not _is_fixed(data_type.value_type):
+        return f"{data_type}: the items of a list of fixed size are numbers there"
+    if types.is_struct(data_type) and data_type.num_fields == 0:
+        return "struct without members"
+    if types.is_dictionary(data_type):
+        return _refused(data_type.value_type, version)
+    if types.is_nested(data_type):
+        for i in range(data_type.num_fields):
+            why = _refused(data_type.field(i).type, version)
+            if why is not None:
+                return why
+    return None
+
+
+def _extension_type() -> type:
+    import pyarrow as pa
+
+    return pa.BaseExtensionType  # type: ignore[no-any-return]
+
+
+def _is_view(data_type: pa.DataType) -> bool:
+    return str(data_type) in ("string_view", "binary_view")
+
+
+def _is_fixed(data_type: pa.DataType) -> bool:
+    """Whether all values of a type take the same number of bytes."""
+    from pyarrow import types
+
+    if types.is_fixed_size_list(data_type):
+        return _is_fixed(data_type.value_type)
+    return bool(types.is_primitive(data_type) or types.is_fixed_size_binary(data_type) or types.is_decimal(data_type))

@@ -1,0 +1,42 @@
+"""Reading a shard with one call."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+from . import _lib
+
+
+def scan(path: str | os.PathLike[str], *, store: Any = None, views: bool = False, **options: Any) -> _lib.Scan:
+    """A scan of the shard at a path or URL, with the options of :meth:`ShardFile.scan`.
+
+    >>> pa.table(sh.scan(path, columns=["id"], filter="name = 'Lima'")).to_pylist()
+    [{'id': 2}]
+    """
+    return _lib.open(path, store=store, views=views).scan(**options)
+
+
+def take(
+    path: str | os.PathLike[str],
+    rows: Any,
+    columns: Any = None,
+    *,
+    store: Any = None,
+    views: bool = False,
+) -> _lib.RecordBatch:
+    """Rows of the shard at a path or URL, by their numbers.
+
+    >>> pa.record_batch(sh.take(path, [1])).to_pylist()
+    [{'id': 2, 'name': 'Lima'}]
+    """
+    return _lib.open(path, store=store, views=views).take(rows, columns)
+
+
+def statistics(path: str | os.PathLike[str], columns: Any = None, *, store: Any = None) -> _lib.RecordBatch:
+    """Statistics of the shard at a path or URL, as :meth:`ShardFile.statistics` gives them.
+
+    >>> pa.record_batch(sh.statistics(path, ["name"])).to_pylist()[0]["name"]["max"]
+    'Oslo'
+    """
+    return _lib.open(path, store=store).statistics(columns)

@@ -1,0 +1,239 @@
+//! Batches and schemas on their way to and from Python, as capsules of Arrow's C interface.
+
+use crate::errors::invalid_argument;
+use crate::import::{self, Stream};
+use arrow_array::cast::AsArray;
+use arrow_array::{Array, ArrayRef, RecordBatch, RecordBatchOptions, StructArray};
+use arrow_schema::{ArrowError, DataType, Field, FieldRef, Schema, SchemaRef};
+use pyo3::exceptions::PyTypeError;
+use pyo3::prelude::*;
+use pyo3::types::{PyCapsule, PyTuple};
+use pyo3_arrow::error::PyArrowResult;
+use pyo3_arrow::PySchema;
+use pyo3_arrow::ffi::{to_array_pycapsules, to_schema_pycapsule};
+use std::fmt::Write;
+use std::sync::Arc;
+
+/// Rows of a shard in memory. Any library that knows Arrow's PyCapsule interface takes it:
+/// ``pyarrow.record_batch(batch)``, ``polars.DataFrame(batch)``.
+///
+/// >>> batch = sh.open(path).take([1, 0])
+/// >>> batch.num_rows, batch.column_names
+/// (2, ['id', 'name'])
+/// >>> pa.record_batch(batch)["name"].to_pylist()
+/// ['Lima', 'Oslo']
+#[pyclass(module = "arrow_shard", name = "RecordBatch", frozen)]
+#[derive(Debug)]
+pub(crate) struct Batch(pub(crate) RecordBatch);
+
+#[pymethods]
+impl Batch {
+    /// Number of rows.
+    #[getter]
+    fn num_rows(&self) -> usize {
+        self.0.num_rows()
+    }
+
+    /// Number of columns.
+    #[getter]
+    fn num_columns(&self) -> usize {
+        self.0.num_columns()
+    }
+
+    /// Names of the columns.
+    #[getter]
+    fn column_names(&self) -> Vec<String> {
+        names(self.0.schema_ref())
+    }
+
+    /// The schema.
+    #[getter]
+    fn schema(&self) -> ArrowSchema {
+        ArrowSchema(self.0.schema())
+    }
+
+    /// The batch of pyarrow, which shares the memory.
+    fn to_pyarrow(slf: Bound<'_, Self>) -> PyResult<Bound<'_, PyAny>> {
+        let pyarrow = slf.py().import("pyarrow")?;
+        pyarrow.call_method1("record_batch", (slf,))
+    }
+
+    #[pyo3(signature = (requested_schema=None))]
+    fn __arrow_c_array__<'py>(
+        &self,
+        py: Python<'py>,
+        requested_schema: Option<Bound<'py, PyCapsule>>,
+    ) -> PyArrowResult<Bound<'py, PyTuple>> {
+        let array = StructArray::from(self.0.clone());
+        to_array_pycapsules(py, row_field(self.0.schema_ref()), &array, requested_schema)
+    }
+
+    fn __arrow_c_schema__<'py>(&self, py: Python<'py>) -> PyArrowResult<Bound<'py, PyCapsule>> {
+        to_schema_pycapsule(py, self.0.schema_ref().as_ref())
+    }
+
+    fn __len__(&self) -> usize {
+        self.0.num_rows()
+    }
+
+    fn __repr__(&self) -> String {
+        let rows = self.0.num_rows();
+        format!("<RecordBatch of {rows} rows: {}>", columns(self.0.schema_ref()))
+    }
+}
+
+/// The Arrow schema of a shard or a scan. ``pyarrow.schema(schema)`` takes it.
+///
+/// >>> schema = sh.open(path).schema
+/// >>> schema
+/// <Schema: id: Int64, name: Utf8>
+/// >>> pa.schema(schema).field("id").type
+/// DataType(int64)
+#[pyclass(module = "arrow_shard", name = "Schema", frozen)]
+#[derive(Debug)]
+pub(crate) struct ArrowSchema(pub(crate) SchemaRef);
+
+#[pymethods]
+impl ArrowSchema {
+    /// Names of the columns.
+    #[getter]
+    fn names(&self) -> Vec<String> {
+        names(&self.0)
+    }
+
+    /// The metadata of the schema, as text.
+    #[getter]
+    fn metadata(&self) -> std::collections::HashMap<String, String> {
+        self.0.metadata().clone()
+    }
+
+    /// The schema of pyarrow.
+    fn to_pyarrow(slf: Bound<'_, Self>) -> PyResult<Bound<'_, PyAny>> {
+        let pyarrow = slf.py().import("pyarrow")?;
+        pyarrow.call_method1("schema", (slf,))
+    }
+
+    fn __arrow_c_schema__<'py>(&self, py: Python<'py>) -> PyArrowResult<Bound<'py, PyCapsule>> {
+        to_schema_pycapsule(py, self.0.as_ref())
+    }
+
+    fn __len__(&self) -> usize {
+        self.0.fields().len()
+    }
+
+    fn __eq__(&self, other: &Self) -> bool {
+        self.0 == other.0
+    }
+
+    fn __repr__(&self) -> String {
+        format!("<Schema: {}>", columns(&self.0))
+    }
+}
+
+fn names(schema: &Schema) -> Vec<String> {
+    let fields = schema.fields().iter();
+    fields.map(|field| field.name().clone()).collect()
+}
+
+/// The columns and their types, for people.
+pub(crate) fn columns(schema: &Schema) -> String {
+    let mut text = String::new();
+    for field in schema.fields() {
+        let comma = if text.is_empty() { "" } else { ", " };
+        // Writing to a text does not fail.
+        let _ = write!(text, "{comma}{}: {}", field.name(), field.data_type());
+    }
+    text
+}
+
+/// The rows of a schema as a field, as Arrow's C interface has them.
+pub(crate) fn row_field(schema: &Schema) -> FieldRef {
+    let field = Field::new_struct("", schema.fields().clone(), false);
+    Arc::new(field.with_metadata(schema.metadata().clone()))
+}
+
+/// Batches of whatever Python object gives some.
+pub(crate) struct Rows {
+    schema: SchemaRef,
+    arrays: Box<dyn Iterator<Item = Result<ArrayRef, ArrowError>> + Send>,
+}
+
+impl std::fmt::Debug for Rows {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Rows").field("schema", &self.schema).finish()
+    }
+}
+
+impl Rows {
+    /// The rows of an object with `__arrow_c_stream__` or `__arrow_c_array__`.
+    pub(crate) fn of(data: &Bound<'_, PyAny>) -> PyResult<Self> {
+        let py = data.py();
+        if data.hasattr("__arrow_c_stream__")? {
+            let stream = Stream::of(data)?;
+            return Ok(Self {
+                schema: row_schema(py, stream.field())?,
+                arrays: Box::new(stream),
+            });
+        }
+        if data.hasattr("__arrow_c_array__")? {
+            let (array, field) = import::array(data)?;
+            return Ok(Self {
+                schema: row_schema(py, &field)?,
+                arrays: Box::new(std::iter::once(Ok(array))),
+            });
+        }
+        let found = data.get_type();
+        Err(PyTypeError::new_err(format!(
+            "expected Arrow data, an object with `__arrow_c_stream__` or `__arrow_c_array__` such as a table, a \
+             data frame or a reader of batches; found {found}"
+        )))
+    }
+
+    pub(crate) fn schema(&self) -> &SchemaRef {
+        &self.schema
+    }
+}
+
+impl Iterator for Rows {
+    type Item = Result<RecordBatch, ArrowError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let array = match self.arrays.next()? {
+            Ok(array) => array,
+            Err(error) => return Some(Err(error)),
+        };
+        Some(batch_of(&array, self.schema.clone()))
+    }
+}
+
+/// The columns of rows that came as an array.
+fn batch_of(array: &ArrayRef, schema: SchemaRef) -> Result<RecordBatch, ArrowError> {
+    let Some(rows) = array.as_struct_opt() else {
+        return Err(ArrowError::SchemaError("rows are structs".to_owned()));
+    };
+    if rows.null_count() > 0 {
+        let message = "a row is null as a whole; its columns may be null";
+        return Err(ArrowError::InvalidArgumentError(message.to_owned()));
+    }
+    let options = RecordBatchOptions::new().with_row_count(Some(rows.len()));
+    RecordBatch::try_new_with_options(schema, rows.columns().to_vec(), &options)
+}
+
+/// The schema of rows.
+fn row_schema(py: Python<'_>, field: &Field) -> PyResult<SchemaRef> {
+    match field.data_type() {
+        DataType::Struct(fields) => Ok(Arc::new(Schema::new_with_metadata(
+            fields.clone(),
+            field.metadata().clone(),
+        ))),
+        other => Err(invalid_argument(
+            py,
+            format!("expected rows with named columns, found values of type {other}"),
+        )),
+    }
+}
+
+/// The schema of an object with `__arrow_c_schema__`.
+pub(crate) fn schema_of(object: &Bound<'_, PyAny>) -> PyResult<SchemaRef> {
+    Ok(object.extract::<PySchema>()?.into_inner())
+}

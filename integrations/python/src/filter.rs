@@ -1,0 +1,261 @@
+//! Conditions on rows, as Python writes them.
+
+use crate::errors::{exception, invalid_argument};
+use crate::literal::literal;
+use crate::pyarrow;
+use arrow_schema::SchemaRef;
+use arrow_shard::Shard;
+use arrow_shard::read::{ColumnRef, Predicate, col as column_of, lit};
+use pyo3::basic::CompareOp;
+use pyo3::exceptions::PyTypeError;
+use pyo3::prelude::*;
+use pyo3::types::PyList;
+
+/// A column, or a member of a struct, whose name follows a dot; made by :func:`col`. Compared with a value or with
+/// another column of its type, it becomes an :class:`Expression`.
+///
+/// >>> sh.col("flight.delay") > 60
+/// <Expression flight.delay > 60>
+#[pyclass(module = "arrow_shard", frozen)]
+#[derive(Debug)]
+pub(crate) struct Column {
+    path: String,
+}
+
+/// A condition on rows, which a scan takes as its filter. ``&``, ``|`` and ``~`` join conditions; ``and``, ``or`` and
+/// ``not`` cannot.
+///
+/// The logic is SQL's: a comparison with null is unknown, and a row matches where the condition is true. Floats are
+/// in total order, in which NaN is above infinity and -0.0 below 0.0.
+///
+/// >>> (sh.col("id") > 1) & ~sh.col("name").is_in(["Oslo", "Lima"])
+/// <Expression id > 1 AND NOT (name IN ('Oslo', 'Lima'))>
+#[pyclass(module = "arrow_shard", frozen)]
+#[derive(Debug)]
+pub(crate) struct Expression(Predicate);
+
+/// A column by its name, or a member of a struct by its path, for conditions.
+///
+/// >>> late = (sh.col("delay") > 60) | sh.col("origin").starts_with("OS")
+/// >>> print(late)
+/// delay > 60 OR origin LIKE 'OS%'
+#[pyfunction]
+pub(crate) fn col(path: String) -> Column {
+    Column { path }
+}
+
+impl Column {
+    fn column(&self) -> ColumnRef {
+        column_of(self.path.as_str())
+    }
+
+    /// The path as the text of a condition has it.
+    fn quoted(&self) -> String {
+        let names = self.path.split('.');
+        let names = names.map(|name| format!("\"{}\"", name.replace('"', "\"\"")));
+        names.collect::<Vec<_>>().join(".")
+    }
+}
+
+#[pymethods]
+impl Column {
+    fn __richcmp__(&self, other: &Bound<'_, PyAny>, op: CompareOp) -> PyResult<Expression> {
+        if let Ok(other) = other.cast::<Self>() {
+            let sign = match op {
+                CompareOp::Eq => "=",
+                CompareOp::Ne => "<>",
+                CompareOp::Lt => "<",
+                CompareOp::Le => "<=",
+                CompareOp::Gt => ">",
+                CompareOp::Ge => ">=",
+            };
+            let text = format!("{} {sign} {}", self.quoted(), other.get().quoted());
+            return parsed(other.py(), &text);
+        }
+        let (column, literal) = (self.column(), literal(other)?);
+        Ok(Expression(match op {
+            CompareOp::Eq => column.eq(literal),
+            CompareOp::Ne => column.not_eq(literal),
+            CompareOp::Lt => column.lt(literal),
+            CompareOp::Le => column.lt_eq(literal),
+            CompareOp::Gt => column.gt(literal),
+            CompareOp::Ge => column.gt_eq(literal),
+        }))
+    }
+
+    /// Rows whose value is one of these.
+    ///
+    /// >>> sh.col("id").is_in(range(3))
+    /// <Expression id IN (0, 1, 2)>
+    fn is_in(&self, values: &Bound<'_, PyAny>) -> PyResult<Expression> {
+        let values = values.try_iter()?.map(|value| literal(&value?));
+        let values = values.collect::<PyResult<Vec<_>>>()?;
+        Ok(Expression(self.column().is_in(values)))
+    }
+
+    /// Rows whose value is null.
+    fn is_null(&self) -> Expression {
+        Expression(self.column().is_null())
+    }
+
+    /// Rows whose value is not null.
+    fn is_not_null(&self) -> Expression {
+        Expression(self.column().is_not_null())
+    }
+
+    /// Rows whose value, a float, is not a number.
+    fn is_nan(&self) -> Expression {
+        Expression(is_nan(&self.path))
+    }
+
+    /// Rows whose value is one of the two or between them.
+    ///
+    /// >>> sh.col("id").between(2, 5)
+    /// <Expression id >= 2 AND id <= 5>
+    fn between(&self, low: &Bound<'_, PyAny>, high: &Bound<'_, PyAny>) -> PyResult<Expression> {
+        let (low, high) = (literal(low)?, literal(high)?);
+        Ok(Expression(self.column().between(low, high)))
+    }
+
+    /// Rows whose text, or whose bytes, begin with the prefix.
+    fn starts_with(&self, prefix: &Bound<'_, PyAny>) -> PyResult<Expression> {
+        let bytes = match prefix.extract::<String>() {
+            Ok(text) => text.into_bytes(),
+            Err(_) => prefix.extract::<Vec<u8>>()?,
+        };
+        Ok(Expression(self.column().starts_with(bytes)))
+    }
+
+    /// Rows whose text is like the pattern, in which ``%`` stands for any text and ``_`` for one character.
+    ///
+    /// >>> sh.col("name").like("%im_")
+    /// <Expression name LIKE '%im_'>
+    fn like(&self, py: Python<'_>, pattern: &str) -> PyResult<Expression> {
+        let pattern = pattern.replace('\'', "''");
+        parsed(py, &format!("{} LIKE '{pattern}'", self.quoted()))
+    }
+
+    fn __and__(&self, other: &Bound<'_, PyAny>) -> PyResult<Expression> {
+        Ok(Expression(self.holds().and(operand(other)?)))
+    }
+
+    fn __or__(&self, other: &Bound<'_, PyAny>) -> PyResult<Expression> {
+        Ok(Expression(self.holds().or(operand(other)?)))
+    }
+
+    fn __invert__(&self) -> Expression {
+        Expression(self.holds().not())
+    }
+
+    fn __bool__(&self) -> PyResult<bool> {
+        Err(no_truth())
+    }
+
+    fn __repr__(&self) -> String {
+        format!("<Column {}>", self.path)
+    }
+}
+
+impl Column {
+    /// Rows in which it is true.
+    fn holds(&self) -> Predicate {
+        self.column().eq(lit(true))
+    }
+}
+
+#[pymethods]
+impl Expression {
+    /// Reads a condition as SQL writes it, such as ``"delay > 60 AND origin IN ('OSL', 'LIM')"``.
+    ///
+    /// >>> sh.Expression.parse("name LIKE 'L%' OR id IS NULL")
+    /// <Expression name LIKE 'L%' OR id IS NULL>
+    #[staticmethod]
+    fn parse(py: Python<'_>, text: &str) -> PyResult<Self> {
+        parsed(py, text)
+    }
+
+    fn __and__(&self, other: &Bound<'_, PyAny>) -> PyResult<Self> {
+        Ok(Self(self.0.clone().and(operand(other)?)))
+    }
+
+    fn __or__(&self, other: &Bound<'_, PyAny>) -> PyResult<Self> {
+        Ok(Self(self.0.clone().or(operand(other)?)))
+    }
+
+    fn __invert__(&self) -> Self {
+        Self(self.0.clone().not())
+    }
+
+    fn __bool__(&self) -> PyResult<bool> {
+        Err(no_truth())
+    }
+
+    fn __str__(&self) -> String {
+        self.0.to_string()
+    }
+
+    fn __repr__(&self) -> String {
+        format!("<Expression {}>", self.0)
+    }
+}
+
+fn no_truth() -> PyErr {
+    PyTypeError::new_err(
+        "a condition is neither true nor false before it meets rows: join conditions with `&`, `|` and `~`, each in \
+         parentheses, and use `between` instead of a chain of comparisons",
+    )
+}
+
+/// Rows whose value is not a number: in total order those are above and below all others.
+pub(crate) fn is_nan(path: &str) -> Predicate {
+    let above = column_of(path).gt(f64::INFINITY);
+    above.or(column_of(path).lt(f64::NEG_INFINITY))
+}
+
+fn parsed(py: Python<'_>, text: &str) -> PyResult<Expression> {
+    let parsed = text.parse().map_err(|error| exception(py, error))?;
+    Ok(Expression(parsed))
+}
+
+/// A condition of ours.
+fn operand(object: &Bound<'_, PyAny>) -> PyResult<Predicate> {
+    if let Ok(expression) = object.cast::<Expression>() {
+        return Ok(expression.get().0.clone());
+    }
+    match object.cast::<Column>() {
+        Ok(column) => Ok(column.get().holds()),
+        Err(_) => {
+            let found = object.get_type();
+            let message = format!("expected a condition such as `col(\"a\") > 5`, found {found}");
+            Err(PyTypeError::new_err(message))
+        }
+    }
+}
+
+/// The condition that an object is: one of ours, the text of one, an expression of pyarrow over columns of the
+/// schema, or a list of such that all must hold. A text is held against the columns of a shard that is at hand, and elsewhere when it meets one.
+pub(crate) fn predicate(
+    object: &Bound<'_, PyAny>,
+    schema: &SchemaRef,
+    at_hand: Option<&Shard>,
+) -> PyResult<Predicate> {
+    if let Ok(all) = object.cast::<PyList>() {
+        let all = all.iter().map(|one| predicate(&one, schema, at_hand));
+        let all = all.collect::<PyResult<Vec<_>>>()?.into_iter();
+        let message = "expected a condition, found an empty list";
+        return all
+            .reduce(Predicate::and)
+            .ok_or_else(|| invalid_argument(object.py(), message));
+    }
+    if let Ok(text) = object.extract::<String>() {
+        let parsed = match at_hand {
+            Some(shard) => shard.parse_predicate(&text),
+            None => text.parse(),
+        };
+        return parsed.map_err(|error| exception(object.py(), error));
+    }
+    if pyarrow::is_expression(object)? {
+        return pyarrow::predicate(object, schema);
+    }
+    operand(object)
+}

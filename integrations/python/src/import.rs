@@ -1,0 +1,169 @@
+//! Arrays from Arrow's C interface. Other libraries give parts of an array as an offset into the whole, inside of nested
+//! types too, where `make_array` of Arrow 59 would apply it twice: here, each part is cut first.
+
+use arrow_array::ffi::{FFI_ArrowArray, FFI_ArrowSchema, from_ffi, from_ffi_and_data_type};
+use arrow_array::ffi_stream::FFI_ArrowArrayStream;
+use arrow_array::{Array, ArrayRef, make_array};
+use arrow_data::{ArrayData, ArrayDataBuilder};
+use arrow_schema::{ArrowError, DataType, Field, UnionMode};
+use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::prelude::*;
+use pyo3::types::PyCapsule;
+use std::ffi::CStr;
+use std::fmt;
+
+/// The array of an object with `__arrow_c_array__`, and its field.
+#[expect(unsafe_code, reason = "a capsule holds what its name says")]
+pub(crate) fn array(object: &Bound<'_, PyAny>) -> PyResult<(ArrayRef, Field)> {
+    let capsules = object.call_method0("__arrow_c_array__")?;
+    let (schema, array): (Bound<'_, PyCapsule>, Bound<'_, PyCapsule>) = capsules.extract()?;
+    let schema = schema.pointer_checked(Some(c"arrow_schema"))?.cast::<FFI_ArrowSchema>();
+    let array = array.pointer_checked(Some(c"arrow_array"))?.cast::<FFI_ArrowArray>();
+    // SAFETY: the capsules live until the end of this function, and are what their names say. The array is moved
+    // out of its capsule, which is left with one that is released.
+    let (schema, array) = unsafe { (schema.as_ref(), FFI_ArrowArray::from_raw(array.as_ptr())) };
+    let import = || -> Result<(ArrayRef, Field), ArrowError> {
+        let field = Field::try_from(schema)?;
+        // SAFETY: whoever made the capsules vouches that the array is of the schema.
+        let data = unsafe { from_ffi(array, schema) }?;
+        Ok((array_of(data)?, field))
+    };
+    import().map_err(|error| PyTypeError::new_err(error.to_string()))
+}
+
+/// The arrays of an object with `__arrow_c_stream__`.
+pub(crate) struct Stream {
+    stream: FFI_ArrowArrayStream,
+    field: Field,
+}
+
+impl fmt::Debug for Stream {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Stream").field("field", &self.field).finish()
+    }
+}
+
+impl Stream {
+    #[expect(unsafe_code, reason = "a capsule holds what its name says")]
+    pub(crate) fn of(object: &Bound<'_, PyAny>) -> PyResult<Self> {
+        let capsule = object.call_method0("__arrow_c_stream__")?;
+        let capsule = capsule.cast::<PyCapsule>()?;
+        let stream = capsule.pointer_checked(Some(c"arrow_array_stream"))?;
+        // SAFETY: the capsule lives until the end of this function, and is what its name says. The stream is moved
+        // out of it, which leaves one that is released.
+        let mut stream = unsafe {
+            FFI_ArrowArrayStream::from_raw(stream.cast::<FFI_ArrowArrayStream>().as_ptr())
+        };
+        let Some(get_schema) = stream.get_schema else {
+            return Err(PyValueError::new_err("the stream of rows has been read already"));
+        };
+        let mut schema = FFI_ArrowSchema::empty();
+        // SAFETY: the stream is not released, and fills the schema if it gives 0.
+        let code = unsafe { get_schema(&raw mut stream, &raw mut schema) };
+        let field = match code {
+            0 => Field::try_from(&schema),
+            code => Err(last_error(&mut stream, code)),
+        };
+        match field {
+            Ok(field) => Ok(Self { stream, field }),
+            Err(error) => Err(PyValueError::new_err(error.to_string())),
+        }
+    }
+
+    pub(crate) fn field(&self) -> &Field {
+        &self.field
+    }
+}
+
+impl Iterator for Stream {
+    type Item = Result<ArrayRef, ArrowError>;
+
+    #[expect(unsafe_code, reason = "the interface is functions of C")]
+    fn next(&mut self) -> Option<Self::Item> {
+        let get_next = self.stream.get_next?;
+        let mut array = FFI_ArrowArray::empty();
+        // SAFETY: the stream is not released, and fills the array if it gives 0.
+        let code = unsafe { get_next(&raw mut self.stream, &raw mut array) };
+        if code != 0 {
+            return Some(Err(last_error(&mut self.stream, code)));
+        }
+        if array.is_released() {
+            return None;
+        }
+        // SAFETY: whoever made the stream vouches that its arrays are of its schema.
+        let data = unsafe { from_ffi_and_data_type(array, self.field.data_type().clone()) };
+        Some(data.and_then(array_of))
+    }
+}
+
+/// What a stream says of its last failure.
+#[expect(unsafe_code, reason = "the interface is functions of C")]
+fn last_error(stream: &mut FFI_ArrowArrayStream, code: i32) -> ArrowError {
+    let text = stream.get_last_error.and_then(|get_last_error| {
+        // SAFETY: the stream is not released. The text is its own, and valid until the next call.
+        let text = unsafe { get_last_error(stream) };
+        // SAFETY: as above; it may be null.
+        (!text.is_null()).then(|| unsafe { CStr::from_ptr(text) }.to_string_lossy().into_owned())
+    });
+    let text = text.unwrap_or_else(|| format!("the stream of rows failed with code {code}"));
+    ArrowError::CDataInterface(text)
+}
+
+fn array_of(data: ArrayData) -> Result<ArrayRef, ArrowError> {
+    Ok(make_array(cut(data)?))
+}
+
+/// The same values, where nested types that keep an offset into their children have cut them instead.
+#[expect(unsafe_code, reason = "values are not checked again, which takes as long as writing them")]
+fn cut(data: ArrayData) -> Result<ArrayData, ArrowError> {
+    let (data_type, len, nulls, offset, mut buffers, children) = data.into_parts();
+    let children = children.into_iter().map(cut);
+    let mut children = children.collect::<Result<Vec<_>, _>>()?;
+    // How many values of a child stand for one of this array.
+    let values = match &data_type {
+        DataType::Struct(_) | DataType::Union(_, UnionMode::Sparse) => Some(1),
+        DataType::FixedSizeList(_, size) => usize::try_from(*size).ok(),
+        _ => None,
+    };
+    let mut kept = offset;
+    if let Some(values) = values {
+        for child in &mut children {
+            *child = part(child, offset.checked_mul(values), len.checked_mul(values))?;
+        }
+        for types in &mut buffers {
+            if types.len() < offset.saturating_add(len) {
+                return Err(too_short());
+            }
+            *types = types.slice_with_length(offset, len);
+        }
+        kept = 0;
+    }
+    let builder = ArrayDataBuilder::new(data_type)
+        .len(len)
+        .offset(kept)
+        .nulls(nulls)
+        .buffers(buffers)
+        .child_data(children);
+    // SAFETY: the parts are those of a valid array, and each that lost its offset was cut at it.
+    Ok(unsafe { builder.build_unchecked() })
+}
+
+/// A part of an array.
+fn part(
+    data: &ArrayData,
+    start: Option<usize>,
+    len: Option<usize>,
+) -> Result<ArrayData, ArrowError> {
+    let (start, len) = start.zip(len).ok_or_else(too_short)?;
+    if start.checked_add(len).is_none_or(|end| end > data.len()) {
+        return Err(too_short());
+    }
+    if (start, len) == (0, data.len()) {
+        return Ok(data.clone());
+    }
+    Ok(make_array(data.clone()).slice(start, len).to_data())
+}
+
+fn too_short() -> ArrowError {
+    ArrowError::CDataInterface("a nested array is shorter than the one around it".to_owned())
+}

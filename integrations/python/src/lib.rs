@@ -1,0 +1,64 @@
+//! The extension module of the Python package `arrow_shard`: shards in and out of whatever takes Arrow data.
+//! `python/arrow_shard` is what users import; its stubs describe what is here.
+
+mod batch;
+#[cfg(feature = "datafusion")]
+mod datafusion;
+mod errors;
+mod filter;
+mod import;
+mod literal;
+mod location;
+mod metrics;
+mod near;
+mod ops;
+mod options;
+mod pyarrow;
+mod rows;
+mod runtime;
+mod scan;
+mod shard;
+mod shown;
+mod values;
+mod verify;
+mod waiting;
+mod write;
+
+use pyo3::prelude::*;
+
+/// Arrow buffers are large and short-lived, which the system's allocator is slow at.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
+#[pymodule]
+#[pyo3(name = "_lib")]
+fn initialize(py: Python<'_>, module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add("__version__", env!("CARGO_PKG_VERSION"))?;
+    module.add_class::<batch::Batch>()?;
+    module.add_class::<batch::ArrowSchema>()?;
+    module.add_class::<filter::Column>()?;
+    module.add_class::<filter::Expression>()?;
+    module.add_class::<metrics::Metrics>()?;
+    module.add_class::<ops::Edited>()?;
+    module.add_class::<scan::BatchIterator>()?;
+    module.add_class::<scan::Scan>()?;
+    module.add_class::<shard::ShardFile>()?;
+    module.add_class::<shard::Sorting>()?;
+    module.add_class::<shard::StripeInfo>()?;
+    module.add_class::<verify::Verification>()?;
+    module.add_class::<write::WriteSummary>()?;
+    module.add_function(wrap_pyfunction!(filter::col, module)?)?;
+    module.add_function(wrap_pyfunction!(ops::append, module)?)?;
+    module.add_function(wrap_pyfunction!(ops::compact, module)?)?;
+    module.add_function(wrap_pyfunction!(ops::delete, module)?)?;
+    module.add_function(wrap_pyfunction!(ops::list_shards, module)?)?;
+    module.add_function(wrap_pyfunction!(ops::merge, module)?)?;
+    module.add_function(wrap_pyfunction!(ops::undelete, module)?)?;
+    module.add_function(wrap_pyfunction!(ops::vacuum, module)?)?;
+    module.add_function(wrap_pyfunction!(pyarrow::expression_columns, module)?)?;
+    module.add_function(wrap_pyfunction!(shard::open, module)?)?;
+    module.add_function(wrap_pyfunction!(shard::open_many, module)?)?;
+    module.add_function(wrap_pyfunction!(write::write, module)?)?;
+    pyo3_object_store::register_store_module(py, module, "arrow_shard._lib", "_store")?;
+    Ok(())
+}

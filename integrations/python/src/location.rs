@@ -1,0 +1,170 @@
+//! Where a shard is: on this machine, or in a store.
+
+use crate::errors::{exception, invalid};
+use crate::runtime::wait_for_store;
+use arrow_shard::{Result, Shard, ShardOptions};
+use object_store::ObjectStore;
+use object_store::path::Path as ObjectPath;
+use pyo3::exceptions::PyTypeError;
+use pyo3::prelude::*;
+use pyo3_object_store::AnyObjectStore;
+use std::path::PathBuf;
+use std::sync::Arc;
+use url::Url;
+
+/// How the names of the variables begin that configure stores, as the stores' own tools have them.
+const VARIABLES: [&str; 3] = ["AWS_", "AZURE_", "GOOGLE_"];
+
+/// Where a shard or a folder is.
+#[derive(Debug, Clone)]
+pub(crate) enum Location {
+    /// On this machine.
+    Local(PathBuf),
+    /// In a store.
+    Object(Object),
+}
+
+/// An object, or a folder of some.
+#[derive(Debug, Clone)]
+pub(crate) struct Object {
+    pub(crate) store: Arc<dyn ObjectStore>,
+    pub(crate) path: ObjectPath,
+    /// What tells the store from others: its URL without the path, or the identity of a store object.
+    root: String,
+}
+
+impl Location {
+    /// Where a path, a URL, or a path in a store leads.
+    pub(crate) fn of(at: &Bound<'_, PyAny>, store: Option<&Bound<'_, PyAny>>) -> PyResult<Self> {
+        let py = at.py();
+        let path: PathBuf = at.extract().map_err(|_| {
+            let found = at.get_type();
+            PyTypeError::new_err(format!("expected a path or a URL, found {found}"))
+        })?;
+        let text = path.to_str();
+        if let Some(store) = store {
+            let text = text.ok_or_else(|| invalid("a path in a store is Unicode"));
+            let path = text.and_then(|text| {
+                ObjectPath::parse(text).map_err(|e| invalid("no path in a store").caused_by(e))
+            });
+            let found = store.extract::<AnyObjectStore>().map_err(|error| {
+                let found = store.get_type();
+                let message = format!("expected a store of `arrow_shard.store` or obstore, found {found}");
+                let refused = PyTypeError::new_err(message);
+                refused.set_cause(py, Some(error));
+                refused
+            })?;
+            return Ok(Self::Object(Object {
+                store: found.into(),
+                path: path.map_err(|error| exception(py, error))?,
+                root: format!("store {:p}", store.as_ptr()),
+            }));
+        }
+        match text.filter(|text| is_url(text)) {
+            None => Ok(Self::Local(path)),
+            Some(url) => Self::at(url).map_err(|error| exception(py, error)),
+        }
+    }
+
+    /// Where a URL leads. Stores are configured by the environment variables of their own tools, such as
+    /// `AWS_ACCESS_KEY_ID`.
+    fn at(text: &str) -> Result<Self> {
+        let url = Url::parse(text).map_err(|e| invalid(format!("not a URL: {e}")))?;
+        if !url.username().is_empty() || url.password().is_some() || url.query().is_some() {
+            return Err(invalid(
+                "expected a URL without user, password and query; stores are configured by environment \
+                 variables, or given as `store`",
+            ));
+        }
+        if url.scheme() == "file" {
+            let path = url.to_file_path();
+            let path = path.map_err(|()| invalid(format!("{text} is no path of this machine")))?;
+            return Ok(Self::Local(path));
+        }
+        let variables = std::env::vars_os().filter_map(|(name, value)| {
+            let name = name.into_string().ok()?;
+            let is_known = VARIABLES.iter().any(|prefix| name.starts_with(prefix));
+            is_known.then_some((name.to_ascii_lowercase(), value.into_string().ok()?))
+        });
+        // Who writes http means it.
+        let plain = (url.scheme() == "http").then(|| ("allow_http".to_owned(), "true".to_owned()));
+        let (store, path) = object_store::parse_url_opts(&url, variables.chain(plain))
+            .map_err(|e| invalid(format!("{text} leads to no store")).caused_by(e))?;
+        let names: Vec<&str> = url.path().split('/').filter(|n| !n.is_empty()).collect();
+        let before = names.len().saturating_sub(path.parts().count());
+        let root = [url.scheme(), "://", url.authority(), "/"].concat();
+        Ok(Self::Object(Object {
+            store: store.into(),
+            path,
+            root: root + &names[..before].join("/"),
+        }))
+    }
+
+    /// Whether files of this machine are read.
+    pub(crate) fn is_near(&self) -> bool {
+        matches!(self, Self::Local(_))
+    }
+
+    /// Opens the shard whose directory file is here.
+    pub(crate) fn open(&self) -> Result<Shard> {
+        match self {
+            Self::Local(path) => crate::near::open(path, ShardOptions::default()),
+            Self::Object(object) => {
+                let (store, options) = (object.store.clone(), ShardOptions::default());
+                wait_for_store(Shard::open_object(store, &object.path, options))
+            }
+        }
+    }
+}
+
+impl Object {
+    /// Whether both are in the same store: a shard refers to no other.
+    pub(crate) fn is_beside(&self, other: &Self) -> bool {
+        self.root == other.root
+    }
+}
+
+/// Several places, as far as they are of one kind.
+#[derive(Debug)]
+pub(crate) enum Places {
+    Local(Vec<PathBuf>),
+    Objects(Arc<dyn ObjectStore>, Vec<ObjectPath>),
+}
+
+impl Places {
+    /// Places of this machine, or of one store.
+    ///
+    /// # Errors
+    /// `InvalidArgument` for places of both, or of several stores.
+    pub(crate) fn of(all: Vec<Location>) -> Result<Self> {
+        let (mut paths, mut objects) = (Vec::new(), Vec::new());
+        for location in all {
+            match location {
+                Location::Local(path) => paths.push(path),
+                Location::Object(object) => objects.push(object),
+            }
+        }
+        let Some(first) = objects.first() else {
+            return Ok(Self::Local(paths));
+        };
+        if !paths.is_empty() || objects.iter().any(|other| !other.is_beside(first)) {
+            return Err(invalid(
+                "expected shards of one store: a shard refers to no other",
+            ));
+        }
+        let store = first.store.clone();
+        let paths = objects.into_iter().map(|object| object.path).collect();
+        Ok(Self::Objects(store, paths))
+    }
+}
+
+/// Whether a text begins with a scheme of two characters or more: one is a drive.
+fn is_url(text: &str) -> bool {
+    let Some((scheme, _)) = text.split_once("://") else {
+        return false;
+    };
+    scheme.len() > 1
+        && scheme
+            .bytes()
+            .all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'-' | b'.'))
+}

@@ -1,0 +1,78 @@
+//! Local files that are read no longer than until a signal comes.
+
+use crate::waiting::hear;
+use arrow_shard::bytes::Bytes;
+use arrow_shard::io::{ByteRange, Container, LocalFile, LocalFolder, ReadAt, RelativeUrl};
+use arrow_shard::{Error, Result, Shard, ShardOptions};
+use std::path::Path;
+use std::sync::Arc;
+
+/// A file that looks for signals at every read.
+#[derive(Debug)]
+struct Interruptible {
+    file: Arc<dyn ReadAt>,
+    name: Option<String>,
+}
+
+impl ReadAt for Interruptible {
+    fn size(&self) -> Result<u64> {
+        self.file.size()
+    }
+
+    fn read_at(&self, range: ByteRange) -> Result<Bytes> {
+        hear()?;
+        self.file.read_at(range)
+    }
+
+    fn read_ranges(&self, ranges: &[ByteRange]) -> Result<Vec<Bytes>> {
+        hear()?;
+        self.file.read_ranges(ranges)
+    }
+
+    fn resident(&self) -> Option<Bytes> {
+        self.file.resident()
+    }
+
+    fn name(&self) -> Option<String> {
+        self.name.clone()
+    }
+
+    fn version(&self) -> Option<String> {
+        self.file.version()
+    }
+
+    fn is_near(&self) -> bool {
+        self.file.is_near()
+    }
+}
+
+/// A folder of such files.
+#[derive(Debug)]
+struct InterruptibleFolder(LocalFolder);
+
+impl Container for InterruptibleFolder {
+    fn open(&self, url: &RelativeUrl) -> Result<Arc<dyn ReadAt>> {
+        let file = self.0.open(url)?;
+        Ok(Arc::new(Interruptible { file, name: None }))
+    }
+
+    fn base(&self) -> Option<String> {
+        self.0.base()
+    }
+}
+
+/// Opens a shard of this machine. As [`Shard::open`], it follows symbolic links to the directory file.
+pub(crate) fn open(path: &Path, options: ShardOptions) -> Result<Shard> {
+    let name = path.display().to_string();
+    let target = path.canonicalize().map_err(|error| {
+        let error = Error::from(error);
+        error.within(format!("file `{name}`"))
+    })?;
+    let folder = LocalFolder::of_file(&target)?;
+    let file = Interruptible {
+        file: Arc::new(LocalFile::open(target)?),
+        name: Some(name),
+    };
+    let folder = Arc::new(InterruptibleFolder(folder));
+    Shard::from_reader(Arc::new(file), folder, options)
+}

@@ -1,0 +1,362 @@
+//! A shard's life: merges, deletes, compaction, by writing directories over the buffers that are there.
+
+use crate::errors::invalid;
+use crate::filter::predicate;
+use crate::location::{Location, Object, Places};
+use crate::options::profile;
+use crate::rows::row_numbers;
+use crate::runtime::{threads, wait, wait_for_store, wait_to_the_end};
+use crate::shard::raised;
+use crate::shown::without_views;
+use crate::waiting::detached;
+use arrow_shard::Result;
+use arrow_shard::ops::{
+    CompactOptions, EditSummary, ShardEditor, VacuumOptions, compact_object, compact_object_to, compact_to,
+    vacuum_objects,
+};
+use pyo3::prelude::*;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// What a change of a shard has made.
+#[pyclass(module = "arrow_shard", name = "EditSummary", frozen)]
+#[derive(Debug)]
+pub(crate) struct Edited {
+    summary: EditSummary,
+    /// Rows that the change was about, where it was about some.
+    changed: Option<u64>,
+}
+
+#[pymethods]
+impl Edited {
+    /// Number of rows, those that are deleted left out.
+    #[getter]
+    fn rows(&self) -> u64 {
+        self.summary.rows()
+    }
+
+    /// Number of rows that are deleted.
+    #[getter]
+    fn deleted_rows(&self) -> u64 {
+        self.summary.deleted_rows()
+    }
+
+    /// Number of stripes.
+    #[getter]
+    fn stripes(&self) -> u64 {
+        self.summary.stripes()
+    }
+
+    /// Bytes that were written.
+    #[getter]
+    fn bytes(&self) -> u64 {
+        self.summary.bytes()
+    }
+
+    /// How many rows this change deleted or brought back; None for other changes.
+    #[getter]
+    fn changed_rows(&self) -> Option<u64> {
+        self.changed
+    }
+
+    fn __repr__(&self) -> String {
+        let summary = &self.summary;
+        format!(
+            "<EditSummary rows={} deleted_rows={} stripes={} bytes={}>",
+            summary.rows(),
+            summary.deleted_rows(),
+            summary.stripes(),
+            summary.bytes()
+        )
+    }
+}
+
+/// A shard that is being changed.
+struct Editing {
+    editor: ShardEditor,
+    at: Location,
+}
+
+impl Editing {
+    fn open(at: Location) -> Result<Self> {
+        let editor = match &at {
+            Location::Local(path) => ShardEditor::open(path)?,
+            Location::Object(object) => {
+                wait_for_store(ShardEditor::open_object(object.store.clone(), &object.path))?
+            }
+        };
+        Ok(Self { editor, at })
+    }
+
+    fn append(&mut self, other: &Location) -> Result<()> {
+        match (&self.at, other) {
+            (Location::Local(_), Location::Local(path)) => self.editor.append(path),
+            (Location::Object(own), Location::Object(other)) if own.is_beside(other) => {
+                wait_for_store(self.editor.append_object(own.store.clone(), &other.path))
+            }
+            _ => Err(elsewhere()),
+        }
+    }
+
+    /// Writes the directory, in place of the one that was opened or to a target. What has begun is not broken
+    /// off: who hears of Ctrl-C then would not know whether it was done.
+    fn commit(self, target: Option<&Location>, changed: Option<u64>) -> Result<Edited> {
+        let summary = match (self.at, target) {
+            (Location::Local(_), None) => self.editor.commit(),
+            (Location::Local(_), Some(Location::Local(path))) => self.editor.commit_to(path),
+            (Location::Object(own), None) => wait_to_the_end(self.editor.commit_object(own.store)),
+            (Location::Object(own), Some(Location::Object(target))) if own.is_beside(target) => {
+                wait_to_the_end(self.editor.commit_object_to(own.store, &target.path))
+            }
+            _ => Err(elsewhere()),
+        };
+        Ok(Edited {
+            summary: summary?,
+            changed,
+        })
+    }
+}
+
+fn elsewhere() -> arrow_shard::Error {
+    invalid("expected shards of one store: a shard refers to no other")
+}
+
+/// The place of an argument that may be left out.
+fn maybe(at: Option<&Bound<'_, PyAny>>, store: Option<&Bound<'_, PyAny>>) -> PyResult<Option<Location>> {
+    at.map(|at| Location::of(at, store)).transpose()
+}
+
+/// The places of several arguments.
+fn all(paths: &Bound<'_, PyAny>, store: Option<&Bound<'_, PyAny>>) -> PyResult<Vec<Location>> {
+    let paths = paths.try_iter()?;
+    paths.map(|path| Location::of(&path?, store)).collect()
+}
+
+/// Writes a shard that has the rows of several, one after the other, by referring to their buffers: no row is copied.
+/// The shards must be in the folder of ``out``, or in folders below.
+///
+/// >>> sh.merge([path, path], out).rows
+/// 4
+#[pyfunction]
+#[pyo3(signature = (paths, out, *, store=None))]
+pub(crate) fn merge(
+    py: Python<'_>,
+    paths: &Bound<'_, PyAny>,
+    out: &Bound<'_, PyAny>,
+    store: Option<&Bound<'_, PyAny>>,
+) -> PyResult<Edited> {
+    let (paths, out) = (all(paths, store)?, Location::of(out, store)?);
+    detached(py, || {
+        let mut paths = paths.into_iter();
+        let first = paths.next();
+        let mut editing = Editing::open(first.ok_or_else(|| invalid("there is no shard to merge"))?)?;
+        for other in paths {
+            editing.append(&other)?;
+        }
+        editing.commit(Some(&out), None)
+    })
+}
+
+/// Appends the rows of other shards to a shard, by referring to their buffers. The changed shard takes the place of
+/// this one, or is written to ``to``.
+///
+/// >>> sh.append(path, [other]).rows
+/// 3
+#[pyfunction]
+#[pyo3(signature = (path, others, *, to=None, store=None))]
+pub(crate) fn append(
+    py: Python<'_>,
+    path: &Bound<'_, PyAny>,
+    others: &Bound<'_, PyAny>,
+    to: Option<&Bound<'_, PyAny>>,
+    store: Option<&Bound<'_, PyAny>>,
+) -> PyResult<Edited> {
+    let (at, others, to) = (Location::of(path, store)?, all(others, store)?, maybe(to, store)?);
+    detached(py, || {
+        let mut editing = Editing::open(at)?;
+        for other in &others {
+            editing.append(other)?;
+        }
+        editing.commit(to.as_ref(), None)
+    })
+}
+
+/// Marks rows as deleted: those that match ``where``, a condition as ``ShardFile.scan`` takes it, or those whose numbers
+/// are ``rows``. Scans leave them out; the other rows keep their numbers. The changed shard takes the place of this one,
+/// or is written to ``to``.
+///
+/// >>> sh.delete(path, sh.col("name") == "Oslo").changed_rows
+/// 1
+/// >>> sh.open(path).num_rows
+/// 1
+#[pyfunction]
+#[pyo3(signature = (path, r#where=None, *, rows=None, to=None, store=None))]
+pub(crate) fn delete(
+    py: Python<'_>,
+    path: &Bound<'_, PyAny>,
+    r#where: Option<&Bound<'_, PyAny>>,
+    rows: Option<&Bound<'_, PyAny>>,
+    to: Option<&Bound<'_, PyAny>>,
+    store: Option<&Bound<'_, PyAny>>,
+) -> PyResult<Edited> {
+    let (at, to) = (Location::of(path, store)?, maybe(to, store)?);
+    let is_near = at.is_near();
+    let mut editing = detached(py, || Editing::open(at))?;
+    let deleted = match (r#where, rows) {
+        (Some(condition), None) => {
+            let (schema, _) = without_views(&Arc::new(editing.editor.schema()));
+            let condition = predicate(condition, &schema, None)?;
+            detached(py, || wait(is_near, editing.editor.delete_async(&condition)))?
+        }
+        (None, Some(rows)) => {
+            let rows = row_numbers(rows)?;
+            detached(py, || wait(is_near, editing.editor.delete_rows_async(&rows)))?
+        }
+        _ => return raised(py, Err(invalid("expected either a condition or rows to delete"))),
+    };
+    detached(py, || editing.commit(to.as_ref(), Some(deleted)))
+}
+
+/// Brings deleted rows back: those with the numbers ``rows``, or all.
+///
+/// >>> _ = sh.delete(path, rows=[0])
+/// >>> sh.undelete(path).changed_rows
+/// 1
+#[pyfunction]
+#[pyo3(signature = (path, *, rows=None, to=None, store=None))]
+pub(crate) fn undelete(
+    py: Python<'_>,
+    path: &Bound<'_, PyAny>,
+    rows: Option<&Bound<'_, PyAny>>,
+    to: Option<&Bound<'_, PyAny>>,
+    store: Option<&Bound<'_, PyAny>>,
+) -> PyResult<Edited> {
+    let (at, to) = (Location::of(path, store)?, maybe(to, store)?);
+    let is_near = at.is_near();
+    let rows = rows.map(row_numbers).transpose()?;
+    detached(py, || {
+        let mut editing = Editing::open(at)?;
+        let back = match rows {
+            None => editing.editor.undelete(),
+            Some(rows) => wait(is_near, editing.editor.undelete_rows_async(&rows))?,
+        };
+        editing.commit(to.as_ref(), Some(back))
+    })
+}
+
+/// Writes stripes anew that are small, each together with its neighbours, and those of which many rows are deleted,
+/// without these. Other stripes stay as they are. Gives None, and changes nothing, if there is no such stripe.
+///
+/// ``min_rows`` is what a stripe has at least that is not small, ``max_deleted`` the share of deleted rows that is not
+/// many, ``profile`` that of what is written anew.
+///
+/// >>> _ = sh.delete(path, rows=[0])
+/// >>> summary = sh.compact(path)
+/// >>> summary.rows, summary.deleted_rows
+/// (1, 0)
+#[pyfunction]
+#[pyo3(signature = (
+    path, *, to=None, min_rows=None, max_deleted=None, profile=None, threads=None, store=None
+))]
+#[expect(clippy::too_many_arguments, reason = "Python's arguments have names")]
+pub(crate) fn compact(
+    py: Python<'_>,
+    path: &Bound<'_, PyAny>,
+    to: Option<&Bound<'_, PyAny>>,
+    min_rows: Option<u64>,
+    max_deleted: Option<f64>,
+    profile: Option<&str>,
+    threads: Option<usize>,
+    store: Option<&Bound<'_, PyAny>>,
+) -> PyResult<Option<Edited>> {
+    let (at, to) = (Location::of(path, store)?, maybe(to, store)?);
+    let mut options = CompactOptions::default().with_threads(self::threads(threads));
+    if let Some(rows) = min_rows {
+        options = options.with_min_rows(rows);
+    }
+    if let Some(share) = max_deleted {
+        options = options.with_max_deleted(share);
+    }
+    if let Some(name) = profile {
+        options = options.with_profile(raised(py, self::profile(name))?);
+    }
+    let summary = detached(py, || match (&at, &to) {
+        (Location::Local(path), None) => arrow_shard::ops::compact(path, &options),
+        (Location::Local(path), Some(Location::Local(to))) => compact_to(path, to, &options),
+        (Location::Object(own), None) => {
+            wait_for_store(compact_object(own.store.clone(), &own.path, &options))
+        }
+        (Location::Object(own), Some(Location::Object(to))) if own.is_beside(to) => {
+            wait_for_store(compact_object_to(own.store.clone(), &own.path, &to.path, &options))
+        }
+        _ => Err(elsewhere()),
+    })?;
+    let edited = |summary| Edited {
+        summary,
+        changed: None,
+    };
+    Ok(summary.map(edited))
+}
+
+/// Removes stripe files below a folder that no shard in the folder or below refers to, and lists them with their
+/// sizes. ``min_age`` is the age in seconds below which files stay, a day by default; it must be longer than any writer
+/// takes. ``dry_run`` only lists them.
+///
+/// >>> sh.vacuum(folder, dry_run=True)
+/// []
+#[pyfunction]
+#[pyo3(signature = (folder, *, min_age=86400.0, dry_run=false, store=None))]
+pub(crate) fn vacuum(
+    py: Python<'_>,
+    folder: &Bound<'_, PyAny>,
+    min_age: f64,
+    dry_run: bool,
+    store: Option<&Bound<'_, PyAny>>,
+) -> PyResult<Vec<(String, u64)>> {
+    let at = Location::of(folder, store)?;
+    let age = Duration::try_from_secs_f64(min_age);
+    let age = raised(py, age.map_err(|e| invalid(format!("min_age is {min_age}: {e}"))))?;
+    let options = VacuumOptions::default().with_min_age(age).with_dry_run(dry_run);
+    detached(py, || match &at {
+        Location::Local(folder) => {
+            let unused = arrow_shard::ops::vacuum(folder, &options)?.into_iter();
+            let shown = |path: &std::path::Path| path.display().to_string();
+            Ok(unused.map(|file| (shown(&file.path), file.bytes)).collect())
+        }
+        Location::Object(Object { store, path, .. }) => {
+            let unused = wait_for_store(vacuum_objects(store.clone(), Some(path), &options))?;
+            let unused = unused.into_iter();
+            Ok(unused.map(|object| (object.path.to_string(), object.bytes)).collect())
+        }
+    })
+}
+
+/// The paths of the shards in a folder, sorted, files of other kinds left out. Of a store they are paths in it.
+///
+/// >>> [name.endswith("cities.amudai.shard") for name in sh.list_shards(folder)]
+/// [True]
+#[pyfunction]
+#[pyo3(signature = (folder, *, store=None))]
+pub(crate) fn list_shards(
+    py: Python<'_>,
+    folder: &Bound<'_, PyAny>,
+    store: Option<&Bound<'_, PyAny>>,
+) -> PyResult<Vec<String>> {
+    let at = Location::of(folder, store)?;
+    detached(py, || match Places::of(vec![at])? {
+        Places::Local(folders) => {
+            let folder = folders.into_iter().next().unwrap_or_default();
+            let paths = arrow_shard::ops::list_shards(folder)?.into_iter();
+            let is_shard = |path: &std::path::PathBuf| match arrow_shard::Shard::open(path) {
+                Err(error) => error.kind() != arrow_shard::ErrorKind::NotAShard,
+                Ok(_) => true,
+            };
+            Ok(paths.filter(is_shard).map(|path| path.display().to_string()).collect())
+        }
+        Places::Objects(store, folders) => {
+            let objects = arrow_shard::ops::list_shard_objects(store, folders.first());
+            let objects = wait_for_store(objects)?.into_iter();
+            Ok(objects.map(|object| object.location.to_string()).collect())
+        }
+    })
+}

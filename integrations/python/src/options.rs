@@ -1,0 +1,177 @@
+//! Options of writers, as Python names them.
+
+use crate::errors::invalid;
+use crate::runtime::threads;
+use crate::shard::{Sorting, raised};
+use crate::values::properties_of;
+use crate::write::refuse;
+use arrow_shard::read::SortingColumn;
+use arrow_shard::write::{
+    ColumnOptions, InternalValues, Layout, PresenceLayout, Profile, TypeMapping, Wire,
+    WriterOptions,
+};
+use arrow_shard::Result;
+use pyo3::prelude::*;
+use pyo3::types::{PyBool, PyDict};
+use std::collections::HashMap;
+
+/// The profile of a name.
+pub(crate) fn profile(name: &str) -> Result<Profile> {
+    choice(
+        "profile",
+        name,
+        &[
+            ("plain", Profile::Plain),
+            ("fast", Profile::Fast),
+            ("balanced", Profile::Balanced),
+            ("high_compression", Profile::HighCompression),
+            ("minimal_size", Profile::MinimalSize),
+        ],
+    )
+}
+
+/// The choice of a name.
+fn choice<T: Copy>(option: &str, name: &str, choices: &[(&str, T)]) -> Result<T> {
+    let found = choices.iter().find(|(known, _)| *known == name);
+    found.map(|(_, choice)| *choice).ok_or_else(|| {
+        let names: Vec<&str> = choices.iter().map(|(name, _)| *name).collect();
+        invalid(format!(
+            "there is no {option} `{name}`: there are {}",
+            names.join(", ")
+        ))
+    })
+}
+
+const LAYOUTS: [(&str, Layout); 2] = [
+    ("single_file", Layout::SingleFile),
+    ("two_level", Layout::TwoLevel),
+];
+const WIRES: [(&str, Wire); 2] = [("spec", Wire::Spec), ("reference", Wire::Reference)];
+const MAPPINGS: [(&str, TypeMapping); 2] = [
+    ("lossless", TypeMapping::Lossless),
+    ("amudai", TypeMapping::Amudai),
+];
+const PRESENCES: [(&str, PresenceLayout); 2] = [
+    ("separate", PresenceLayout::Separate),
+    ("embedded", PresenceLayout::Embedded),
+];
+
+/// Options of a shard. An option that is None stays as it is.
+pub(crate) fn writer_options(
+    py: Python<'_>,
+    given: Option<&Bound<'_, PyDict>>,
+) -> PyResult<WriterOptions> {
+    let mut options = WriterOptions::default().with_threads(threads(None));
+    for (name, value) in given.into_iter().flatten() {
+        if !value.is_none() {
+            options = writer_option(py, options, name.extract()?, &value)?;
+        }
+    }
+    Ok(options)
+}
+
+fn writer_option(
+    py: Python<'_>,
+    options: WriterOptions,
+    name: &str,
+    value: &Bound<'_, PyAny>,
+) -> PyResult<WriterOptions> {
+    let text = || value.extract::<String>();
+    Ok(match name {
+        "profile" => options.with_profile(raised(py, profile(&text()?))?),
+        "layout" => options.with_layout(raised(py, choice(name, &text()?, &LAYOUTS))?),
+        "wire" => options.with_wire(raised(py, choice(name, &text()?, &WIRES))?),
+        "mapping" => options.with_mapping(raised(py, choice(name, &text()?, &MAPPINGS))?),
+        "presence" => options.with_presence(raised(py, choice(name, &text()?, &PRESENCES))?),
+        "dictionary" => options.with_dictionary_enabled(value.extract()?),
+        "compressor_dictionary" => options.with_compressor_dictionary_enabled(value.extract()?),
+        "statistics" => options.with_statistics_enabled(value.extract()?),
+        "bloom_filter" => options.with_bloom_filter_enabled(value.extract()?),
+        "bloom_filter_fpp" => options.with_bloom_filter_fpp(value.extract()?),
+        "stripe_rows" => options.with_stripe_rows(value.extract()?),
+        "stripe_bytes" => options.with_stripe_bytes(value.extract()?),
+        "memory_limit" => options.with_memory_limit(value.extract()?),
+        "block_values" => options.with_block_values(value.extract()?),
+        "overwrite" => options.with_overwrite(value.extract()?),
+        "threads" => options.with_threads(threads(Some(value.extract()?))),
+        "ingestion_timestamp" => match internal_values(value)? {
+            Some(values) => options.with_ingestion_timestamp(values),
+            None => options,
+        },
+        "record_identity" => match internal_values(value)? {
+            Some(values) => options.with_record_identity(values),
+            None => options,
+        },
+        "sorting_columns" => {
+            let columns = value.try_iter()?.map(|column| sorting_column(&column?));
+            options.with_sorting_columns(columns.collect::<PyResult<_>>()?)
+        }
+        "properties" => {
+            let properties = properties_of(value.cast::<PyDict>()?)?;
+            properties.into_iter().fold(options, WriterOptions::with_property)
+        }
+        "packed_columns" => {
+            let groups: Vec<Vec<String>> = value.extract()?;
+            groups.into_iter().fold(options, WriterOptions::with_packed_columns)
+        }
+        "column_options" => {
+            let columns: HashMap<String, Bound<'_, PyDict>> = value.extract()?;
+            let mut options = options;
+            for (column, given) in columns {
+                options = options.with_column(column, column_options(py, &given)?);
+            }
+            options
+        }
+        other => return refuse(py, format!("a shard has no option `{other}`")),
+    })
+}
+
+/// Options of a column.
+fn column_options(py: Python<'_>, given: &Bound<'_, PyDict>) -> PyResult<ColumnOptions> {
+    let mut options = ColumnOptions::default();
+    for (name, value) in given {
+        let name: String = name.extract()?;
+        let text = || value.extract::<String>();
+        options = match name.as_str() {
+            "profile" => options.with_profile(raised(py, profile(&text()?))?),
+            "presence" => options.with_presence(raised(py, choice(&name, &text()?, &PRESENCES))?),
+            "dictionary" => options.with_dictionary_enabled(value.extract()?),
+            "compressor_dictionary" => {
+                options.with_compressor_dictionary_enabled(value.extract()?)
+            }
+            "statistics" => options.with_statistics_enabled(value.extract()?),
+            "bloom_filter" => options.with_bloom_filter_enabled(value.extract()?),
+            "bloom_filter_fpp" => options.with_bloom_filter_fpp(value.extract()?),
+            "block_values" => options.with_block_values(value.extract()?),
+            "packed_group" => options.with_packed_group(value.extract()?),
+            "delimited" => options.with_delimited_values(value.extract()?),
+            "properties" => {
+                let properties = properties_of(value.cast::<PyDict>()?)?;
+                properties.into_iter().fold(options, ColumnOptions::with_property)
+            }
+            other => return refuse(py, format!("a column has no option `{other}`")),
+        };
+    }
+    Ok(options)
+}
+
+/// Where an internal field comes from: the writer makes it, or a column of that name holds it.
+fn internal_values(value: &Bound<'_, PyAny>) -> PyResult<Option<InternalValues>> {
+    match value.cast::<PyBool>() {
+        Ok(flag) => Ok(flag.is_true().then_some(InternalValues::Generated)),
+        Err(_) => Ok(Some(InternalValues::Column(value.extract()?))),
+    }
+}
+
+/// A column that rows are sorted by; a name alone stands for an ascending one.
+fn sorting_column(column: &Bound<'_, PyAny>) -> PyResult<SortingColumn> {
+    match column.extract::<String>() {
+        Ok(path) => Ok(SortingColumn {
+            path,
+            descending: false,
+            nulls_first: false,
+        }),
+        Err(_) => Ok(column.extract::<Sorting>().map_err(PyErr::from)?.0),
+    }
+}
+

@@ -1,0 +1,63 @@
+//! Expressions that pyarrow itself evaluates, on the rows that other tests leave.
+
+use crate::batch::Batch;
+use crate::import;
+use arrow_array::cast::AsArray;
+use arrow_array::{BooleanArray, RecordBatch, RecordBatchOptions};
+use arrow_cast::cast;
+use arrow_schema::{ArrowError, Field, Schema, SchemaRef};
+use arrow_shard::read::Predicate;
+use pyo3::prelude::*;
+use std::sync::Arc;
+
+/// The rows for which an expression over these columns of the schema is true.
+pub(super) fn predicate(
+    expression: &Bound<'_, PyAny>,
+    mut columns: Vec<String>,
+    schema: &SchemaRef,
+) -> PyResult<Predicate> {
+    if columns.is_empty() {
+        // Rows are counted by a column.
+        let first = schema.fields().first();
+        columns.extend(first.map(|field| field.name().clone()));
+    }
+    let evaluate = expression.py().import("arrow_shard._evaluate")?;
+    let evaluate = evaluate.getattr("matches")?.unbind();
+    let (expression, schema) = (expression.clone().unbind(), schema.clone());
+    Ok(Predicate::from_fn(columns, move |batch| {
+        let batch = as_shown(batch, &schema)?;
+        let rows = batch.num_rows();
+        let found = Python::attach(|py| -> PyResult<_> {
+            let found = evaluate.call1(py, (expression.bind(py), Batch(batch)))?;
+            Ok(import::array(found.bind(py))?.0)
+        });
+        // Whoever waits for the scan gets the exception itself.
+        let found = found.map_err(|raised| ArrowError::ExternalError(Box::new(raised)))?;
+        let matches: Option<&BooleanArray> = found.as_boolean_opt();
+        match matches.filter(|matches| matches.len() == rows) {
+            Some(matches) => Ok(matches.clone()),
+            None => Err(ArrowError::InvalidArgumentError(format!(
+                "expected a filter that is true or false for each of {rows} rows"
+            ))),
+        }
+    }))
+}
+
+/// The columns in the types that the schema shows: stored ones may be views.
+fn as_shown(batch: &RecordBatch, schema: &Schema) -> Result<RecordBatch, ArrowError> {
+    let mut fields: Vec<Arc<Field>> = Vec::with_capacity(batch.num_columns());
+    let mut columns = Vec::with_capacity(batch.num_columns());
+    for (field, column) in batch.schema_ref().fields().iter().zip(batch.columns()) {
+        let shown = match schema.field_with_name(field.name()) {
+            Ok(shown) => Arc::new(shown.clone()),
+            Err(_) => field.clone(),
+        };
+        columns.push(match shown.data_type() == column.data_type() {
+            true => column.clone(),
+            false => cast(column, shown.data_type())?,
+        });
+        fields.push(Arc::new(shown.as_ref().clone().with_nullable(true)));
+    }
+    let options = RecordBatchOptions::new().with_row_count(Some(batch.num_rows()));
+    RecordBatch::try_new_with_options(Arc::new(Schema::new(fields)), columns, &options)
+}

@@ -1,0 +1,83 @@
+//! The threads that talk to stores, and waiting for their answers.
+
+use crate::waiting::{HEARING, hear};
+use arrow_shard::{Error, ErrorKind, Result};
+use std::mem::forget;
+use std::pin::pin;
+use std::process;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::task::{Context, Poll, Waker};
+use tokio::runtime::{Builder, Runtime};
+
+/// The runtime of this process. A fork has none of its parent's threads, and makes its own.
+fn runtime() -> Result<Arc<Runtime>> {
+    static RUNTIME: Mutex<Option<(u32, Arc<Runtime>)>> = Mutex::new(None);
+    let mut known = RUNTIME.lock().unwrap_or_else(PoisonError::into_inner);
+    let own = process::id();
+    match known.take() {
+        Some((process, runtime)) if process == own => {
+            return Ok(known.insert((own, runtime)).1.clone());
+        }
+        // Its threads are not here, and to drop it would wait for them.
+        Some(other) => forget(other),
+        None => {}
+    }
+    let built = Builder::new_multi_thread()
+        .worker_threads(2)
+        .thread_name("arrow-shard")
+        .enable_all()
+        .build();
+    let built = built.map_err(|e| {
+        let message = "threads for requests cannot be started";
+        Error::new(ErrorKind::Io, message).caused_by(e)
+    })?;
+    Ok(known.insert((own, Arc::new(built))).1.clone())
+}
+
+/// Waits for what reads a store. Where a shard is near there is nothing to wait for, though it may give way.
+pub(crate) fn wait<T>(is_near: bool, answer: impl Future<Output = Result<T>>) -> Result<T> {
+    if !is_near {
+        return wait_for_store(answer);
+    }
+    let mut answer = pin!(answer);
+    let mut context = Context::from_waker(Waker::noop());
+    loop {
+        if let Poll::Ready(answer) = answer.as_mut().poll(&mut context) {
+            return answer;
+        }
+    }
+}
+
+/// Waits for the answer of a store, and ends at once if a signal comes.
+pub(crate) fn wait_for_store<T>(answer: impl Future<Output = Result<T>>) -> Result<T> {
+    runtime()?.block_on(async {
+        let mut answer = Box::pin(answer);
+        loop {
+            match tokio::time::timeout(HEARING, &mut answer).await {
+                Ok(answer) => return answer,
+                Err(_) => hear()?,
+            }
+        }
+    })
+}
+
+/// How many threads a scan or a writer gets: as many as it is said to, or as there are cores. A fork of a
+/// process whose pool has begun has none but its own.
+pub(crate) fn threads(asked: Option<usize>) -> usize {
+    static FIRST: Mutex<Option<u32>> = Mutex::new(None);
+    let cores = || std::thread::available_parallelism().map_or(1, usize::from);
+    let threads = asked.unwrap_or_else(cores).max(1);
+    if threads == 1 {
+        return 1;
+    }
+    let mut first = FIRST.lock().unwrap_or_else(PoisonError::into_inner);
+    match *first.get_or_insert_with(process::id) == process::id() {
+        true => threads,
+        false => 1,
+    }
+}
+
+/// Waits for the answer of a store, whatever signals come.
+pub(crate) fn wait_to_the_end<T>(answer: impl Future<Output = Result<T>>) -> Result<T> {
+    runtime()?.block_on(answer)
+}

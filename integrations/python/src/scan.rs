@@ -1,0 +1,225 @@
+//! Scans: rows of a shard in order, for Python and for every library that takes Arrow streams.
+
+use crate::batch::{ArrowSchema, Batch, columns, row_field};
+use crate::metrics::Metrics;
+use crate::runtime::{wait, wait_for_store};
+use crate::waiting::{attended, detached, hear};
+use arrow_array::{ArrayRef, RecordBatch, StructArray};
+use arrow_schema::{ArrowError, FieldRef, SchemaRef};
+use arrow_shard::Result;
+use arrow_shard::read::{ScanBuilder, ScanMetrics, ShardReader, ShardStream};
+use futures_util::TryStreamExt;
+use pyo3::exceptions::PyKeyboardInterrupt;
+use pyo3::prelude::*;
+use pyo3::types::PyCapsule;
+use pyo3_arrow::error::PyArrowResult;
+use pyo3_arrow::ffi::{ArrayReader, to_schema_pycapsule, to_stream_pycapsule};
+use std::fmt;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::{self, ThreadId};
+
+/// A scan that can be run: rows of a shard in order, as ``ShardFile.scan`` describes them.
+///
+/// It begins anew whenever it is iterated or given to a library: ``pyarrow.table(scan)``, ``polars.DataFrame(scan)``,
+/// ``duckdb.sql("from scan")``.
+///
+/// >>> scan = sh.open(path).scan(columns=["name"], filter=sh.col("id") > 1)
+/// >>> pa.table(scan)["name"].to_pylist()
+/// ['Lima']
+/// >>> sum(batch.num_rows for batch in scan)
+/// 1
+#[pyclass(module = "arrow_shard", frozen)]
+#[derive(Debug)]
+pub(crate) struct Scan {
+    builder: ScanBuilder,
+    schema: SchemaRef,
+    is_near: bool,
+    /// The run that was begun last.
+    last: Mutex<Option<Arc<Mutex<Reader>>>>,
+}
+
+impl Scan {
+    /// A scan that has been built once, on one thread, for its schema.
+    pub(crate) fn new(py: Python<'_>, builder: ScanBuilder, is_near: bool) -> PyResult<Self> {
+        let schema = detached(py, || schema_of(&builder, is_near))?;
+        Ok(Self {
+            builder,
+            schema,
+            is_near,
+            last: Mutex::new(None),
+        })
+    }
+
+    /// Begins a run.
+    fn start(&self, py: Python<'_>) -> PyResult<Arc<Mutex<Reader>>> {
+        let reader = detached(py, || Reader::start(self.builder.clone(), self.is_near))?;
+        let reader = Arc::new(Mutex::new(reader));
+        let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
+        *last = Some(reader.clone());
+        Ok(reader)
+    }
+}
+
+/// The schema of what a scan gives. Of several threads, the others would begin with the rows.
+pub(crate) fn schema_of(builder: &ScanBuilder, is_near: bool) -> Result<SchemaRef> {
+    let builder = builder.clone().with_threads(1);
+    Ok(match Reader::start(builder, is_near)? {
+        Reader::Near(reader) => arrow_array::RecordBatchReader::schema(&reader),
+        Reader::Far(stream) => stream.schema(),
+    })
+}
+
+#[pymethods]
+impl Scan {
+    /// The schema of the batches.
+    #[getter]
+    fn schema(&self) -> ArrowSchema {
+        ArrowSchema(self.schema.clone())
+    }
+
+    /// What the run that was begun last has done so far, and what its filter spared it. ``None`` before there was a
+    /// run, and for scans without a filter of a shard without deleted rows.
+    ///
+    /// >>> scan = sh.open(path).scan(filter=sh.col("id") > 100)
+    /// >>> pa.table(scan).num_rows, scan.metrics().skipped_by_statistics
+    /// (0, 2)
+    fn metrics(&self, py: Python<'_>) -> Option<Metrics> {
+        let last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
+        let last = last.clone()?;
+        let metrics = py.detach(|| lock(&last).metrics());
+        metrics.map(Metrics)
+    }
+
+    fn __iter__(&self, py: Python<'_>) -> PyResult<BatchIterator> {
+        Ok(BatchIterator(self.start(py)?))
+    }
+
+    #[pyo3(signature = (requested_schema=None))]
+    fn __arrow_c_stream__<'py>(
+        &self,
+        py: Python<'py>,
+        requested_schema: Option<Bound<'py, PyCapsule>>,
+    ) -> PyArrowResult<Bound<'py, PyCapsule>> {
+        let exported = Exported {
+            reader: self.start(py)?,
+            field: row_field(&self.schema),
+            thread: thread::current().id(),
+        };
+        to_stream_pycapsule(py, Box::new(exported), requested_schema)
+    }
+
+    fn __arrow_c_schema__<'py>(&self, py: Python<'py>) -> PyArrowResult<Bound<'py, PyCapsule>> {
+        to_schema_pycapsule(py, self.schema.as_ref())
+    }
+
+    fn __repr__(&self) -> String {
+        format!("<Scan of {}>", columns(&self.schema))
+    }
+}
+
+/// The batches of a run of a :class:`Scan`.
+#[pyclass(module = "arrow_shard", frozen)]
+#[derive(Debug)]
+pub(crate) struct BatchIterator(Arc<Mutex<Reader>>);
+
+#[pymethods]
+impl BatchIterator {
+    fn __iter__(slf: Bound<'_, Self>) -> Bound<'_, Self> {
+        slf
+    }
+
+    fn __next__(&self, py: Python<'_>) -> PyResult<Option<Batch>> {
+        let batch = detached(py, || lock(&self.0).next_batch())?;
+        Ok(batch.map(Batch))
+    }
+}
+
+/// A run of a scan.
+pub(crate) enum Reader {
+    Near(ShardReader),
+    Far(Box<ShardStream>),
+}
+
+impl fmt::Debug for Reader {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Near(_) => "Near",
+            Self::Far(_) => "Far",
+        })
+    }
+}
+
+fn lock(reader: &Mutex<Reader>) -> std::sync::MutexGuard<'_, Reader> {
+    // A reader that has failed says so again.
+    reader.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Reader {
+    pub(crate) fn start(builder: ScanBuilder, is_near: bool) -> Result<Self> {
+        match is_near {
+            true => builder.build().map(Self::Near),
+            false => wait(false, builder.build_stream()).map(|stream| Self::Far(Box::new(stream))),
+        }
+    }
+
+    pub(crate) fn next_batch(&mut self) -> Result<Option<RecordBatch>> {
+        hear()?;
+        match self {
+            Self::Near(reader) => Ok(reader.next().transpose()?),
+            Self::Far(stream) => {
+                wait_for_store(async { stream.try_next().await.map_err(Into::into) })
+            }
+        }
+    }
+
+    fn metrics(&self) -> Option<ScanMetrics> {
+        match self {
+            Self::Near(reader) => reader.metrics(),
+            Self::Far(stream) => stream.metrics(),
+        }
+    }
+}
+
+/// A run that another library reads.
+struct Exported {
+    reader: Arc<Mutex<Reader>>,
+    field: FieldRef,
+    /// Where Python code asked for it. Another thread may be one that the interpreter waits for, so that only
+    /// this one asks for the interpreter's lock, to look for signals.
+    thread: ThreadId,
+}
+
+impl Iterator for Exported {
+    type Item = Result<ArrayRef, ArrowError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let next = || lock(&self.reader).next_batch();
+        let batch = match thread::current().id() == self.thread {
+            true => Python::attach(|py| match attended(py, next) {
+                Ok(batch) => batch.map_err(ArrowError::from),
+                Err(raised) => Err(failure(py, raised)),
+            }),
+            false => next().map_err(ArrowError::from),
+        };
+        let array = |batch| Arc::new(StructArray::from(batch)) as ArrayRef;
+        batch.map(|batch| batch.map(array)).transpose()
+    }
+}
+
+impl ArrayReader for Exported {
+    fn field(&self) -> FieldRef {
+        self.field.clone()
+    }
+}
+
+/// An exception on its way through a stream, which has texts for errors. Ctrl-C, which was heard here, is to be
+/// heard again by the code that reads the stream.
+fn failure(py: Python<'_>, raised: PyErr) -> ArrowError {
+    if raised.is_instance_of::<PyKeyboardInterrupt>(py)
+        && let Ok(thread) = py.import("_thread")
+    {
+        // Nothing else can be done about it here.
+        let _ = thread.call_method0("interrupt_main");
+    }
+    ArrowError::ExternalError(Box::new(raised))
+}

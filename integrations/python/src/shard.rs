@@ -1,0 +1,525 @@
+//! An open shard.
+
+use crate::batch::{ArrowSchema, Batch, schema_of as schema_of_object};
+use crate::errors::{arrow_exception, exception, invalid_argument};
+use crate::filter::predicate;
+use crate::location::{Location, Places};
+use crate::rows::row_numbers;
+use crate::runtime::{threads, wait, wait_for_store};
+use crate::scan::{Scan, schema_of};
+use crate::shown::{batch_without_views, without_views};
+use crate::values::dict_of;
+use crate::verify::{Verification, verify};
+use crate::waiting::detached;
+use arrow_schema::SchemaRef;
+use arrow_shard::ops::ShardSet;
+use arrow_shard::read::{ScanBuilder, SortingColumn, Stripe};
+use arrow_shard::{Projection, Result, Shard};
+use pyo3::exceptions::PyTypeError;
+use pyo3::prelude::*;
+use pyo3::types::{PyCapsule, PyDict, PyRange, PyString};
+use pyo3_arrow::error::PyArrowResult;
+use pyo3_arrow::ffi::to_schema_pycapsule;
+use std::ops::Range;
+
+/// An open shard, made by :func:`open`, or several as one table, made by :func:`open_many`. Opening reads the tail of
+/// the file; everything else is read when it is needed.
+///
+/// >>> f = sh.open(path)
+/// >>> f.num_rows, f.schema.names
+/// (2, ['id', 'name'])
+/// >>> pa.table(f.scan(filter=sh.col("id") > 1))["name"].to_pylist()
+/// ['Lima']
+#[pyclass(module = "arrow_shard", frozen)]
+#[derive(Debug)]
+pub(crate) struct ShardFile {
+    pub(crate) shard: Shard,
+    pub(crate) is_near: bool,
+    /// As Python sees it.
+    pub(crate) schema: SchemaRef,
+    /// Whether stored columns are views, and shown as what every library takes.
+    hides_views: bool,
+    /// The numbers that the rows of each shard have, of several.
+    rows: Option<Vec<Range<u64>>>,
+    name: String,
+}
+
+impl ShardFile {
+    fn new(shard: Shard, is_near: bool, views: bool, name: String) -> Result<Self> {
+        let stored = wait(is_near, shard.schema_async())?;
+        let (schema, has_views) = match views {
+            true => (stored, false),
+            false => without_views(&stored),
+        };
+        Ok(Self {
+            shard,
+            is_near,
+            schema,
+            hides_views: has_views,
+            rows: None,
+            name,
+        })
+    }
+
+    /// A scan of some columns, in the types that Python sees.
+    fn columns(&self, projection: Projection) -> Result<ScanBuilder> {
+        let scan = self.shard.scan().with_projection(projection);
+        if !self.hides_views {
+            return Ok(scan);
+        }
+        let (schema, _) = without_views(&schema_of(&scan, self.is_near)?);
+        Ok(scan.with_schema(schema))
+    }
+}
+
+/// Opens the shard at a path or URL. A URL, such as ``s3://bucket/t.amudai.shard``, finds what it needs in environment
+/// variables such as ``AWS_ACCESS_KEY_ID``; with ``store``, one of ``arrow_shard.store``, the path is one in that store.
+///
+/// Columns of string and binary views are read as strings and binaries, which every library takes; ``views=True``
+/// leaves them as they are.
+///
+/// >>> sh.open(path).num_rows
+/// 2
+/// >>> sh.open("nowhere.amudai.shard")
+/// Traceback (most recent call last):
+///     ...
+/// arrow_shard.NotFoundError: not found: file `nowhere.amudai.shard`: there is nothing of this name: ...
+#[pyfunction]
+#[pyo3(signature = (path, *, store=None, views=false))]
+pub(crate) fn open(
+    py: Python<'_>,
+    path: &Bound<'_, PyAny>,
+    store: Option<&Bound<'_, PyAny>>,
+    views: bool,
+) -> PyResult<ShardFile> {
+    let location = Location::of(path, store)?;
+    let name = path.str()?.to_string();
+    detached(py, || {
+        ShardFile::new(location.open()?, location.is_near(), views, name)
+    })
+}
+
+/// Opens several shards of one folder or store as one table: a list of them, or all of a folder in the order of their
+/// names. Their rows follow each other and their columns are united by name; where a shard lacks one, its rows are
+/// null in it. The shards must stay as they are while the table is open.
+///
+/// >>> table = sh.open_many([path, path])
+/// >>> table.num_rows, table.row_ranges
+/// (4, [(0, 2), (2, 4)])
+#[pyfunction]
+#[pyo3(signature = (paths, *, store=None, views=false))]
+pub(crate) fn open_many(
+    py: Python<'_>,
+    paths: &Bound<'_, PyAny>,
+    store: Option<&Bound<'_, PyAny>>,
+    views: bool,
+) -> PyResult<ShardFile> {
+    // A text or a path is a folder; anything else that is iterated names shards.
+    let is_folder = paths.hasattr("__fspath__")? || paths.is_instance_of::<PyString>();
+    let (name, locations) = match is_folder {
+        true => (paths.str()?.to_string(), vec![Location::of(paths, store)?]),
+        false => {
+            let all = paths.try_iter()?.map(|path| Location::of(&path?, store));
+            let all = all.collect::<PyResult<Vec<_>>>()?;
+            (format!("{} shards", all.len()), all)
+        }
+    };
+    detached(py, || {
+        let (set, is_near) = match (Places::of(locations)?, is_folder) {
+            (Places::Local(paths), false) => (ShardSet::open(paths)?, true),
+            (Places::Local(folders), true) => {
+                let folder = folders.into_iter().next().unwrap_or_default();
+                (ShardSet::open_folder(folder)?, true)
+            }
+            (Places::Objects(store, paths), false) => {
+                (wait_for_store(ShardSet::open_objects(store, paths))?, false)
+            }
+            (Places::Objects(store, folders), true) => {
+                let folder = folders.first();
+                (wait_for_store(ShardSet::open_object_folder(store, folder))?, false)
+            }
+        };
+        let mut file = ShardFile::new(set.shard().clone(), is_near, views, name)?;
+        file.rows = Some(set.row_ranges().to_vec());
+        Ok(file)
+    })
+}
+
+/// Columns as Python names them: none for all, one path, paths, or numbers.
+pub(crate) fn projection(columns: Option<&Bound<'_, PyAny>>) -> PyResult<Projection> {
+    let Some(columns) = columns.filter(|columns| !columns.is_none()) else {
+        return Ok(Projection::All);
+    };
+    if let Ok(path) = columns.extract::<String>() {
+        return Ok(Projection::from(path));
+    }
+    if let Ok(paths) = columns.extract::<Vec<String>>() {
+        return Ok(Projection::Paths(paths));
+    }
+    match columns.extract::<Vec<usize>>() {
+        Ok(indices) => Ok(Projection::Indices(indices)),
+        Err(_) => Err(PyTypeError::new_err(
+            "expected columns as a list of names, of paths such as `a.b`, or of numbers",
+        )),
+    }
+}
+
+/// A range of rows: a `range`, or its start and end.
+fn row_range(rows: &Bound<'_, PyAny>) -> PyResult<Range<u64>> {
+    let Ok(range) = rows.cast::<PyRange>() else {
+        let (start, end) = rows.extract::<(u64, u64)>()?;
+        return Ok(start..end);
+    };
+    match range.getattr("step")?.extract::<i64>()? {
+        1 => Ok(range.getattr("start")?.extract()?..range.getattr("stop")?.extract()?),
+        step => Err(invalid_argument(
+            rows.py(),
+            format!("expected a range of rows that follow each other, found one with step {step}"),
+        )),
+    }
+}
+
+#[pymethods]
+impl ShardFile {
+    /// The schema of a scan of all columns.
+    #[getter]
+    fn schema(&self) -> ArrowSchema {
+        ArrowSchema(self.schema.clone())
+    }
+
+    /// Number of rows, those that are deleted left out.
+    #[getter]
+    fn num_rows(&self) -> u64 {
+        self.shard.num_rows()
+    }
+
+    /// Number of rows that are deleted. They keep their numbers.
+    #[getter]
+    fn num_deleted_rows(&self) -> u64 {
+        self.shard.num_deleted_rows()
+    }
+
+    /// Number of stripes.
+    #[getter]
+    fn num_stripes(&self) -> u64 {
+        self.shard.num_stripes()
+    }
+
+    /// The stripes: horizontal slices of the shard, each stored together.
+    ///
+    /// >>> sh.open(path).stripes
+    /// [<StripeInfo 0: rows 0..2>]
+    #[getter]
+    fn stripes(&self, py: Python<'_>) -> PyResult<Vec<StripeInfo>> {
+        let stripes = detached(py, || wait(self.is_near, self.shard.stripes_async()))?;
+        Ok(stripes.into_iter().map(StripeInfo).collect())
+    }
+
+    /// The metadata of the Arrow schema, as text.
+    #[getter]
+    fn metadata(&self) -> std::collections::HashMap<String, String> {
+        self.schema.metadata().clone()
+    }
+
+    /// The properties of the shard, without those that the library keeps for itself.
+    #[getter]
+    fn properties<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let properties = detached(py, || wait(self.is_near, self.shard.properties_async()))?;
+        let standard = properties.standard_properties.iter();
+        // Of two of one name, the user's counts.
+        dict_of(py, standard.chain(&properties.custom_properties))
+    }
+
+    /// The columns that the writer said the rows are sorted by.
+    #[getter]
+    fn sorting_columns(&self, py: Python<'_>) -> PyResult<Vec<Sorting>> {
+        let columns = detached(py, || {
+            wait(self.is_near, self.shard.properties_async())?;
+            self.shard.sorting_columns()
+        })?;
+        Ok(columns.into_iter().map(Sorting).collect())
+    }
+
+    /// The numbers that the rows of each shard have in a table of several: start and end.
+    #[getter]
+    fn row_ranges(&self) -> Vec<(u64, u64)> {
+        let all = self.shard.num_rows() + self.shard.num_deleted_rows();
+        match &self.rows {
+            Some(rows) => rows.iter().map(|rows| (rows.start, rows.end)).collect(),
+            None => vec![(0, all)],
+        }
+    }
+
+    /// Statistics of the columns over the whole shard, in one row: ``row_count``, and for every column and every
+    /// member of a struct a struct of ``null_count``, ``min``, ``max``, ``min_is_exact``, ``max_is_exact``,
+    /// ``is_constant``, ``distinct_count`` and ``distinct_is_exact``. What is unknown is null. Reads metadata only.
+    ///
+    /// >>> statistics = pa.record_batch(sh.open(path).statistics()).to_pylist()[0]
+    /// >>> statistics["row_count"], statistics["id"]["min"], statistics["id"]["max"]
+    /// (2, 1, 2)
+    #[pyo3(signature = (columns=None))]
+    fn statistics(&self, py: Python<'_>, columns: Option<&Bound<'_, PyAny>>) -> PyResult<Batch> {
+        let columns = projection(columns)?;
+        let batch = detached(py, || wait(self.is_near, self.shard.statistics_async(columns)))?;
+        self.shown(py, batch)
+    }
+
+    /// As :meth:`statistics`, with a row for every stripe.
+    #[pyo3(signature = (columns=None))]
+    fn stripe_statistics(
+        &self,
+        py: Python<'_>,
+        columns: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<Batch> {
+        let columns = projection(columns)?;
+        let batch = detached(py, || {
+            wait(self.is_near, self.shard.stripe_statistics_async(columns))
+        })?;
+        self.shown(py, batch)
+    }
+
+    /// A scan of the rows, in order.
+    ///
+    /// ``columns`` are names, paths of nested fields such as ``"a.b"``, or numbers; all by default. ``filter`` is a
+    /// condition of :func:`col`, the text of one such as ``"delay > 60 AND origin LIKE 'OS%'"``, or an expression of
+    /// ``pyarrow.compute``, which means what pyarrow means by it. ``limit`` and ``offset`` count rows that match.
+    /// ``batch_size`` is rows per batch, 8,192 by default. ``threads`` decode, as many as there are cores by default; of
+    /// shards in stores one does. ``with_row_number`` names a last column of the numbers of the rows.
+    /// ``row_range`` are the rows to read, a range or its start and end. ``schema`` says which columns are read in
+    /// which types, in place of ``columns``; ``strict_casts`` refuses casts that change a value. ``prefetch`` is how
+    /// many pieces of some 32 MiB are fetched from a store ahead.
+    ///
+    /// >>> f = sh.open(path)
+    /// >>> pa.table(f.scan(columns=["name"], with_row_number="row", row_range=range(1, 2))).to_pylist()
+    /// [{'name': 'Lima', 'row': 1}]
+    /// >>> pa.table(f.scan(filter="name LIKE 'O%'")).num_rows
+    /// 1
+    #[expect(clippy::too_many_arguments, reason = "Python's arguments have names")]
+    #[pyo3(signature = (
+        *, columns=None, filter=None, limit=None, offset=0, batch_size=8192, threads=None, with_row_number=None,
+        row_range=None, deleted_rows=false, internal_fields=false, schema=None, strict_casts=false, prefetch=4,
+    ))]
+    pub(crate) fn scan(
+        &self,
+        py: Python<'_>,
+        columns: Option<&Bound<'_, PyAny>>,
+        filter: Option<&Bound<'_, PyAny>>,
+        limit: Option<u64>,
+        offset: u64,
+        batch_size: usize,
+        threads: Option<usize>,
+        with_row_number: Option<String>,
+        row_range: Option<&Bound<'_, PyAny>>,
+        deleted_rows: bool,
+        internal_fields: bool,
+        schema: Option<&Bound<'_, PyAny>>,
+        strict_casts: bool,
+        prefetch: usize,
+    ) -> PyResult<Scan> {
+        let columns = projection(columns)?;
+        let mut scan = match schema {
+            Some(schema) => self.shard.scan().with_schema(schema_of_object(schema)?),
+            None if internal_fields => {
+                let scan = self.shard.scan().with_projection(columns);
+                scan.with_internal_fields(true)
+            }
+            None => detached(py, || self.columns(columns))?,
+        };
+        scan = scan
+            .with_offset(offset)
+            .with_batch_size(batch_size)
+            .with_threads(self::threads(threads))
+            .with_deleted_rows(deleted_rows)
+            .with_strict_casts(strict_casts)
+            .with_prefetch(prefetch);
+        if let Some(filter) = filter {
+            let at_hand = self.is_near.then_some(&self.shard);
+            scan = scan.with_filter(predicate(filter, &self.schema, at_hand)?);
+        }
+        if let Some(limit) = limit {
+            scan = scan.with_limit(limit);
+        }
+        if let Some(name) = with_row_number {
+            scan = scan.with_row_number(name);
+        }
+        if let Some(rows) = row_range {
+            scan = scan.with_row_range(self::row_range(rows)?);
+        }
+        Scan::new(py, scan, self.is_near)
+    }
+
+    /// The rows with these numbers, in this order; a number may be repeated. They are a list, an array of numpy, or
+    /// an Arrow array.
+    ///
+    /// >>> pa.record_batch(sh.open(path).take([1, 0, 1], columns=["id"]))["id"].to_pylist()
+    /// [2, 1, 2]
+    #[pyo3(signature = (rows, columns=None))]
+    fn take(
+        &self,
+        py: Python<'_>,
+        rows: &Bound<'_, PyAny>,
+        columns: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<Batch> {
+        let (rows, columns) = (row_numbers(rows)?, projection(columns)?);
+        let batch = detached(py, || {
+            let scan = self.columns(columns)?;
+            wait(self.is_near, scan.take_async(&rows))
+        })?;
+        Ok(Batch(batch))
+    }
+
+    /// Checks everything: every checksum, every block, and every column against its statistics, filters and indexes.
+    /// ``progress`` is called for every column of every stripe, with its path, how many are done, and how many there
+    /// are.
+    ///
+    /// >>> report = sh.open(path).verify()
+    /// >>> report.is_sound, report.problems
+    /// (True, [])
+    #[pyo3(signature = (*, threads=None, progress=None))]
+    fn verify(
+        &self,
+        py: Python<'_>,
+        threads: Option<usize>,
+        progress: Option<Py<PyAny>>,
+    ) -> PyResult<Verification> {
+        verify(py, self, self::threads(threads), progress)
+    }
+
+    #[pyo3(signature = (requested_schema=None))]
+    fn __arrow_c_stream__<'py>(
+        slf: &Bound<'py, Self>,
+        requested_schema: Option<Bound<'py, PyCapsule>>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let scan = slf.call_method0("scan")?;
+        scan.call_method1("__arrow_c_stream__", (requested_schema,))
+    }
+
+    fn __arrow_c_schema__<'py>(&self, py: Python<'py>) -> PyArrowResult<Bound<'py, PyCapsule>> {
+        to_schema_pycapsule(py, self.schema.as_ref())
+    }
+
+    fn __repr__(&self) -> String {
+        let deleted = match self.shard.num_deleted_rows() {
+            0 => String::new(),
+            deleted => format!(", {deleted} deleted"),
+        };
+        format!(
+            "<ShardFile {}: {} rows{deleted}, {} columns, {} stripes>",
+            self.name,
+            self.shard.num_rows(),
+            self.schema.fields().len(),
+            self.shard.num_stripes()
+        )
+    }
+}
+
+impl ShardFile {
+    /// A batch of statistics, without views unless they are asked for.
+    fn shown(&self, py: Python<'_>, batch: arrow_array::RecordBatch) -> PyResult<Batch> {
+        match self.hides_views {
+            false => Ok(Batch(batch)),
+            true => {
+                let batch = batch_without_views(batch);
+                Ok(Batch(batch.map_err(|error| arrow_exception(py, error))?))
+            }
+        }
+    }
+}
+
+/// A stripe of a shard.
+#[pyclass(module = "arrow_shard", frozen)]
+#[derive(Debug)]
+pub(crate) struct StripeInfo(Stripe);
+
+#[pymethods]
+impl StripeInfo {
+    /// Ordinal of the stripe in its shard.
+    #[getter]
+    fn ordinal(&self) -> u64 {
+        self.0.ordinal()
+    }
+
+    /// Number of rows, those that are deleted left out.
+    #[getter]
+    fn num_rows(&self) -> u64 {
+        self.0.num_rows()
+    }
+
+    /// Number of rows that are deleted.
+    #[getter]
+    fn num_deleted_rows(&self) -> u64 {
+        self.0.num_deleted_rows()
+    }
+
+    /// Numbers of the rows in the shard, those of deleted ones included: start and end.
+    #[getter]
+    fn row_range(&self) -> (u64, u64) {
+        let rows = self.0.row_range();
+        (rows.start, rows.end)
+    }
+
+    /// Bytes of the data before encoding, if they are known.
+    #[getter]
+    fn raw_data_size(&self) -> Option<u64> {
+        self.0.raw_data_size()
+    }
+
+    fn __repr__(&self) -> String {
+        let rows = self.0.row_range();
+        format!("<StripeInfo {}: rows {}..{}>", self.0.ordinal(), rows.start, rows.end)
+    }
+}
+
+/// A column that rows are sorted by.
+///
+/// >>> sh.SortingColumn("delay", descending=True)
+/// SortingColumn('delay', descending=True, nulls_first=False)
+#[pyclass(module = "arrow_shard", name = "SortingColumn", frozen, eq, from_py_object)]
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Sorting(pub(crate) SortingColumn);
+
+#[pymethods]
+impl Sorting {
+    #[new]
+    #[pyo3(signature = (path, *, descending=false, nulls_first=false))]
+    fn new(path: String, descending: bool, nulls_first: bool) -> Self {
+        Self(SortingColumn {
+            path,
+            descending,
+            nulls_first,
+        })
+    }
+
+    /// Path of the column.
+    #[getter]
+    fn path(&self) -> &str {
+        &self.0.path
+    }
+
+    /// Whether the values descend.
+    #[getter]
+    fn descending(&self) -> bool {
+        self.0.descending
+    }
+
+    /// Whether nulls come first.
+    #[getter]
+    fn nulls_first(&self) -> bool {
+        self.0.nulls_first
+    }
+
+    fn __repr__(&self) -> String {
+        let flag = |flag| if flag { "True" } else { "False" };
+        format!(
+            "SortingColumn('{}', descending={}, nulls_first={})",
+            self.0.path,
+            flag(self.0.descending),
+            flag(self.0.nulls_first)
+        )
+    }
+}
+
+/// An error of the library as the exception of a call.
+pub(crate) fn raised<T>(py: Python<'_>, result: Result<T>) -> PyResult<T> {
+    result.map_err(|error| exception(py, error))
+}

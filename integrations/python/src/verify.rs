@@ -1,0 +1,110 @@
+//! Verification of a shard.
+
+use crate::runtime::wait;
+use crate::shard::ShardFile;
+use crate::waiting::{detached, hear, is_interrupted};
+use arrow_schema::ArrowError;
+use arrow_shard::Error;
+use arrow_shard::read::{Problem, VerifyOptions, VerifyProgress, VerifyReport};
+use pyo3::prelude::*;
+use std::ops::ControlFlow;
+
+/// What a verification found.
+#[pyclass(module = "arrow_shard", name = "VerifyReport", frozen)]
+#[derive(Debug)]
+pub(crate) struct Verification(VerifyReport);
+
+#[pymethods]
+impl Verification {
+    /// Whether nothing is wrong.
+    #[getter]
+    fn is_sound(&self) -> bool {
+        self.0.is_sound()
+    }
+
+    /// What is wrong and where, as text: at most 10,000 problems.
+    #[getter]
+    fn problems(&self) -> Vec<String> {
+        self.0.problems.iter().map(Problem::to_string).collect()
+    }
+
+    /// Number of problems beyond those.
+    #[getter]
+    fn omitted(&self) -> u64 {
+        self.0.omitted
+    }
+
+    /// Files of the shard.
+    #[getter]
+    fn files(&self) -> u64 {
+        self.0.files
+    }
+
+    /// Rows of the shard.
+    #[getter]
+    fn rows(&self) -> u64 {
+        self.0.rows
+    }
+
+    /// Stripes that were checked.
+    #[getter]
+    fn stripes(&self) -> u64 {
+        self.0.stripes
+    }
+
+    /// Blocks that were decoded.
+    #[getter]
+    fn blocks(&self) -> u64 {
+        self.0.blocks
+    }
+
+    /// Bytes of encoded data that were read.
+    #[getter]
+    fn data_bytes(&self) -> u64 {
+        self.0.data_bytes
+    }
+
+    fn __repr__(&self) -> String {
+        let problems = self.0.problems.len() as u64 + self.0.omitted;
+        format!("<VerifyReport of {} rows: {problems} problems>", self.0.rows)
+    }
+}
+
+/// Verifies a shard, and tells `progress` of every column.
+pub(crate) fn verify(
+    py: Python<'_>,
+    file: &ShardFile,
+    threads: usize,
+    progress: Option<Py<PyAny>>,
+) -> PyResult<Verification> {
+    let mut failed: Option<PyErr> = None;
+    let report = detached(py, || {
+        let told = |done: VerifyProgress<'_>| {
+            // The reader's errors are problems in the report, so that this is who ends it.
+            if hear().is_err() || is_interrupted() {
+                return ControlFlow::Break(());
+            }
+            let Some(progress) = &progress else {
+                return ControlFlow::Continue(());
+            };
+            let arguments = (done.field, done.done, done.total);
+            match Python::attach(|py| progress.call1(py, arguments).map(drop)) {
+                Ok(()) => ControlFlow::Continue(()),
+                Err(raised) => {
+                    failed = Some(raised);
+                    ControlFlow::Break(())
+                }
+            }
+        };
+        let options = VerifyOptions::default().with_threads(threads);
+        let report = match file.is_near {
+            true => file.shard.verify_with(&options, told),
+            false => wait(false, file.shard.verify_with_async(&options, told)),
+        };
+        match failed.take() {
+            Some(raised) => Err(Error::from(ArrowError::ExternalError(Box::new(raised)))),
+            None => report,
+        }
+    });
+    report.map(Verification)
+}

@@ -1,0 +1,128 @@
+//! Writing shards.
+
+use crate::batch::Rows;
+use crate::errors::exception;
+use crate::location::{Location, Object};
+use crate::options::writer_options;
+use crate::runtime::wait_for_store;
+use crate::waiting::{detached, hear};
+use arrow_array::RecordBatch;
+use arrow_shard::write::{AsyncShardWriter, ShardSummary, ShardWriter, WriterOptions};
+use arrow_shard::{Error, Result};
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+use std::path::Path;
+
+/// What a finished shard consists of.
+#[pyclass(module = "arrow_shard", frozen)]
+#[derive(Debug)]
+pub(crate) struct WriteSummary(ShardSummary);
+
+#[pymethods]
+impl WriteSummary {
+    /// Number of rows.
+    #[getter]
+    fn rows(&self) -> u64 {
+        self.0.rows()
+    }
+
+    /// Number of stripes.
+    #[getter]
+    fn stripes(&self) -> u64 {
+        self.0.stripes()
+    }
+
+    /// Bytes of all files.
+    #[getter]
+    fn bytes(&self) -> u64 {
+        self.0.bytes()
+    }
+
+    /// Names of the stripe files beside the directory file, of a shard of two levels.
+    #[getter]
+    fn stripe_files(&self) -> Vec<String> {
+        self.0.stripe_files().to_vec()
+    }
+
+    fn __repr__(&self) -> String {
+        let (rows, stripes, bytes) = (self.0.rows(), self.0.stripes(), self.0.bytes());
+        format!("<WriteSummary rows={rows} stripes={stripes} bytes={bytes}>")
+    }
+}
+
+/// Writes rows to a new shard, which appears when all of them are written, or not at all. Rows are anything with
+/// ``__arrow_c_stream__`` or ``__arrow_c_array__``: a table, a record batch or a reader of pyarrow, a data frame of polars
+/// or pandas, a relation of DuckDB, a scan.
+///
+/// Options are those of ``WriterOptions`` in Rust; ``arrow_shard.write`` of the package lists them by name.
+#[pyfunction]
+#[pyo3(signature = (data, path, *, store=None, **options))]
+pub(crate) fn write(
+    py: Python<'_>,
+    data: &Bound<'_, PyAny>,
+    path: &Bound<'_, PyAny>,
+    store: Option<&Bound<'_, PyAny>>,
+    options: Option<&Bound<'_, PyDict>>,
+) -> PyResult<WriteSummary> {
+    let location = Location::of(path, store)?;
+    let options = writer_options(py, options)?;
+    let mut rows = Rows::of(data)?;
+    let summary = detached(py, || match &location {
+        Location::Local(path) => to_file(&mut rows, path, options),
+        Location::Object(object) => to_object(&mut rows, object, options),
+    });
+    // Whoever reads them is told that no more are wanted, while Python code can run.
+    drop(rows);
+    summary.map(WriteSummary)
+}
+
+/// Rows that are encoded before signals are looked for.
+const PIECE: usize = 1 << 16;
+
+/// The pieces of a batch.
+fn pieces(batch: &RecordBatch) -> impl Iterator<Item = RecordBatch> + '_ {
+    let rows = batch.num_rows();
+    let starts = (0..rows).step_by(PIECE);
+    starts.map(move |start| batch.slice(start, PIECE.min(rows - start)))
+}
+
+fn to_file(rows: &mut Rows, path: &Path, options: WriterOptions) -> Result<ShardSummary> {
+    let mut writer = ShardWriter::create_with(path, rows.schema().clone(), options)?;
+    for batch in rows {
+        for piece in pieces(&batch?) {
+            hear()?;
+            writer.write(&piece)?;
+        }
+    }
+    hear()?;
+    writer.finish()
+}
+
+fn to_object(rows: &mut Rows, object: &Object, options: WriterOptions) -> Result<ShardSummary> {
+    let (store, schema) = (object.store.clone(), rows.schema().clone());
+    let create = AsyncShardWriter::create_object(store, &object.path, schema, options);
+    let mut writer = wait_for_store(create)?;
+    match send(rows, &mut writer) {
+        Ok(()) => wait_for_store(writer.finish()),
+        Err(error) => {
+            // What was sent is taken back, even after Ctrl-C. The first error is the one to tell.
+            drop(crate::runtime::wait_to_the_end(writer.abort()));
+            Err(error)
+        }
+    }
+}
+
+fn send(rows: &mut Rows, writer: &mut AsyncShardWriter) -> Result<()> {
+    for batch in rows {
+        for piece in pieces(&batch.map_err(Error::from)?) {
+            hear()?;
+            wait_for_store(writer.write(&piece))?;
+        }
+    }
+    Ok(())
+}
+
+/// Raises what is wrong with an option.
+pub(crate) fn refuse<T>(py: Python<'_>, message: String) -> PyResult<T> {
+    Err(exception(py, crate::errors::invalid(message)))
+}

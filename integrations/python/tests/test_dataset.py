@@ -1,0 +1,120 @@
+"""Shards as datasets of pyarrow."""
+
+from __future__ import annotations
+
+import pickle
+from pathlib import Path
+from typing import Any
+
+import arrow_shard as sh
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.dataset as ds
+import pytest
+
+
+@pytest.fixture
+def both(numbers: str) -> tuple[Any, ds.Dataset]:
+    """The same rows as a dataset of shards and as one of pyarrow's own."""
+    return sh.dataset(numbers), ds.dataset(pa.table(sh.open(numbers)))
+
+
+def test_a_dataset_of_shards_behaves_as_one_of_pyarrow(both: tuple[Any, ds.Dataset]) -> None:
+    shards, plain = both
+    assert isinstance(shards, ds.Dataset) and shards.schema == plain.schema
+    late = pc.field("id") > 9_000
+    for columns in (None, ["name", "id"], ["id", "id"], {"twice": pc.field("id") * 2, "n": pc.field("name")}):
+        for filter in (None, late, late & pc.field("half").is_null(), pc.match_substring(pc.field("name"), "11")):
+            options = {"columns": columns, "filter": filter}
+            expected = plain.to_table(**options)
+            assert shards.to_table(**options).equals(expected)
+            assert pa.Table.from_batches(shards.to_batches(**options), expected.schema).equals(expected)
+            assert shards.scanner(**options).to_table().equals(expected)
+            assert shards.scanner(**options).to_reader().read_all().equals(expected)
+            assert shards.scanner(**options).count_rows() == expected.num_rows
+            assert shards.scanner(**options).projected_schema == expected.schema
+            assert shards.head(7, **options).equals(expected.slice(0, 7))
+            places = pa.array([0, 5, 5])
+            assert shards.take(places, **options).equals(expected.take(places))
+            assert shards.count_rows(filter=filter) == expected.num_rows
+    assert shards.filter(late).filter(pc.field("id") < 9_003).to_table(["id"])["id"].to_pylist() == [9_001, 9_002]
+    assert shards.filter(late).count_rows() == 999
+    assert shards.filter(late).filter(pc.field("id") < 9_003).head(1, ["id"])["id"].to_pylist() == [9_001]
+    assert shards.sort_by([("id", "descending")]).head(1)["id"].to_pylist() == [9_999]
+    other = ds.dataset(pa.table({"id": [5, 6], "other": ["x", "y"]}))
+    assert shards.to_table(columns=[]).num_rows == 10_000
+    assert pa.table(shards).num_rows == 10_000
+
+
+def test_datasets_are_joined_in_memory(cities: str) -> None:
+    shards = sh.dataset(cities)
+    other = ds.dataset(pa.table({"id": [2, 3], "other": ["x", "y"]}))
+    assert shards.join(other, "id", join_type="inner").to_table()["other"].to_pylist() == ["x"]
+    nearest = shards.join_asof(other, on="id", by=[], tolerance=1).to_table().sort_by("id")
+    assert nearest["other"].to_pylist() == ["x", "x"]
+
+
+def test_all_that_a_dataset_can_do_is_done_here() -> None:
+    """What is not overridden would see a dataset of pyarrow that cannot be read."""
+    from arrow_shard._dataset import ShardDataset, ShardFragment
+
+    for ours, theirs in ((ShardDataset, ds.Dataset), (ShardFragment, ds.Fragment)):
+        for name in dir(theirs):
+            if not name.startswith("_"):
+                assert getattr(ours, name) is not getattr(theirs, name), f"{ours.__name__}.{name}"
+
+
+def test_whoever_looks_behind_it_gets_an_error(both: tuple[Any, ds.Dataset], tmp_path: Path) -> None:
+    shards, _ = both
+    with pytest.raises(OSError, match="read by its own methods"):
+        ds.Scanner.from_dataset(shards).to_table()
+    with pytest.raises(NotImplementedError):
+        shards.replace_schema(shards.schema)
+    assert shards.children == [] and shards.partition_expression.equals(pc.scalar(True))
+    # But it is written as other datasets are.
+    ds.write_dataset(shards, tmp_path / "out", format="parquet")
+    assert ds.dataset(tmp_path / "out").count_rows() == 10_000
+
+
+def test_several_shards_and_folders_are_datasets(tmp_path: Path) -> None:
+    paths = []
+    for i in range(3):
+        paths.append(str(tmp_path / f"{i}.amudai.shard"))
+        sh.write(pa.table({"a": range(i * 10, i * 10 + 10)}), paths[-1])
+    for source in (tmp_path, str(tmp_path), paths, iter(paths)):
+        dataset = sh.dataset(source)
+        assert dataset.to_table()["a"].to_pylist() == list(range(30))
+        fragments = list(dataset.get_fragments(filter=pc.field("a") >= 15))
+        assert [fragment.count_rows() for fragment in fragments] == [0, 5, 10]
+    fragments = list(dataset.filter(pc.field("a") < 12).get_fragments())
+    assert [fragment.to_table().num_rows for fragment in fragments] == [10, 2, 0]
+    first = fragments[0]
+    assert first.physical_schema == dataset.schema and first.head(2)["a"].to_pylist() == [0, 1]
+    assert first.partition_expression.equals(pc.scalar(True))
+    assert sum(batch.num_rows for batch in first.to_batches()) == 10 == first.scanner().count_rows()
+    assert fragments[1].take(pa.array([1]))["a"].to_pylist() == [11]
+    with pytest.raises(TypeError, match="pickle the dataset"):
+        pickle.dumps(first)
+
+
+def test_deleted_rows_are_not_there(numbers: str) -> None:
+    sh.delete(numbers, "id < 9995")
+    dataset = sh.dataset(numbers)
+    assert dataset.count_rows() == 5 == dataset.to_table().num_rows
+    assert dataset.take(pa.array([0, 4]), ["id"])["id"].to_pylist() == [9_995, 9_999]
+    (fragment,) = dataset.get_fragments()
+    assert fragment.count_rows() == 5
+
+
+def test_a_dataset_is_pickled_by_where_it_is(numbers: str) -> None:
+    dataset = sh.dataset(numbers).filter(pc.field("id") < 3)
+    again = pickle.loads(pickle.dumps(dataset))
+    assert again.to_table().equals(dataset.to_table()) and again.count_rows() == 3
+
+
+def test_metrics_tell_of_the_last_scan(numbers: str) -> None:
+    dataset = sh.dataset(numbers)
+    assert dataset.metrics() is None
+    dataset.to_table(filter=pc.field("id") == 5_000)
+    metrics = dataset.metrics()
+    assert metrics.skipped_by_statistics == 9_000 and metrics.rows_matched == 1

@@ -1,0 +1,77 @@
+"""Exceptions by kinds of errors."""
+
+from __future__ import annotations
+
+import builtins
+import errno
+import os
+import pickle
+from pathlib import Path
+
+import arrow_shard as sh
+import pyarrow as pa
+import pytest
+from arrow_shard import _errors
+
+
+def test_errors_are_of_their_kind_and_of_pythons(tmp_path: Path, cities: str) -> None:
+    with pytest.raises(FileNotFoundError) as caught:
+        sh.open(tmp_path / "nowhere")
+    error = caught.value
+    assert isinstance(error, sh.NotFoundError) and isinstance(error, sh.ShardError)
+    assert error.kind == "not found" and error.errno == errno.ENOENT and "nowhere" in error.element
+    assert str(error).startswith("not found: file `")
+    (tmp_path / "text").write_text("no shard at all, but long enough to have a footer of some kind")
+    with pytest.raises(sh.NotAShardError):
+        sh.open(tmp_path / "text")
+    with pytest.raises(FileExistsError):
+        sh.write(pa.table({"a": [1]}), cities)
+    f = sh.open(cities)
+    with pytest.raises(KeyError) as unknown:
+        f.scan(columns=["nam"])
+    assert "`nam`" in str(unknown.value) and not str(unknown.value).startswith("'")
+    with pytest.raises(IndexError):
+        f.take([2])
+    with pytest.raises(TypeError):
+        f.scan(filter=sh.col("id") > "x")
+    with pytest.raises(ValueError):
+        f.scan(batch_size=0)
+    with pytest.raises(sh.ForbiddenUrlError):
+        (tmp_path / "below").mkdir()
+        sh.merge([cities], tmp_path / "below" / "out.amudai.shard")
+
+
+def test_permissions_are_errors_of_the_system(cities: str) -> None:
+    if os.geteuid() == 0:
+        pytest.skip("root may read everything")
+    os.chmod(cities, 0)
+    with pytest.raises(OSError) as caught:
+        sh.open(cities)
+    assert caught.value.errno == errno.EACCES
+
+
+def test_every_kind_of_the_library_has_a_class() -> None:
+    source = Path(__file__).parents[3] / "src" / "error.rs"
+    text = source.read_text()
+    kinds = text.split("pub fn as_str(self)")[1].split("}\n    }")[0].split('=> "')[1:]
+    assert {kind.split('"')[0] for kind in kinds} == set(_errors._CLASSES)
+
+
+def test_classes_are_pickled_and_have_names() -> None:
+    for name, error in vars(_errors).items():
+        if not name.startswith("_") and isinstance(error, type) and issubclass(error, sh.ShardError):
+            assert getattr(sh, name) is error and error.__module__ == "arrow_shard" and error.__doc__
+            again = pickle.loads(pickle.dumps(_errors.error_of(error.kind, "text", "", None)))
+            assert str(again) == "text" and isinstance(again, sh.ShardError)
+            assert not hasattr(builtins, name)
+
+
+def test_what_a_reader_of_rows_raises_ends_the_write(tmp_path: Path) -> None:
+    def batches():  # type: ignore[no-untyped-def]
+        yield pa.record_batch({"a": [1]})
+        raise ZeroDivisionError("in the middle")
+
+    reader = pa.RecordBatchReader.from_batches(pa.schema({"a": pa.int64()}), batches())
+    with pytest.raises(sh.ArrowError, match="in the middle"):
+        sh.write(reader, tmp_path / "t.amudai.shard")
+    assert list(tmp_path.iterdir()) == []

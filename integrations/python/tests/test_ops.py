@@ -1,0 +1,102 @@
+"""A shard's life."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import arrow_shard as sh
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pytest
+
+
+def ids(path: object) -> list[int]:
+    return pa.table(sh.open(path).scan(columns=["id"]))["id"].to_pylist()  # type: ignore[no-any-return]
+
+
+@pytest.fixture
+def days(tmp_path: Path) -> list[str]:
+    paths = []
+    for day in range(3):
+        paths.append(str(tmp_path / f"day{day}.amudai.shard"))
+        sh.write(pa.table({"id": [day * 10 + i for i in range(10)], "day": [day] * 10}), paths[-1], stripe_rows=5)
+    return paths
+
+
+def test_shards_are_merged_and_appended(days: list[str], tmp_path: Path) -> None:
+    out = tmp_path / "out.amudai.shard"
+    summary = sh.merge(days[:2], out)
+    assert (summary.rows, summary.stripes, summary.deleted_rows, summary.changed_rows) == (20, 4, 0, None)
+    assert sh.append(out, [days[2]]).rows == 30
+    assert ids(out) == list(range(30))
+    other = tmp_path / "other.amudai.shard"
+    sh.append(days[0], days[1:], to=other)
+    assert ids(other) == list(range(30)) and ids(days[0]) == list(range(10))
+    with pytest.raises(FileExistsError):
+        sh.merge(days, out)
+    with pytest.raises(ValueError, match="no shard to merge"):
+        sh.merge([], out)
+    with pytest.raises(ValueError, match="one store"):
+        sh.append(days[0], ["s3://bucket/other.amudai.shard"])
+
+
+def test_rows_are_deleted_and_come_back(days: list[str]) -> None:
+    path = days[0]
+    assert sh.delete(path, sh.col("id") > 7).changed_rows == 2
+    assert sh.delete(path, "id = 0").changed_rows == 1
+    assert sh.delete(path, pc.field("id") == 1).changed_rows == 1
+    assert sh.delete(path, pc.bit_wise_and(pc.field("id"), 1) == 1).changed_rows == 3
+    assert sh.delete(path, rows=np.array([2])).changed_rows == 1
+    f = sh.open(path)
+    assert ids(path) == [4, 6] and (f.num_rows, f.num_deleted_rows) == (2, 8)
+    assert pa.table(f.scan(deleted_rows=True)).num_rows == 10
+    assert pa.table(f.scan(with_row_number="row"))["row"].to_pylist() == [4, 6]
+    with pytest.raises(IndexError):
+        f.take([0])
+    assert sh.undelete(path, rows=[0]).changed_rows == 1
+    summary = sh.undelete(path)
+    assert (summary.changed_rows, summary.rows) == (7, 10) and ids(path) == list(range(10))
+    for wrong in ({}, {"where": "id = 1", "rows": [1]}):
+        with pytest.raises(ValueError, match="either a condition or rows"):
+            sh.delete(path, **wrong)
+
+
+def test_compaction_writes_small_and_much_deleted_stripes_anew(days: list[str], tmp_path: Path) -> None:
+    path = days[0]
+    sh.delete(path, "id < 4")
+    summary = sh.compact(path, profile="fast", threads=1)
+    assert summary is not None and (summary.rows, summary.deleted_rows, summary.stripes) == (6, 0, 1)
+    assert sh.compact(path) is None and ids(path) == [4, 5, 6, 7, 8, 9]
+    other = tmp_path / "other.amudai.shard"
+    assert sh.compact(days[1], to=other, min_rows=100) is not None
+    assert (sh.open(other).num_stripes, sh.open(days[1]).num_stripes) == (1, 2)
+    assert sh.compact(days[2], min_rows=0, max_deleted=1.0) is None
+    with pytest.raises(ValueError, match="no profile"):
+        sh.compact(path, profile="best")
+
+
+def test_files_that_nothing_needs_are_removed(days: list[str], tmp_path: Path) -> None:
+    path = days[0]
+    sh.delete(path, "id < 4")
+    sh.compact(path)
+    sh.write(pa.table({"id": [1]}), path, overwrite=True)
+    assert sh.vacuum(tmp_path) == []
+    unused = sh.vacuum(tmp_path, min_age=0, dry_run=True)
+    assert unused and all(name.endswith(".amudai.stripe") and size > 0 for name, size in unused)
+    assert sorted(sh.vacuum(tmp_path, min_age=0)) == sorted(unused) and sh.vacuum(tmp_path, min_age=0) == []
+    assert ids(path) == [1]
+    with pytest.raises(ValueError, match="min_age"):
+        sh.vacuum(tmp_path, min_age=-1)
+
+
+def test_shards_of_a_folder_are_listed(days: list[str], tmp_path: Path) -> None:
+    (tmp_path / "notes.txt").write_text("no shard")
+    assert [Path(path).resolve() for path in sh.list_shards(tmp_path)] == [Path(path).resolve() for path in days]
+
+
+def test_who_changes_what_has_changed_is_told(days: list[str], tmp_path: Path) -> None:
+    f = sh.open(days[0])
+    sh.delete(days[0], rows=[0])
+    # Whoever has it open goes on reading what it was.
+    assert pa.table(f).num_rows == 10 and sh.open(days[0]).num_rows == 9
