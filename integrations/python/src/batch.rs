@@ -5,7 +5,7 @@ use crate::import::{self, Stream};
 use arrow_array::cast::AsArray;
 use arrow_array::{Array, ArrayRef, RecordBatch, RecordBatchOptions, StructArray};
 use arrow_schema::{ArrowError, DataType, Field, FieldRef, Schema, SchemaRef};
-use pyo3::exceptions::PyTypeError;
+use pyo3::exceptions::{PyStopIteration, PyTypeError};
 use pyo3::prelude::*;
 use pyo3::types::{PyCapsule, PyTuple};
 use pyo3_arrow::error::PyArrowResult;
@@ -168,6 +168,12 @@ impl Rows {
     /// The rows of an object with `__arrow_c_stream__` or `__arrow_c_array__`.
     pub(crate) fn of(data: &Bound<'_, PyAny>) -> PyResult<Self> {
         let py = data.py();
+        if is_reader(data)? {
+            return Ok(Self {
+                schema: data.getattr("schema")?.extract::<PySchema>()?.into_inner(),
+                arrays: Box::new(Called(data.clone().unbind())),
+            });
+        }
         if data.hasattr("__arrow_c_stream__")? {
             let stream = Stream::of(data)?;
             return Ok(Self {
@@ -203,6 +209,30 @@ impl Iterator for Rows {
             Err(error) => return Some(Err(error)),
         };
         Some(batch_of(&array, self.schema.clone()))
+    }
+}
+
+/// Whether it is a reader of pyarrow, behind which there may be a generator of Python.
+fn is_reader(data: &Bound<'_, PyAny>) -> PyResult<bool> {
+    let class = data.get_type();
+    Ok(class.name()? == "RecordBatchReader" && class.module()? == "pyarrow.lib")
+}
+
+/// A reader of pyarrow that is called batch by batch: what it raises, Ctrl-C too, comes as it is, where a stream of
+/// Arrow's C interface would make a text of it.
+struct Called(Py<PyAny>);
+
+impl Iterator for Called {
+    type Item = Result<ArrayRef, ArrowError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let next = Python::attach(|py| match self.0.call_method0(py, "read_next_batch") {
+            Ok(batch) => Ok(Some(import::array(batch.bind(py))?.0)),
+            Err(raised) if raised.is_instance_of::<PyStopIteration>(py) => Ok(None),
+            Err(raised) => Err(raised),
+        });
+        let next = next.map_err(|raised: PyErr| ArrowError::ExternalError(Box::new(raised)));
+        next.transpose()
     }
 }
 

@@ -4,6 +4,7 @@
 mod batch;
 #[cfg(feature = "datafusion")]
 mod datafusion;
+mod ending;
 mod errors;
 mod filter;
 mod import;
@@ -59,6 +60,9 @@ fn initialize(py: Python<'_>, module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(shard::open, module)?)?;
     module.add_function(wrap_pyfunction!(shard::open_many, module)?)?;
     module.add_function(wrap_pyfunction!(write::write, module)?)?;
+    let end = wrap_pyfunction!(ending::end, module)?;
+    py.import("atexit")?.call_method1("register", (end,))?;
     pyo3_object_store::register_store_module(py, module, "arrow_shard._lib", "_store")?;
-    Ok(())
+    // The package says what of all that is public.
+    module.delattr("__all__")
 }

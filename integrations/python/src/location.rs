@@ -118,6 +118,11 @@ impl Location {
 }
 
 impl Object {
+    /// Another object of the same store.
+    pub(crate) fn sibling(&self, path: ObjectPath) -> Self {
+        Self { path, ..self.clone() }
+    }
+
     /// Whether both are in the same store: a shard refers to no other.
     pub(crate) fn is_beside(&self, other: &Self) -> bool {
         self.root == other.root

@@ -2,17 +2,17 @@
 
 use crate::errors::invalid;
 use crate::filter::predicate;
-use crate::location::{Location, Object, Places};
+use crate::location::{Location, Object};
 use crate::options::profile;
 use crate::rows::row_numbers;
 use crate::runtime::{threads, wait, wait_for_store, wait_to_the_end};
 use crate::shard::raised;
 use crate::shown::without_views;
 use crate::waiting::detached;
-use arrow_shard::Result;
+use arrow_shard::{ErrorKind, Result};
 use arrow_shard::ops::{
     CompactOptions, EditSummary, ShardEditor, VacuumOptions, compact_object, compact_object_to, compact_to,
-    vacuum_objects,
+    list_shard_objects, vacuum_objects,
 };
 use pyo3::prelude::*;
 use std::sync::Arc;
@@ -343,20 +343,31 @@ pub(crate) fn list_shards(
     store: Option<&Bound<'_, PyAny>>,
 ) -> PyResult<Vec<String>> {
     let at = Location::of(folder, store)?;
-    detached(py, || match Places::of(vec![at])? {
-        Places::Local(folders) => {
-            let folder = folders.into_iter().next().unwrap_or_default();
+    let shards = detached(py, || shards_of(&at))?;
+    let shown = |location: &Location| match location {
+        Location::Local(path) => path.display().to_string(),
+        Location::Object(object) => object.path.to_string(),
+    };
+    Ok(shards.iter().map(shown).collect())
+}
+
+/// The shards of a folder, in the order of their names.
+pub(crate) fn shards_of(folder: &Location) -> Result<Vec<Location>> {
+    let is_shard = |location: &Location| match location.open() {
+        Err(error) => error.kind() != ErrorKind::NotAShard,
+        Ok(_) => true,
+    };
+    let mut found: Vec<Location> = match folder {
+        Location::Local(folder) => {
             let paths = arrow_shard::ops::list_shards(folder)?.into_iter();
-            let is_shard = |path: &std::path::PathBuf| match arrow_shard::Shard::open(path) {
-                Err(error) => error.kind() != arrow_shard::ErrorKind::NotAShard,
-                Ok(_) => true,
-            };
-            Ok(paths.filter(is_shard).map(|path| path.display().to_string()).collect())
+            paths.map(Location::Local).collect()
         }
-        Places::Objects(store, folders) => {
-            let objects = arrow_shard::ops::list_shard_objects(store, folders.first());
+        Location::Object(folder) => {
+            let objects = list_shard_objects(folder.store.clone(), Some(&folder.path));
             let objects = wait_for_store(objects)?.into_iter();
-            Ok(objects.map(|object| object.location.to_string()).collect())
+            objects.map(|object| Location::Object(folder.sibling(object.location))).collect()
         }
-    })
+    };
+    found.retain(is_shard);
+    Ok(found)
 }

@@ -34,6 +34,12 @@ fn runtime() -> Result<Arc<Runtime>> {
     Ok(known.insert((own, Arc::new(built))).1.clone())
 }
 
+/// The runtime as others use it.
+#[cfg(feature = "datafusion")]
+pub(crate) fn handle() -> Result<tokio::runtime::Handle> {
+    Ok(runtime()?.handle().clone())
+}
+
 /// Waits for what reads a store. Where a shard is near there is nothing to wait for, though it may give way.
 pub(crate) fn wait<T>(is_near: bool, answer: impl Future<Output = Result<T>>) -> Result<T> {
     if !is_near {

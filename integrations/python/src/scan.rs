@@ -3,7 +3,7 @@
 use crate::batch::{ArrowSchema, Batch, columns, row_field};
 use crate::metrics::Metrics;
 use crate::runtime::{wait, wait_for_store};
-use crate::waiting::{attended, detached, hear};
+use crate::waiting::{attended, detached, hear, is_attended};
 use arrow_array::{ArrayRef, RecordBatch, StructArray};
 use arrow_schema::{ArrowError, FieldRef, SchemaRef};
 use arrow_shard::Result;
@@ -194,7 +194,8 @@ impl Iterator for Exported {
 
     fn next(&mut self) -> Option<Self::Item> {
         let next = || lock(&self.reader).next_batch();
-        let batch = match thread::current().id() == self.thread {
+        let asks_for_lock = thread::current().id() == self.thread && !is_attended();
+        let batch = match asks_for_lock {
             true => Python::attach(|py| match attended(py, next) {
                 Ok(batch) => batch.map_err(ArrowError::from),
                 Err(raised) => Err(failure(py, raised)),

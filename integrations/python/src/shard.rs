@@ -42,10 +42,24 @@ pub(crate) struct ShardFile {
     /// The numbers that the rows of each shard have, of several.
     rows: Option<Vec<Range<u64>>>,
     name: String,
+    #[cfg_attr(not(feature = "datafusion"), expect(dead_code, reason = "DataFusion opens shards again"))]
+    source: Source,
+}
+
+/// Where the shards of a table are.
+#[derive(Debug, Clone)]
+pub(crate) enum Source {
+    Shards(Vec<Location>),
+    /// All of a folder.
+    Folder(Location),
 }
 
 impl ShardFile {
-    fn new(shard: Shard, is_near: bool, views: bool, name: String) -> Result<Self> {
+    fn new(shard: Shard, source: Source, views: bool, name: String) -> Result<Self> {
+        let is_near = match &source {
+            Source::Shards(locations) => locations.iter().all(Location::is_near),
+            Source::Folder(folder) => folder.is_near(),
+        };
         let stored = wait(is_near, shard.schema_async())?;
         let (schema, has_views) = match views {
             true => (stored, false),
@@ -58,6 +72,7 @@ impl ShardFile {
             hides_views: has_views,
             rows: None,
             name,
+            source,
         })
     }
 
@@ -95,7 +110,8 @@ pub(crate) fn open(
     let location = Location::of(path, store)?;
     let name = path.str()?.to_string();
     detached(py, || {
-        ShardFile::new(location.open()?, location.is_near(), views, name)
+        let shard = location.open()?;
+        ShardFile::new(shard, Source::Shards(vec![location]), views, name)
     })
 }
 
@@ -116,30 +132,27 @@ pub(crate) fn open_many(
 ) -> PyResult<ShardFile> {
     // A text or a path is a folder; anything else that is iterated names shards.
     let is_folder = paths.hasattr("__fspath__")? || paths.is_instance_of::<PyString>();
-    let (name, locations) = match is_folder {
-        true => (paths.str()?.to_string(), vec![Location::of(paths, store)?]),
+    let (name, source) = match is_folder {
+        true => (paths.str()?.to_string(), Source::Folder(Location::of(paths, store)?)),
         false => {
             let all = paths.try_iter()?.map(|path| Location::of(&path?, store));
             let all = all.collect::<PyResult<Vec<_>>>()?;
-            (format!("{} shards", all.len()), all)
+            (format!("{} shards", all.len()), Source::Shards(all))
         }
     };
     detached(py, || {
-        let (set, is_near) = match (Places::of(locations)?, is_folder) {
-            (Places::Local(paths), false) => (ShardSet::open(paths)?, true),
-            (Places::Local(folders), true) => {
-                let folder = folders.into_iter().next().unwrap_or_default();
-                (ShardSet::open_folder(folder)?, true)
+        let set = match &source {
+            Source::Folder(Location::Local(folder)) => ShardSet::open_folder(folder)?,
+            Source::Folder(Location::Object(folder)) => {
+                let path = Some(&folder.path);
+                wait_for_store(ShardSet::open_object_folder(folder.store.clone(), path))?
             }
-            (Places::Objects(store, paths), false) => {
-                (wait_for_store(ShardSet::open_objects(store, paths))?, false)
-            }
-            (Places::Objects(store, folders), true) => {
-                let folder = folders.first();
-                (wait_for_store(ShardSet::open_object_folder(store, folder))?, false)
-            }
+            Source::Shards(locations) => match Places::of(locations.clone())? {
+                Places::Local(paths) => ShardSet::open(paths)?,
+                Places::Objects(store, paths) => wait_for_store(ShardSet::open_objects(store, paths))?,
+            },
         };
-        let mut file = ShardFile::new(set.shard().clone(), is_near, views, name)?;
+        let mut file = ShardFile::new(set.shard().clone(), source, views, name)?;
         file.rows = Some(set.row_ranges().to_vec());
         Ok(file)
     })
@@ -396,6 +409,13 @@ impl ShardFile {
 
     fn __arrow_c_schema__<'py>(&self, py: Python<'py>) -> PyArrowResult<Bound<'py, PyCapsule>> {
         to_schema_pycapsule(py, self.schema.as_ref())
+    }
+
+    /// The table that ``SessionContext.register_table`` of DataFusion's Python package takes, of the same major version
+    /// as the library's.
+    #[cfg(feature = "datafusion")]
+    fn __datafusion_table_provider__<'py>(&self, session: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyCapsule>> {
+        crate::datafusion::table_provider(&self.source, session)
     }
 
     fn __repr__(&self) -> String {

@@ -36,8 +36,19 @@ pub(crate) fn attended<T: Send>(
     NEXT.set(before);
     match RAISED.take() {
         Some(raised) => Err(raised),
-        None => Ok(done),
+        None => {
+            if done.is_err() {
+                // What failed may be a stream that has heard a signal, and can only tell in words.
+                py.check_signals()?;
+            }
+            Ok(done)
+        }
     }
+}
+
+/// Whether this thread works for Python code that called it, and looks for signals.
+pub(crate) fn is_attended() -> bool {
+    NEXT.get().is_some()
 }
 
 /// Gives signal handlers a chance, from time to time: only the thread that Python code called runs them.

@@ -71,7 +71,16 @@ def test_what_a_reader_of_rows_raises_ends_the_write(tmp_path: Path) -> None:
         yield pa.record_batch({"a": [1]})
         raise ZeroDivisionError("in the middle")
 
-    reader = pa.RecordBatchReader.from_batches(pa.schema({"a": pa.int64()}), batches())
+    def reader() -> pa.RecordBatchReader:
+        return pa.RecordBatchReader.from_batches(pa.schema({"a": pa.int64()}), batches())
+
+    class Stream:
+        def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+            return reader().__arrow_c_stream__()
+
+    with pytest.raises(ZeroDivisionError, match="in the middle"):
+        sh.write(reader(), tmp_path / "t.amudai.shard")
+    # A stream has but words for it.
     with pytest.raises(sh.ArrowError, match="in the middle"):
-        sh.write(reader, tmp_path / "t.amudai.shard")
+        sh.write(Stream(), tmp_path / "t.amudai.shard")
     assert list(tmp_path.iterdir()) == []

@@ -33,13 +33,13 @@ def _is_folder(path: str, store: Any) -> bool:
     return path in ("", "/") or path.endswith("/") if is_remote else os.path.isdir(path)
 
 
-def _nothing(schema: pa.Schema) -> ds.Dataset:
+def _unreadable(schema: pa.Schema) -> ds.Dataset:
     """A dataset of pyarrow's own, which nobody can read: functions that look behind a dataset of shards find an
     error, not a null pointer.
     """
     why = "/a dataset of shards is read by its own methods, such as scanner, to_batches and to_table"
-    files = ds.FeatherFileFormat()
-    return files.make_fragment(why, pyarrow.fs.LocalFileSystem()), files
+    files, system = ds.FeatherFileFormat(), pyarrow.fs.LocalFileSystem()
+    return ds.FileSystemDataset([files.make_fragment(why, system)], schema, files, filesystem=system)
 
 
 class _Rows:
@@ -164,9 +164,7 @@ class ShardDataset(_Rows, ds.UnionDataset):  # type: ignore[misc]
 
     def __init__(self, file: _lib.ShardFile, source: tuple[Any, Any, bool], filter: Any = None) -> None:
         schema = pa.schema(file.schema)
-        fragment, files = _nothing(schema)
-        unreadable = ds.FileSystemDataset([fragment], schema, files, filesystem=pyarrow.fs.LocalFileSystem())
-        ds.UnionDataset.__init__(self, schema, [unreadable])
+        ds.UnionDataset.__init__(self, schema, [_unreadable(schema)])
         self._file = file
         self._source = source
         self._filter = filter
@@ -234,6 +232,12 @@ class ShardDataset(_Rows, ds.UnionDataset):  # type: ignore[misc]
 
     def __arrow_c_schema__(self) -> Any:
         return self._schema.__arrow_c_schema__()
+
+    def __getattr__(self, name: str) -> Any:
+        # What DataFusion scans by itself are all rows; with a filter, it reads the dataset as one of pyarrow.
+        if name == "__datafusion_table_provider__" and self._filter is None:
+            return getattr(self._file, name)
+        raise AttributeError(f"a dataset of shards has no attribute {name}")
 
 
 class ShardFragment(_Rows, ds.Fragment):  # type: ignore[misc]

@@ -117,11 +117,12 @@ def _failing(path: str, batch: pa.RecordBatch, version: str) -> str:
     return ", ".join(batch.schema.names)
 
 
-def _refused(data_type: pa.DataType, version: str) -> str | None:
+def _refused(data_type: Any, version: str) -> str | None:
     """What Lance does not hold of a type; None if it holds it."""
+    import pyarrow as pa
     from pyarrow import types
 
-    if isinstance(data_type, _extension_type()):
+    if isinstance(data_type, pa.BaseExtensionType):
         return _refused(data_type.storage_type, version)
     is_refused = (
         types.is_decimal32(data_type)
@@ -150,17 +151,11 @@ def _refused(data_type: pa.DataType, version: str) -> str | None:
     return None
 
 
-def _extension_type() -> type:
-    import pyarrow as pa
-
-    return pa.BaseExtensionType  # type: ignore[no-any-return]
-
-
-def _is_view(data_type: pa.DataType) -> bool:
+def _is_view(data_type: Any) -> bool:
     return str(data_type) in ("string_view", "binary_view")
 
 
-def _is_fixed(data_type: pa.DataType) -> bool:
+def _is_fixed(data_type: Any) -> bool:
     """Whether all values of a type take the same number of bytes."""
     from pyarrow import types
 

@@ -1,6 +1,7 @@
 //! Expressions that pyarrow itself evaluates, on the rows that other tests leave.
 
 use crate::batch::Batch;
+use crate::ending;
 use crate::import;
 use arrow_array::cast::AsArray;
 use arrow_array::{BooleanArray, RecordBatch, RecordBatchOptions};
@@ -27,12 +28,10 @@ pub(super) fn predicate(
     Ok(Predicate::from_fn(columns, move |batch| {
         let batch = as_shown(batch, &schema)?;
         let rows = batch.num_rows();
-        let found = Python::attach(|py| -> PyResult<_> {
+        let found = ending::call(|py| {
             let found = evaluate.call1(py, (expression.bind(py), Batch(batch)))?;
             Ok(import::array(found.bind(py))?.0)
-        });
-        // Whoever waits for the scan gets the exception itself.
-        let found = found.map_err(|raised| ArrowError::ExternalError(Box::new(raised)))?;
+        })?;
         let matches: Option<&BooleanArray> = found.as_boolean_opt();
         match matches.filter(|matches| matches.len() == rows) {
             Some(matches) => Ok(matches.clone()),

@@ -1,0 +1,58 @@
+//! Shards as tables of DataFusion's Python package, through the stable interface of `datafusion-ffi`.
+
+mod plan;
+mod table;
+
+use crate::ops::shards_of;
+use crate::runtime::{handle, wait_for_store};
+use crate::shard::{Source, raised};
+use crate::waiting::detached;
+use arrow_shard::{Error, ErrorKind};
+use datafusion::common::DataFusionError;
+use datafusion_ffi::proto::logical_extension_codec::FFI_LogicalExtensionCodec;
+use datafusion_ffi::table_provider::FFI_TableProvider;
+use pyo3::prelude::*;
+use pyo3::types::PyCapsule;
+use std::sync::Arc;
+use table::ShardTable;
+
+/// The capsule of a table over the shards of a source, for a session of DataFusion.
+#[expect(unsafe_code, reason = "a capsule holds what its name says")]
+pub(crate) fn table_provider<'py>(
+    source: &Source,
+    session: &Bound<'py, PyAny>,
+) -> PyResult<Bound<'py, PyCapsule>> {
+    let py = session.py();
+    let codec = session.call_method0("__datafusion_logical_extension_codec__")?;
+    let codec = codec.cast::<PyCapsule>()?;
+    let codec = codec.pointer_checked(Some(c"datafusion_logical_extension_codec"))?;
+    // SAFETY: the capsule lives until the end of this function, and is what its name says.
+    let codec = unsafe { codec.cast::<FFI_LogicalExtensionCodec>().as_ref() }.clone();
+    let table = detached(py, || {
+        let locations = match source {
+            Source::Shards(locations) => locations.clone(),
+            Source::Folder(folder) => shards_of(folder)?,
+        };
+        let opened = ShardTable::open(&locations);
+        wait_for_store(async { opened.await.map_err(failed) })
+    })?;
+    let runtime = raised(py, handle())?;
+    let provider = FFI_TableProvider::new_with_ffi_codec(Arc::new(table), true, Some(runtime), codec);
+    PyCapsule::new_with_value(py, provider, c"datafusion_table_provider")
+}
+
+/// An error of DataFusion as one of the library, which it may be.
+fn failed(error: DataFusionError) -> Error {
+    match error {
+        DataFusionError::External(below) => match below.downcast::<Error>() {
+            Ok(error) => *error,
+            Err(below) => failed_with(below.to_string()),
+        },
+        DataFusionError::Context(_, below) => failed(*below),
+        other => failed_with(other.strip_backtrace()),
+    }
+}
+
+fn failed_with(message: String) -> Error {
+    Error::new(ErrorKind::Io, message)
+}

@@ -1,0 +1,123 @@
+//! A table of DataFusion over shards, planned here.
+
+use super::plan::OwnSession;
+use crate::errors::invalid;
+use crate::location::Location;
+use arrow_schema::SchemaRef;
+use arrow_shard_datafusion::{ShardFormat, register};
+use async_trait::async_trait;
+use datafusion::catalog::{Session, TableProvider};
+use datafusion::common::{Column, DataFusionError, Result};
+use datafusion::datasource::listing::{
+    ListingOptions, ListingTable, ListingTableConfig, ListingTableUrl,
+};
+use datafusion::datasource::provider_as_source;
+use datafusion::execution::context::SessionContext;
+use datafusion::logical_expr::{Expr, LogicalPlanBuilder, TableProviderFilterPushDown, TableType};
+use datafusion::physical_plan::ExecutionPlan;
+use std::sync::Arc;
+use url::Url;
+
+/// The name of the table in plans.
+const NAME: &str = "shards";
+
+/// A listing table, and the session that plans and runs its scans: whoever asks for a scan knows neither the stores nor
+/// the rules by which filters and limits reach the files.
+#[derive(Debug)]
+pub(super) struct ShardTable {
+    listing: Arc<ListingTable>,
+    session: OwnedContext,
+}
+
+/// A session, which has no text of its own.
+#[derive(Clone)]
+struct OwnedContext(Arc<SessionContext>);
+
+impl std::fmt::Debug for OwnedContext {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("SessionContext")
+    }
+}
+
+impl ShardTable {
+    /// The table of shards at some places.
+    pub(super) async fn open(locations: &[Location]) -> Result<Self> {
+        let context = SessionContext::new();
+        register(&context)?;
+        let urls = locations.iter().enumerate();
+        let urls = urls.map(|(i, location)| url_of(location, i, &context));
+        let urls = urls.collect::<Result<Vec<_>>>()?;
+        let state = context.state();
+        let options = ListingOptions::new(Arc::new(ShardFormat::default()))
+            .with_file_extension("")
+            .with_target_partitions(state.config().target_partitions())
+            .with_collect_stat(true);
+        let config = ListingTableConfig::new_with_multi_paths(urls).with_listing_options(options);
+        let config = config.infer_schema(&state).await?;
+        Ok(Self {
+            listing: Arc::new(ListingTable::try_new(config)?),
+            session: OwnedContext(Arc::new(context)),
+        })
+    }
+}
+
+/// The URL of a shard. Stores are registered under names that nobody else uses.
+fn url_of(location: &Location, number: usize, context: &SessionContext) -> Result<ListingTableUrl> {
+    let parsed = |text: &str| Url::parse(text).map_err(|e| DataFusionError::External(Box::new(e)));
+    let url = match location {
+        Location::Local(path) => {
+            let path = path.canonicalize()?;
+            let url = Url::from_file_path(&path).map_err(|()| {
+                let message = format!("{} is no path of a URL", path.display());
+                DataFusionError::External(Box::new(invalid(message)))
+            });
+            url?
+        }
+        Location::Object(object) => {
+            let root = parsed(&format!("shard://store{number}/"))?;
+            context.register_object_store(&root, object.store.clone());
+            let mut url = root;
+            url.set_path(object.path.as_ref());
+            url
+        }
+    };
+    ListingTableUrl::try_new(url, None)
+}
+
+#[async_trait]
+impl TableProvider for ShardTable {
+    fn schema(&self) -> SchemaRef {
+        self.listing.schema()
+    }
+
+    fn table_type(&self) -> TableType {
+        TableType::Base
+    }
+
+    async fn scan(
+        &self,
+        _: &dyn Session,
+        projection: Option<&Vec<usize>>,
+        filters: &[Expr],
+        limit: Option<usize>,
+    ) -> Result<Arc<dyn ExecutionPlan>> {
+        let source = provider_as_source(self.listing.clone());
+        let mut plan = LogicalPlanBuilder::scan(NAME, source, None)?;
+        for filter in filters {
+            plan = plan.filter(filter.clone())?;
+        }
+        if let Some(projection) = projection {
+            let schema = plan.schema().clone();
+            let columns = projection.iter().map(|&i| Expr::Column(Column::from(schema.qualified_field(i))));
+            plan = plan.project(columns.collect::<Vec<_>>())?;
+        }
+        let plan = plan.limit(0, limit)?.build()?;
+        let context = &self.session.0;
+        let plan = context.state().create_physical_plan(&plan).await?;
+        Ok(Arc::new(OwnSession::new(plan, context.task_ctx())))
+    }
+
+    fn supports_filters_pushdown(&self, filters: &[&Expr]) -> Result<Vec<TableProviderFilterPushDown>> {
+        Ok(vec![TableProviderFilterPushDown::Exact; filters.len()])
+    }
+}
