@@ -17,6 +17,12 @@ pub trait Container: Send + Sync + Debug {
     /// [`ForbiddenUrl`](ErrorKind::ForbiddenUrl) if it lies outside of the container,
     /// [`NotFound`](ErrorKind::NotFound) if there is none, else those of the store.
     fn open(&self, url: &RelativeUrl) -> Result<Arc<dyn ReadAt>>;
+
+    /// The folder as absolute references name it, a path or a URL, if it is known: such references are
+    /// then followed where they lead into it. `None` by default.
+    fn base(&self) -> Option<String> {
+        None
+    }
 }
 
 /// Creates the artifacts of a shard of several files, all in one folder.

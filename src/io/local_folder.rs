@@ -108,6 +108,10 @@ impl Container for LocalFolder {
     fn open(&self, url: &RelativeUrl) -> Result<Arc<dyn ReadAt>> {
         Ok(Arc::new(LocalFile::open(self.find(url)?)?))
     }
+
+    fn base(&self) -> Option<String> {
+        self.path.to_str().map(str::to_owned)
+    }
 }
 
 impl SinkFactory for LocalFolder {

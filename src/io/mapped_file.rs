@@ -75,6 +75,10 @@ impl Container for MappedFolder {
         let file = unsafe { MappedFile::open(path) }?;
         Ok(Arc::new(file))
     }
+
+    fn base(&self) -> Option<String> {
+        self.folder.base()
+    }
 }
 
 impl ReadAt for MappedFile {

@@ -36,8 +36,8 @@ pub use crate::format::{
 };
 pub use crate::sorting::SortingColumn;
 pub use decoder::{Request, ScanDecoder, ShardDecoder, Step};
-pub use filter::predicate::{ColumnRef, Literal, Predicate, col, lit};
-pub use filter::{ScanMetrics, Skipped};
+pub use filter::predicate::{ColumnRef, Literal, Predicate, col, col_at, lit};
+pub use filter::{DynamicPredicate, ScanMetrics, Skipped};
 pub use open_shard::Shard;
 pub use reader::ShardReader;
 pub use report::inspect::{

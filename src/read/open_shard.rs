@@ -75,10 +75,9 @@ impl Shard {
     pub fn open_with(path: impl AsRef<Path>, options: ShardOptions) -> Result<Self> {
         let path = path.as_ref();
         let (target, folder) = find(path)?;
-        let base = base_of(&folder);
         let file = Arc::new(LocalFile::open(target)?);
         let name = path.display().to_string();
-        Self::build(name, file, Arc::new(folder), base, options)
+        Self::build(name, file, Arc::new(folder), options)
     }
 
     /// Like [`open_with`](Self::open_with), through memory maps of the directory file and of the files
@@ -98,12 +97,11 @@ impl Shard {
     pub unsafe fn open_mmap(path: impl AsRef<Path>, options: ShardOptions) -> Result<Self> {
         let path = path.as_ref();
         let (target, folder) = find(path)?;
-        let base = base_of(&folder);
         // SAFETY: the caller promises what maps need, for all files of the shard; no others are
         // opened in its folder.
         let (file, folder) = unsafe { (MappedFile::open(target)?, MappedFolder::new(folder)) };
         let name = path.display().to_string();
-        Self::build(name, Arc::new(file), Arc::new(folder), base, options)
+        Self::build(name, Arc::new(file), Arc::new(folder), options)
     }
 
     /// Opens a single-file shard in memory.
@@ -129,7 +127,7 @@ impl Shard {
         options: ShardOptions,
     ) -> Result<Self> {
         let name = reader.name().unwrap_or_else(|| "shard".to_owned());
-        Self::build(name, reader, container, None, options)
+        Self::build(name, reader, container, options)
     }
 
     /// As [`from_reader`](Self::from_reader), behind a reader that does not block. Opening takes one
@@ -199,9 +197,9 @@ impl Shard {
         name: String,
         reader: Arc<dyn ReadAt>,
         container: Arc<dyn Container>,
-        base: Option<String>,
         options: ShardOptions,
     ) -> Result<Self> {
+        let base = container.base();
         let (reader, files) = (Reader::Blocking(reader), Files::Blocking(container));
         now(Self::open_at(name, reader, files, base, options))
     }
@@ -421,12 +419,6 @@ fn find(path: &Path) -> Result<(PathBuf, LocalFolder)> {
     let target = target.within(|| format!("file `{}`", path.display()))?;
     let folder = LocalFolder::of_file(&target)?;
     Ok((target, folder))
-}
-
-/// The folder as absolute references name it.
-#[cfg(not(target_family = "wasm"))]
-fn base_of(folder: &LocalFolder) -> Option<String> {
-    folder.path().to_str().map(str::to_owned)
 }
 
 async fn read_directory(

@@ -173,6 +173,7 @@ impl Shard {
             batch_size: BATCH_ROWS.into(),
             rows: rows.clone(),
             shared: None,
+            gives_way: false,
         };
         let mut reader = RowReader::new(format, rows);
         while let Some(batch) = reader.next_batch().await? {

@@ -2,8 +2,8 @@
 
 use super::batches::{BatchReader, RowPlan};
 use super::cut::Cut;
-use super::filter::Filter;
-use super::filter::predicate::{Bound, Predicate};
+use super::filter::predicate::Predicate;
+use super::filter::{Conditions, DynamicPredicate, Filter};
 use super::reader::{Batches, ShardReader};
 use super::scan::plan::stripe_of;
 use super::scan::row_selection::RowSelection;
@@ -39,6 +39,7 @@ pub struct ScanBuilder {
     rows: Option<Range<u64>>,
     selection: Option<RowSelection>,
     filter: Option<Predicate>,
+    dynamic_filter: Option<Arc<dyn DynamicPredicate>>,
     offset: u64,
     limit: Option<u64>,
     batch_size: usize,
@@ -60,6 +61,7 @@ impl ScanBuilder {
             rows: None,
             selection: None,
             filter: None,
+            dynamic_filter: None,
             offset: 0,
             limit: None,
             batch_size: DEFAULT_BATCH_SIZE,
@@ -143,6 +145,15 @@ impl ScanBuilder {
         self
     }
 
+    /// Leaves out, too, rows that a predicate does not match which becomes narrower while the scan runs. A
+    /// row that it matched when it was asked last may be given; what
+    /// [`with_filter`](Self::with_filter) leaves out is never given.
+    #[must_use]
+    pub fn with_dynamic_filter(mut self, predicate: Arc<dyn DynamicPredicate>) -> Self {
+        self.dynamic_filter = Some(predicate);
+        self
+    }
+
     /// Reads only these rows, by number; a second selection narrows the first.
     #[must_use]
     pub fn with_row_selection(mut self, rows: impl Into<RowSelection>) -> Self {
@@ -209,6 +220,11 @@ impl ScanBuilder {
         self
     }
 
+    /// Whether which rows are given is known only when they are read.
+    fn is_filtered(&self) -> bool {
+        self.filter.is_some() || self.dynamic_filter.is_some() || self.hides_rows()
+    }
+
     /// Whether rows are left out because they are deleted.
     fn hides_rows(&self) -> bool {
         self.metadata.has_deleted() && !self.deleted_rows
@@ -237,8 +253,7 @@ impl ScanBuilder {
     /// [`InvalidArgument`](ErrorKind::InvalidArgument) for an offset or a limit beside a filter or
     /// deleted rows, because the matching rows are not known yet.
     pub fn split(&self, parts: usize) -> Result<Vec<Self>> {
-        let is_filtered = self.filter.is_some() || self.hides_rows();
-        if is_filtered && (self.offset > 0 || self.limit.is_some()) {
+        if self.is_filtered() && (self.offset > 0 || self.limit.is_some()) {
             return Err(Error::invalid(
                 "a scan with an offset or a limit cannot be split beside a filter or deleted rows; limit \
                  its parts",
@@ -290,22 +305,17 @@ impl ScanBuilder {
         let mut wanted = self.wanted()?;
         let format = self.format(wanted.rows.clone()).await?;
         let inner = &self.metadata;
-        let mut bound = match &self.filter {
-            Some(predicate) => {
-                inner
-                    .run(|bench| Bound::load(inner, bench, predicate))
-                    .await?
-            }
-            None => Bound::default(),
+        let conditions = Conditions {
+            predicate: self.filter.clone(),
+            dynamic: self.dynamic_filter.clone(),
+            hides_deleted: self.hides_rows(),
         };
-        if self.hides_rows() {
-            bound.exclude(inner.run(|bench| inner.deleted_column(bench)).await?);
-        }
+        let filter = Filter::load(inner, conditions).await?;
         let selection = wanted.selection.take();
-        let is_filtered = !bound.conjuncts.is_empty() || selection.is_some();
+        let is_filtered = filter.may_skip() || selection.is_some();
         let plan = RowPlan {
             format,
-            filter: is_filtered.then(|| Arc::new(Filter::new(bound))),
+            filter: is_filtered.then(|| Arc::new(filter)),
             selection: selection.map(Arc::new),
         };
         Ok(Planned { plan, wanted })
@@ -317,8 +327,9 @@ impl ScanBuilder {
     /// The stream fetches the bytes of the next rows while the caller works on those before:
     /// [`with_prefetch`](Self::with_prefetch) windows of about
     /// [`fetch_bytes`](super::ShardOptions::with_fetch_bytes) each. It runs on whatever polls it, needs no
-    /// runtime of a certain kind, and spawns nothing, so that dropping it ends everything. A poll
-    /// decodes one batch, and tests at most 16 windows of 65,536 rows of each piece that is fetched.
+    /// runtime of a certain kind, and spawns nothing, so that dropping it ends everything. Files that
+    /// are near, such as local ones, are read when their rows are asked for. A poll decodes one batch, and
+    /// tests at most 65,536 rows of a near file, or 16 times as many of each piece that is fetched.
     ///
     /// # Errors
     /// Those of [`build`](Self::build).
@@ -381,6 +392,7 @@ impl ScanBuilder {
         let is_narrowed = self.rows.is_some()
             || self.selection.is_some()
             || self.filter.is_some()
+            || self.dynamic_filter.is_some()
             || self.offset > 0
             || self.limit.is_some();
         if is_narrowed {
@@ -423,6 +435,7 @@ impl ScanBuilder {
             batch_size: self.batch_size as u64,
             rows,
             shared: None,
+            gives_way: false,
         })
     }
 
@@ -446,7 +459,7 @@ impl ScanBuilder {
         }
         let selection = self.selection.clone();
         let selection = selection.map(|selection| selection.into_inner().within(&rows));
-        if self.filter.is_some() || self.hides_rows() {
+        if self.is_filtered() {
             return Ok(Wanted {
                 rows,
                 selection,

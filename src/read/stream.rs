@@ -77,17 +77,25 @@ impl ShardStream {
         cut: Cut,
         prefetch: usize,
     ) -> Result<Self> {
-        plan.format.shared = Some(Arc::default());
-        let unit = piece_rows(&plan, &rows).await?;
-        let (metadata, batch) = (&plan.format.metadata, plan.format.batch_size);
+        plan.format.gives_way = true;
+        let (metadata, batch) = (plan.format.metadata.clone(), plan.format.batch_size);
+        // What is near costs no more when it is needed than before, and is fetched in smaller pieces.
+        let (later, current) = match metadata.artifacts.are_near() {
+            true => (rows.end..rows.end, PolledReader::Idle(plan.read(rows))),
+            false => {
+                plan.format.shared = Some(Arc::default());
+                (rows, PolledReader::Over)
+            }
+        };
+        let unit = piece_rows(&plan, &later).await?;
         Ok(Self {
-            pieces: Windows::try_new(metadata, &rows, unit, batch).await?,
+            pieces: Windows::try_new(&metadata, &later, unit, batch).await?,
             plan,
             cut,
             ahead: VecDeque::new(),
             prefetch,
             known_stripes: BTreeSet::new(),
-            current: PolledReader::Over,
+            current,
             is_over: false,
         })
     }

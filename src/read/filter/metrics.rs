@@ -1,7 +1,9 @@
 //! What a scan with a predicate did.
 
+use std::collections::HashSet;
 use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, PoisonError};
 
 /// What a scan has done so far, and what it could skip: shows why a scan is fast or slow.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -87,6 +89,8 @@ pub(super) struct SkipCounters {
 pub(in crate::read) struct Counters {
     pub(super) rows: AtomicU64,
     pub(super) stripes: AtomicU64,
+    /// By ordinal, the stripes that have been counted: one may be planned more than once.
+    counted: Mutex<HashSet<u64>>,
     pub(super) rows_known_to_match: AtomicU64,
     pub(super) values_tested: AtomicU64,
     pub(super) rows_matched: AtomicU64,
@@ -99,7 +103,23 @@ pub(super) fn count(counter: &AtomicU64, n: u64) {
     counter.fetch_add(n, Ordering::Relaxed);
 }
 
+/// Takes back what was added to a counter.
+pub(super) fn discount(counter: &AtomicU64, n: u64) {
+    counter.fetch_sub(n, Ordering::Relaxed);
+}
+
 impl Counters {
+    /// Counts a stripe, and that it is skipped as a whole, unless it has been counted.
+    pub(super) fn count_stripe(&self, ordinal: u64, skipped: Option<Level>) {
+        let mut counted = self.counted.lock().unwrap_or_else(PoisonError::into_inner);
+        if counted.insert(ordinal) {
+            count(&self.stripes, 1);
+            if let Some(level) = skipped {
+                count(&self.skipped_by(level).stripes, 1);
+            }
+        }
+    }
+
     /// The counters of what a level rules out.
     pub(super) fn skipped_by(&self, level: Level) -> &SkipCounters {
         let [statistics, filters, indexes, dictionaries] = &self.skipped;

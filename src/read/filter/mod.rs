@@ -6,6 +6,7 @@
 //! row, and the other columns where the predicate does. Values that are stored as runs of equal
 //! ones are tested run by run.
 
+mod dynamic;
 mod metrics;
 mod output;
 mod plan;
@@ -17,8 +18,10 @@ mod reader;
 mod runs;
 mod statistics;
 
+pub use dynamic::DynamicPredicate;
 pub use metrics::{ScanMetrics, Skipped};
 
+pub(super) use dynamic::Conditions;
 pub(super) use metrics::Counters;
 pub(super) use plan::Filter;
 pub(super) use range_index::Bounds;

@@ -1,7 +1,8 @@
 //! What is left to test of the rows of a stripe.
 
 use super::Counters;
-use super::metrics::{Level, count};
+use super::dynamic::Refresh;
+use super::metrics::Level;
 use super::predicate::{Bound, FilterColumn, Leaf, Node, Test, Truth};
 use super::prune::{Facts, simplify, truth};
 use super::range_index::{IndexedStripe, indexed_columns};
@@ -25,7 +26,9 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
 #[derive(Debug)]
 pub(in crate::read) struct Filter {
     pub(super) bound: Bound,
-    pub(in crate::read) counters: Counters,
+    pub(in crate::read) counters: Arc<Counters>,
+    /// How it becomes another one while the scan runs.
+    pub(super) refresh: Option<Refresh>,
     /// Whether the statistics of the shard rule out every row.
     none_matches: OnceLock<bool>,
     plans: Mutex<Plans>,
@@ -112,7 +115,8 @@ impl Filter {
     pub(in crate::read) fn new(bound: Bound) -> Self {
         Self {
             bound,
-            counters: Counters::default(),
+            counters: Arc::default(),
+            refresh: None,
             none_matches: OnceLock::new(),
             plans: Mutex::default(),
         }
@@ -134,10 +138,11 @@ impl Filter {
         let mut plans = plans();
         let known = plans.stripes.get(&ordinal).map(Weak::upgrade);
         if known.is_none() {
-            count(&self.counters.stripes, 1);
-            if let Outcome::None(level) = made.outcome {
-                count(&self.counters.skipped_by(level).stripes, 1);
-            }
+            let skipped = match made.outcome {
+                Outcome::None(level) => Some(level),
+                _ => None,
+            };
+            self.counters.count_stripe(ordinal, skipped);
         }
         // Another thread may have made it meanwhile.
         let plan = known.flatten().unwrap_or(made);

@@ -1,6 +1,6 @@
 //! Reads the rows that match, batch by batch.
 
-use super::metrics::{Counters, Level, count};
+use super::metrics::{Counters, Level, count, discount};
 use super::output::{Candidates, Output, Pending, defeats_filter};
 use super::plan::{Filter, Outcome, StripePlan};
 use super::probe::Probe;
@@ -11,6 +11,7 @@ use crate::read::scan::rows::RowFormat;
 use crate::read::shard::column::Column;
 use crate::read::shard::fetch::{Fetched, Span, drive};
 use crate::read::shard::metadata::{WINDOW, ready};
+use crate::read::shard::waiting::give_way;
 use arrow_array::RecordBatch;
 use std::collections::VecDeque;
 use std::ops::Range;
@@ -42,6 +43,10 @@ pub(in crate::read) struct FilteredReader {
 #[derive(Debug)]
 struct OpenStripe {
     plan: Arc<StripePlan>,
+    /// Number in the shard of the stripe's first row.
+    first: u64,
+    /// From this row of the stripe on, what is left is planned again if the predicate has changed.
+    next_look: u64,
     /// Rows that have not been tested yet, by number in the stripe.
     rows: Range<u64>,
     /// The rows that are asked for, by number in the stripe.
@@ -175,6 +180,14 @@ impl FilteredReader {
                 return Ok(());
             }
             self.test_rows().await?;
+            self.give_way().await;
+        }
+    }
+
+    /// Lets other tasks run, where somebody wants that.
+    async fn give_way(&self) {
+        if self.format.gives_way {
+            give_way().await;
         }
     }
 
@@ -213,12 +226,24 @@ impl FilteredReader {
                     }
                 }
                 None if !stripe.rows.is_empty() => {
+                    if stripe.rows.start >= stripe.next_look {
+                        stripe.next_look = stripe.rows.start.saturating_add(WINDOW);
+                        if self.filter.is_stale() {
+                            if !stripe.pending.is_empty() {
+                                stripe.next_look = stripe.rows.start;
+                                return stripe.flush(&self.format, counters).await.map(Some);
+                            }
+                            self.close_stripe();
+                            continue;
+                        }
+                    }
                     let artifacts = &self.format.metadata.artifacts;
                     let has_much = stripe.probe.fetched().bytes() > artifacts.fetch_bytes();
                     if has_much && stripe.is_awaited() {
                         return stripe.flush(&self.format, counters).await.map(Some);
                     }
                     self.test_rows().await?;
+                    self.give_way().await;
                 }
                 None if !stripe.pending.is_empty() => {
                     return stripe.flush(&self.format, counters).await.map(Some);
@@ -228,8 +253,30 @@ impl FilteredReader {
         }
     }
 
+    /// Leaves the rows of the open stripe that have not been tested for [`open_stripe`](Self::open_stripe).
+    fn close_stripe(&mut self) {
+        let Some(stripe) = self.stripe.take() else {
+            return;
+        };
+        let left = stripe.rows.end - stripe.rows.start;
+        self.rows.start = stripe.first + stripe.rows.start;
+        // They will be counted again.
+        let counters = &self.filter.counters;
+        discount(&counters.rows, left);
+        if matches!(stripe.plan.outcome, Outcome::All) {
+            discount(&counters.rows_known_to_match, left);
+        }
+        if let Some(indexed) = &stripe.plan.rows {
+            let skipped = &counters.skipped_by(Level::RangeIndexes).rows;
+            discount(skipped, left - indexed.within(&stripe.rows).len());
+        }
+    }
+
     /// Opens the next stripe, unless it is known to have no row that matches.
     async fn open_stripe(&mut self) -> Result<()> {
+        if let Some(filter) = self.filter.refreshed(&self.format.metadata).await? {
+            self.filter = filter;
+        }
         let (inner, filter) = (&self.format.metadata, &self.filter);
         let row = self.rows.start;
         self.fetched.clear();
@@ -303,6 +350,8 @@ impl FilteredReader {
             false => plan.tested(columns),
         };
         self.stripe = Some(OpenStripe {
+            first,
+            next_look: (row - first).saturating_add(WINDOW),
             tested,
             probe,
             plan,

@@ -28,6 +28,8 @@ pub(in crate::read) struct RowFormat {
     pub(in crate::read) rows: Range<u64>,
     /// What readers of other rows fetch at the same time, if there are some.
     pub(in crate::read) shared: Option<Arc<Shared>>,
+    /// Whether other tasks may run between two windows of rows that do not match.
+    pub(in crate::read) gives_way: bool,
 }
 
 impl RowFormat {

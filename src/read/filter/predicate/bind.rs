@@ -1,8 +1,9 @@
 //! Predicates on the columns of a shard: paths resolved, literals in the columns' types.
 
+use super::path::member_at;
 use super::place::{LiteralPlace, place, text};
 use super::truth::Truth;
-use super::{Comparison, Expr, Function, Literal, MAX_DEPTH, Predicate};
+use super::{ColumnPath, Comparison, Expr, Function, Literal, MAX_DEPTH, Predicate};
 use crate::column::Casts;
 use crate::error::{Error, ErrorKind, Result, Within};
 use crate::format::{BasicType, DataType as Stored};
@@ -33,7 +34,7 @@ pub(in crate::read) struct Bound {
 /// A column, or a member of structs, that a predicate looks at.
 #[derive(Debug, Clone)]
 pub(in crate::read) struct FilterColumn {
-    path: String,
+    path: ColumnPath,
     /// The column, cut down to the member, in the types that it is read in.
     pub(in crate::read) column: Column,
     /// Number of structs around the member.
@@ -63,7 +64,7 @@ impl FilterColumn {
         add_members(&column.field, &column.node, &mut all);
         let members = all.into_iter().map(|(field, node, ordinals)| {
             let mut member = Self {
-                path: node_path(&node, ordinals.len()),
+                path: ColumnPath::Names(node_path(&node, ordinals.len())),
                 value_type: DataType::Null,
                 depth: ordinals.len(),
                 is_tested: true,
@@ -83,8 +84,8 @@ impl FilterColumn {
     }
 
     /// The path of the member.
-    pub(in crate::read) fn path(&self) -> &str {
-        &self.path
+    pub(in crate::read) fn path(&self) -> String {
+        self.path.name()
     }
 
     /// Whether only the presence of the member is looked at, which is read without its children:
@@ -255,7 +256,7 @@ impl Bound {
         let is_kept = vec![is_null, Node::Not(Box::new(is_true))];
         self.conjuncts.push(Node::Or(is_kept));
         self.columns.push(FilterColumn {
-            path: column.field.name().clone(),
+            path: ColumnPath::Names(column.field.name().clone()),
             value_type: column.field.data_type().clone(),
             column,
             depth: 0,
@@ -300,7 +301,7 @@ impl Binder<'_> {
                 (path, starts_with(prefix, value_type))
             }
         };
-        let test = test.within(|| format!("column `{path}`"))?;
+        let test = test.within(|| format!("column `{}`", path.name()))?;
         let column = ready!(self.column(path, true));
         self.bound.leaves.push(Leaf { column, test });
         Ok(Some(Node::Leaf(self.bound.leaves.len() - 1)))
@@ -320,7 +321,7 @@ impl Binder<'_> {
         for path in &function.paths {
             let column = ready!(self.column(path, false));
             let value_type = self.bound.columns[column].value_type.clone();
-            fields.push(Field::new(path, value_type, true));
+            fields.push(Field::new(path.name(), value_type, true));
             columns.push(column);
         }
         let schema = Schema::new(fields);
@@ -335,22 +336,44 @@ impl Binder<'_> {
         Ok(Some(Node::Function(self.bound.functions.len() - 1)))
     }
 
+    /// The column at a path, cut down to the member that it leads to, and the number of structs
+    /// around that.
+    fn find(&self, path: &ColumnPath) -> Result<Option<(Column, usize)>> {
+        let projection = match path {
+            ColumnPath::Names(names) => Projection::Paths(vec![names.clone()]),
+            ColumnPath::Ordinals(ordinals) => {
+                Projection::Indices(ordinals.first().copied().into_iter().collect())
+            }
+        };
+        let mut columns = ready!(self.metadata.columns(self.bench, &projection));
+        let (Some(mut column), true) = (columns.pop(), columns.is_empty()) else {
+            return Err(Error::invalid(format!("`{path}` is not one column")));
+        };
+        let depth = match path {
+            ColumnPath::Names(names) => {
+                // The names that follow that of the column in the path.
+                let below = names.get(column.field.name().len()..).unwrap_or_default();
+                below.matches('.').count()
+            }
+            ColumnPath::Ordinals(ordinals) => {
+                let below = ordinals.get(1..).unwrap_or_default();
+                (column.field, column.node) = member_at(&column.field, &column.node, below)?;
+                below.len()
+            }
+        };
+        Ok(Some((column, depth)))
+    }
+
     /// The ordinal of the column with a path. Columns that are tested are read without the
     /// dictionaries and runs of their Arrow types.
-    fn column(&mut self, path: &str, is_tested: bool) -> Result<Option<usize>> {
+    fn column(&mut self, path: &ColumnPath, is_tested: bool) -> Result<Option<usize>> {
         let known = &self.bound.columns;
-        let same = |column: &FilterColumn| column.path == path && column.is_tested == is_tested;
+        let same = |column: &FilterColumn| column.path == *path && column.is_tested == is_tested;
         if let Some(ordinal) = known.iter().position(same) {
             return Ok(Some(ordinal));
         }
-        let projection = Projection::Paths(vec![path.to_owned()]);
-        let columns = ready!(self.metadata.columns(self.bench, &projection));
-        let [column] = columns.as_slice() else {
-            return Err(Error::invalid(format!("`{path}` is not one column")));
-        };
-        // The names that follow that of the column in the path.
-        let below = path.get(column.field.name().len()..).unwrap_or_default();
-        let depth = below.matches('.').count();
+        let (column, depth) = ready!(self.find(path));
+        let (key, path) = (path.clone(), path.name());
         let value_type = member_type(&column.field, depth).map_err(|why| {
             Error::new(
                 ErrorKind::SchemaMismatch,
@@ -368,8 +391,8 @@ impl Binder<'_> {
             false => value_type.clone(),
         };
         let mut column = FilterColumn {
-            path: path.to_owned(),
-            column: column.clone(),
+            path: key,
+            column,
             depth,
             value_type,
             is_tested,

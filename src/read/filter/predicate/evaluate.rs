@@ -177,7 +177,10 @@ impl BoundFunction {
         let columns = self.columns.iter().map(|&c| rows.column(c).cloned());
         let columns = columns.collect::<Result<Vec<_>>>()?;
         let options = RecordBatchOptions::new().with_row_count(Some(rows.len));
-        let place = || format!("function of ({})", self.function.paths.join(", "));
+        let place = || {
+            let paths = self.function.paths.iter().map(|path| path.name());
+            format!("function of ({})", paths.collect::<Vec<_>>().join(", "))
+        };
         let batch = RecordBatch::try_new_with_options(self.schema.clone(), columns, &options)?;
         let truths = (self.function.function)(&batch).map_err(Error::from);
         let truths = truths.within(place)?;

@@ -1,7 +1,7 @@
 //! Tests that text can ask for, and that are functions of values: nothing else knows about them.
 
 use super::literal::quoted;
-use super::{CheckColumns, Comparison, Predicate, col, named};
+use super::{CheckColumns, ColumnPath, Comparison, Predicate, col};
 use crate::error::{Error, ErrorKind, Result};
 use arrow_array::cast::AsArray;
 use arrow_array::{Array, ArrayRef, BooleanArray};
@@ -61,9 +61,10 @@ impl Pattern {
         {
             return col(path).starts_with(prefix);
         }
-        let written = format!("{} LIKE {}", named(path), quoted(&self.to_string()));
+        let path = ColumnPath::from(path);
+        let written = format!("{path} LIKE {}", quoted(&self.to_string()));
         let written = Some((written, check_text as CheckColumns));
-        Predicate::function(vec![path.to_owned()], written, move |batch| {
+        Predicate::function(vec![path], written, move |batch| {
             let texts = plain(batch.column(0), &DataType::Utf8View)?;
             let texts = texts.as_string_view().iter();
             Ok(texts
@@ -161,11 +162,9 @@ fn is_bytes(data_type: &DataType) -> bool {
 
 /// Whether LIKE takes a column.
 pub(super) fn may_be_like(path: &str) -> Predicate {
-    let written = Some((
-        format!("{} LIKE ''", named(path)),
-        check_like as CheckColumns,
-    ));
-    Predicate::function(vec![path.to_owned()], written, |batch| {
+    let path = ColumnPath::from(path);
+    let written = Some((format!("{path} LIKE ''"), check_like as CheckColumns));
+    Predicate::function(vec![path], written, |batch| {
         Ok(BooleanArray::new_null(batch.num_rows()))
     })
 }
@@ -202,7 +201,8 @@ pub(super) fn columns_compared(left: String, comparison: Comparison, right: Stri
         Comparison::Gt => cmp::gt,
         Comparison::GtEq => cmp::gt_eq,
     };
-    let written = format!("{} {comparison} {}", named(&left), named(&right));
+    let (left, right) = (ColumnPath::Names(left), ColumnPath::Names(right));
+    let written = format!("{left} {comparison} {right}");
     let written = Some((written, check_same as CheckColumns));
     Predicate::function(vec![left, right], written, move |batch| {
         let plain = |i: usize| {

@@ -6,6 +6,7 @@ mod functions;
 mod literal;
 mod number;
 mod parse;
+mod path;
 mod place;
 #[cfg(test)]
 mod tests;
@@ -17,6 +18,7 @@ pub use literal::{Literal, lit};
 pub(in crate::read) use bind::{Bound, FilterColumn, Leaf, Node, Test};
 pub(in crate::read) use evaluate::{Rows, member};
 pub(in crate::read) use parse::parse;
+pub(in crate::read) use path::ColumnPath;
 pub(in crate::read) use place::bytes as bytes_of;
 pub(in crate::read) use truth::Truth;
 
@@ -37,13 +39,46 @@ use std::sync::Arc;
 /// assert_eq!(filter.to_string(), "a.b > 5 AND c IN ('x', 'y') OR d IS NULL");
 /// ```
 pub fn col(path: impl Into<String>) -> ColumnRef {
-    ColumnRef { path: path.into() }
+    ColumnRef {
+        path: ColumnPath::Names(path.into()),
+    }
 }
 
-/// A column of a [`Predicate`]; made by [`col`].
+/// The column with the first of these ordinals, or the member of structs in it that the others lead to:
+/// whatever their names, which may hold dots or be the same.
+///
+/// ```
+/// use arrow_shard::read::col_at;
+/// assert_eq!(col_at([2, 0]).gt(5).to_string(), "#2.0 > 5");
+/// ```
+pub fn col_at(ordinals: impl IntoIterator<Item = usize>) -> ColumnRef {
+    ColumnRef {
+        path: ColumnPath::Ordinals(ordinals.into_iter().collect()),
+    }
+}
+
+/// A column of a [`Predicate`]; made by [`col`] or [`col_at`].
 #[derive(Debug, Clone)]
 pub struct ColumnRef {
-    path: String,
+    path: ColumnPath,
+}
+
+impl From<&str> for ColumnRef {
+    fn from(path: &str) -> Self {
+        col(path)
+    }
+}
+
+impl From<String> for ColumnRef {
+    fn from(path: String) -> Self {
+        col(path)
+    }
+}
+
+impl From<&String> for ColumnRef {
+    fn from(path: &String) -> Self {
+        col(path)
+    }
 }
 
 /// How a value is compared with a literal.
@@ -152,10 +187,10 @@ const MAX_DEPTH: usize = 256;
 
 #[derive(Debug, Clone)]
 enum Expr {
-    Compare(String, Comparison, Literal),
-    In(String, Vec<Literal>),
-    IsNull(String),
-    StartsWith(String, Vec<u8>),
+    Compare(ColumnPath, Comparison, Literal),
+    In(ColumnPath, Vec<Literal>),
+    IsNull(ColumnPath),
+    StartsWith(ColumnPath, Vec<u8>),
     Function(Function),
     And(Vec<Expr>),
     Or(Vec<Expr>),
@@ -169,7 +204,7 @@ type BatchFn = dyn Fn(&RecordBatch) -> Result<BooleanArray, ArrowError> + Send +
 /// A function of some columns.
 #[derive(Clone)]
 pub(in crate::read) struct Function {
-    pub(in crate::read) paths: Vec<String>,
+    pub(in crate::read) paths: Vec<ColumnPath>,
     pub(in crate::read) function: Arc<BatchFn>,
     /// What the text that asked for it was, and which columns it takes.
     pub(in crate::read) written: Option<(String, CheckColumns)>,
@@ -185,22 +220,26 @@ impl fmt::Debug for Function {
 }
 
 impl Predicate {
-    /// A function of the columns with these paths. It gets batches with one column per path, named by
-    /// it, and says of every row whether it matches; null is unknown.
+    /// A function of the columns with these paths. It gets batches with one column per path, in their order and
+    /// named by them, and says of every row whether it matches; null is unknown.
     ///
     /// In a conjunction, functions come last, in the order in which they were added. A function sees
     /// only rows that all parts before it leave, and none that a row range or selection leaves out.
     /// Within one part, everything is evaluated for the same rows: in `(d <> 0 AND f) OR e`, `f` sees
     /// zeros as well.
-    pub fn from_fn<F>(paths: impl IntoIterator<Item = impl Into<String>>, function: F) -> Self
+    pub fn from_fn<F>(paths: impl IntoIterator<Item = impl Into<ColumnRef>>, function: F) -> Self
     where
         F: Fn(&RecordBatch) -> Result<BooleanArray, ArrowError> + Send + Sync + 'static,
     {
-        let paths = paths.into_iter().map(Into::into).collect();
-        Self::function(paths, None, function)
+        let paths = paths.into_iter().map(|path| path.into().path);
+        Self::function(paths.collect(), None, function)
     }
 
-    fn function<F>(paths: Vec<String>, written: Option<(String, CheckColumns)>, function: F) -> Self
+    fn function<F>(
+        paths: Vec<ColumnPath>,
+        written: Option<(String, CheckColumns)>,
+        function: F,
+    ) -> Self
     where
         F: Fn(&RecordBatch) -> Result<BooleanArray, ArrowError> + Send + Sync + 'static,
     {
@@ -354,44 +393,35 @@ impl fmt::Display for Expr {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Compare(path, comparison, literal) => {
-                write!(f, "{} {comparison} {literal}", named(path))
+                write!(f, "{path} {comparison} {literal}")
             }
             Self::In(path, literals) => {
                 let literals: Vec<String> = literals.iter().map(Literal::to_string).collect();
-                write!(f, "{} IN ({})", named(path), literals.join(", "))
+                write!(f, "{path} IN ({})", literals.join(", "))
             }
-            Self::IsNull(path) => write!(f, "{} IS NULL", named(path)),
+            Self::IsNull(path) => write!(f, "{path} IS NULL"),
             Self::StartsWith(path, prefix) => {
                 let prefix = functions::escaped(&String::from_utf8_lossy(prefix));
                 let pattern = literal::quoted(&format!("{prefix}%"));
-                write!(f, "{} LIKE {pattern}", named(path))
+                write!(f, "{path} LIKE {pattern}")
             }
             Self::Function(function) => match &function.written {
                 Some((text, _)) => f.write_str(text),
                 None => {
                     let paths: Vec<String> =
-                        function.paths.iter().map(|path| named(path)).collect();
+                        function.paths.iter().map(ColumnPath::to_string).collect();
                     write!(f, "function({})", paths.join(", "))
                 }
             },
             Self::And(parts) => join(f, parts, " AND ", |part| matches!(part, Self::Or(_))),
             Self::Or(parts) => join(f, parts, " OR ", |_| false),
             Self::Not(part) => match part.as_ref() {
-                Self::IsNull(path) => write!(f, "{} IS NOT NULL", named(path)),
+                Self::IsNull(path) => write!(f, "{path} IS NOT NULL"),
                 part => write!(f, "NOT ({part})"),
             },
             Self::TooDeep => f.write_str("..."),
         }
     }
-}
-
-/// A path as text names it: what is no word stands in quotes.
-fn named(path: &str) -> String {
-    let name = |name: &str| match parse::is_word(name) {
-        true => name.to_owned(),
-        false => format!("\"{}\"", name.replace('"', "\"\"")),
-    };
-    path.split('.').map(name).collect::<Vec<_>>().join(".")
 }
 
 fn join(

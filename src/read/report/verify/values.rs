@@ -154,7 +154,7 @@ impl Verifier<'_> {
         let inner = &self.shard.inner;
         let mut all = Vec::new();
         for (column, ordinals) in FilterColumn::all_of(column) {
-            let at = self.at(stripe, column.path());
+            let at = self.at(stripe, &column.path());
             let keys = column
                 .nodes()
                 .map(|node| (stripe.ordinal(), node.schema_id));
@@ -216,7 +216,7 @@ impl Verifier<'_> {
             let wrong = match claims.wrong(&rows, first) {
                 Ok(wrong) => wrong,
                 Err(error) => {
-                    let at = self.at(stripe, claims.column.path());
+                    let at = self.at(stripe, &claims.column.path());
                     self.report.add(at, &error);
                     continue;
                 }
@@ -251,7 +251,7 @@ impl Verifier<'_> {
             if let Some(nulls) = nulls.filter(|nulls| *nulls != member.nulls)
                 && around.all(|other| !other.facts.may_be_null)
             {
-                let at = self.at(stripe, member.column.path());
+                let at = self.at(stripe, &member.column.path());
                 let found = member.nulls;
                 let text = format!("{nulls} rows are said to be null, and {found} are");
                 self.report.add(at, &Error::corrupt(text));
@@ -261,7 +261,7 @@ impl Verifier<'_> {
 
     /// The block that holds a row of a member, as far as values lie in blocks.
     async fn place_of(&mut self, stripe: &Stripe, column: &FilterColumn, row: u64) -> At {
-        let at = self.at(stripe, column.path());
+        let at = self.at(stripe, &column.path());
         let inner = &self.shard.inner;
         let key = (stripe.ordinal(), column.leaf().schema_id);
         let open = inner.run(|bench| inner.open_field(bench, key, column.leaf()));

@@ -1,0 +1,89 @@
+//! How a predicate names a column.
+
+use super::parse;
+use crate::error::{Error, ErrorKind, Result};
+use crate::format::{BasicType, DataType as Stored};
+use arrow_schema::{DataType, Field};
+use std::fmt;
+
+/// A column, or a member of structs in one.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(in crate::read) enum ColumnPath {
+    /// Names, joined by dots.
+    Names(String),
+    /// The ordinal of the column, and of a member in each struct on the way.
+    Ordinals(Vec<usize>),
+}
+
+impl From<&str> for ColumnPath {
+    fn from(names: &str) -> Self {
+        Self::Names(names.to_owned())
+    }
+}
+
+/// As text names it: what is no word stands in quotes.
+impl fmt::Display for ColumnPath {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Names(names) => {
+                let name = |name: &str| match parse::is_word(name) {
+                    true => name.to_owned(),
+                    false => format!("\"{}\"", name.replace('"', "\"\"")),
+                };
+                let names: Vec<String> = names.split('.').map(name).collect();
+                f.write_str(&names.join("."))
+            }
+            Self::Ordinals(ordinals) => {
+                let ordinals: Vec<String> = ordinals.iter().map(usize::to_string).collect();
+                write!(f, "#{}", ordinals.join("."))
+            }
+        }
+    }
+}
+
+impl ColumnPath {
+    /// What errors and batches of functions call it: names as they are.
+    pub(in crate::read) fn name(&self) -> String {
+        match self {
+            Self::Names(names) => names.clone(),
+            Self::Ordinals(_) => self.to_string(),
+        }
+    }
+}
+
+/// A field and its node, cut down to the member with these ordinals.
+///
+/// # Errors
+/// [`UnknownColumn`](ErrorKind::UnknownColumn) if there is none.
+pub(super) fn member_at(
+    field: &Field,
+    node: &Stored,
+    ordinals: &[usize],
+) -> Result<(Field, Stored)> {
+    let Some((&ordinal, below)) = ordinals.split_first() else {
+        return Ok((field.clone(), node.clone()));
+    };
+    let member = match (field.data_type(), node.basic_type) {
+        (DataType::Struct(members), BasicType::Struct) => {
+            members.get(ordinal).zip(node.children.get(ordinal))
+        }
+        _ => None,
+    };
+    let (member, child) = member.ok_or_else(|| {
+        Error::new(
+            ErrorKind::UnknownColumn,
+            format!(
+                "`{}` of type {} has no member {ordinal}",
+                field.name(),
+                field.data_type()
+            ),
+        )
+    })?;
+    let (member, child) = member_at(member, child, below)?;
+    let node = Stored {
+        children: vec![child],
+        ..node.clone()
+    };
+    let data_type = DataType::Struct(vec![member].into());
+    Ok((field.clone().with_data_type(data_type), node))
+}
