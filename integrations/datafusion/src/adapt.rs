@@ -1,0 +1,267 @@
+//! From the schema of a table to that of a file: in which types columns are read, and which of them, and
+//! which members of structs.
+
+use arrow::array::{RecordBatch, RecordBatchOptions};
+use arrow::datatypes::{DataType, Field, FieldRef, Fields, Schema, SchemaRef};
+use datafusion_common::Result;
+use datafusion_common::tree_node::{Transformed, TransformedResult, TreeNode, TreeNodeRecursion};
+use datafusion_functions::core::getfield::GetFieldFunc;
+use datafusion_physical_expr::expressions::{Column, Literal};
+use datafusion_physical_expr::projection::{ProjectionExprs, Projector};
+use datafusion_physical_expr::{PhysicalExpr, PhysicalExprSimplifier, ScalarFunctionExpr};
+use datafusion_physical_expr_adapter::{PhysicalExprAdapter, PhysicalExprAdapterFactory};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// How expressions on a table become expressions on one of its files.
+#[derive(Debug, Clone)]
+pub(crate) struct Adapter {
+    adapter: Arc<dyn PhysicalExprAdapter>,
+    /// The columns of the file, in its order, in the types that they are read in.
+    pub(crate) read_schema: SchemaRef,
+}
+
+impl Adapter {
+    /// Between the columns of a table, without those of partitions, and those of a file.
+    pub(crate) fn try_new(
+        factory: &dyn PhysicalExprAdapterFactory,
+        table: &SchemaRef,
+        file: &SchemaRef,
+    ) -> Result<Self> {
+        let read_schema = read_schema(table, file);
+        Ok(Self {
+            adapter: factory.create(table.clone(), read_schema.clone())?,
+            read_schema,
+        })
+    }
+
+    /// The same expression on the columns of the file, as simple as it can be there.
+    pub(crate) fn rewrite(&self, expr: Arc<dyn PhysicalExpr>) -> Result<Arc<dyn PhysicalExpr>> {
+        let expr = self.adapter.rewrite(expr)?;
+        PhysicalExprSimplifier::new(&self.read_schema).simplify(expr)
+    }
+}
+
+/// The columns of a file in the types that they are read in: those of the table where the two differ only in how
+/// Arrow lays values out, which the reader chooses as it likes. All else is cast by the expressions.
+fn read_schema(table: &SchemaRef, file: &SchemaRef) -> SchemaRef {
+    let fields = file
+        .fields()
+        .iter()
+        .map(|field| match table.field_with_name(field.name()) {
+            Ok(wanted) => with_type(field, read_type(wanted.data_type(), field.data_type())),
+            Err(_) => field.clone(),
+        });
+    let fields: Fields = fields.collect();
+    Arc::new(Schema::new_with_metadata(fields, file.metadata().clone()))
+}
+
+fn with_type(field: &FieldRef, data_type: DataType) -> FieldRef {
+    Arc::new(field.as_ref().clone().with_data_type(data_type))
+}
+
+fn read_type(wanted: &DataType, stored: &DataType) -> DataType {
+    if are_alike(wanted, stored) {
+        return wanted.clone();
+    }
+    match (wanted, stored) {
+        (DataType::Struct(wanted), DataType::Struct(stored)) => {
+            let members = stored
+                .iter()
+                .map(|member| match wanted.find(member.name()) {
+                    Some((_, wanted)) => {
+                        with_type(member, read_type(wanted.data_type(), member.data_type()))
+                    }
+                    None => member.clone(),
+                });
+            DataType::Struct(members.collect())
+        }
+        (wanted, stored) => {
+            let (Some(wanted_item), Some(item)) = (item(wanted), item(stored)) else {
+                return stored.clone();
+            };
+            let item = with_type(item, read_type(wanted_item.data_type(), item.data_type()));
+            match wanted {
+                DataType::List(_) => DataType::List(item),
+                DataType::LargeList(_) => DataType::LargeList(item),
+                DataType::ListView(_) => DataType::ListView(item),
+                _ => DataType::LargeListView(item),
+            }
+        }
+    }
+}
+
+/// The items of a list of any length.
+fn item(data_type: &DataType) -> Option<&FieldRef> {
+    match data_type {
+        DataType::List(item)
+        | DataType::LargeList(item)
+        | DataType::ListView(item)
+        | DataType::LargeListView(item) => Some(item),
+        _ => None,
+    }
+}
+
+/// Whether two types have the same values, and differ in their layout at most.
+pub(crate) fn are_alike(a: &DataType, b: &DataType) -> bool {
+    let a = values_of(a);
+    let b = values_of(b);
+    a == b || (a.is_string() && b.is_string()) || (is_bytes(a) && is_bytes(b))
+}
+
+/// Bytes of any length.
+pub(crate) fn is_bytes(data_type: &DataType) -> bool {
+    matches!(
+        data_type,
+        DataType::Binary | DataType::LargeBinary | DataType::BinaryView
+    )
+}
+
+/// The type of the values of a dictionary.
+pub(crate) fn values_of(data_type: &DataType) -> &DataType {
+    match data_type {
+        DataType::Dictionary(_, values) => values,
+        data_type => data_type,
+    }
+}
+
+/// A column, or a member of structs in one, that an expression looks at.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Reference {
+    /// The ordinals of the column, and of a member in each struct on the way.
+    pub(crate) ordinals: Vec<usize>,
+    pub(crate) field: FieldRef,
+}
+
+impl Reference {
+    /// The column or member that `expr` is, as `get_field` finds it.
+    pub(crate) fn of(expr: &Arc<dyn PhysicalExpr>, schema: &Schema) -> Option<Self> {
+        if let Some(column) = expr.downcast_ref::<Column>() {
+            let field = schema.fields().get(column.index())?.clone();
+            return Some(Self {
+                ordinals: vec![column.index()],
+                field,
+            });
+        }
+        let call = ScalarFunctionExpr::try_downcast_func::<GetFieldFunc>(expr.as_ref())?;
+        let (column, names) = call.args().split_first()?;
+        let mut found = Self::of(column, schema)?;
+        for name in names {
+            let name = name.downcast_ref::<Literal>()?.value().try_as_str()??;
+            let DataType::Struct(members) = found.field.data_type() else {
+                return None;
+            };
+            let (ordinal, member) = members.find(name)?;
+            found = Self {
+                ordinals: [found.ordinals, vec![ordinal]].concat(),
+                field: member.clone(),
+            };
+        }
+        Some(found)
+    }
+}
+
+/// Calls `found` for every column and member that an expression looks at, the outermost members first.
+pub(crate) fn for_each_reference(
+    expr: &Arc<dyn PhysicalExpr>,
+    schema: &Schema,
+    found: &mut dyn FnMut(Reference),
+) -> Result<()> {
+    expr.apply(|expr| {
+        Ok(match Reference::of(expr, schema) {
+            Some(reference) => {
+                found(reference);
+                TreeNodeRecursion::Jump
+            }
+            None => TreeNodeRecursion::Continue,
+        })
+    })?;
+    Ok(())
+}
+
+/// What is read of a file, and what becomes of it.
+pub(crate) struct FileProjection {
+    /// The columns to read, cut down to the members that are looked at.
+    pub(crate) schema: SchemaRef,
+    projector: Projector,
+    output: SchemaRef,
+}
+
+impl FileProjection {
+    /// The projection of a table, with expressions on the columns of the file; `output` is its schema.
+    pub(crate) fn try_new(
+        projection: ProjectionExprs,
+        file: &Schema,
+        output: SchemaRef,
+    ) -> Result<Self> {
+        let mut wanted: BTreeMap<usize, Vec<Vec<usize>>> = BTreeMap::new();
+        for expr in projection.expr_iter() {
+            for_each_reference(&expr, file, &mut |reference| {
+                if let Some((&column, members)) = reference.ordinals.split_first() {
+                    wanted.entry(column).or_default().push(members.to_vec());
+                }
+            })?;
+        }
+        let fields = wanted.iter().map(|(&column, members)| {
+            let members: Vec<&[usize]> = members.iter().map(Vec::as_slice).collect();
+            cut_down(&file.fields()[column], &members)
+        });
+        let fields: Fields = fields.collect();
+        let schema = Arc::new(Schema::new_with_metadata(fields, file.metadata().clone()));
+        let place = |column: &Column| wanted.keys().position(|&c| c == column.index());
+        let projection = projection.try_map_exprs(|expr| {
+            expr.transform(|expr| {
+                Ok(match expr.downcast_ref::<Column>() {
+                    Some(column) if let Some(place) = place(column) => {
+                        Transformed::yes(Arc::new(Column::new(column.name(), place)) as _)
+                    }
+                    _ => Transformed::no(expr),
+                })
+            })
+            .data()
+        })?;
+        Ok(Self {
+            projector: projection.make_projector(&schema)?,
+            schema,
+            output,
+        })
+    }
+
+    /// The rows as the scan gives them.
+    pub(crate) fn project(&self, batch: &RecordBatch) -> Result<RecordBatch> {
+        let batch = self.projector.project_batch(batch)?;
+        if batch.schema_ref() == &self.output {
+            return Ok(batch);
+        }
+        let options = RecordBatchOptions::new().with_row_count(Some(batch.num_rows()));
+        let (_, columns, _) = batch.into_parts();
+        let output = self.output.clone();
+        Ok(RecordBatch::try_new_with_options(
+            output, columns, &options,
+        )?)
+    }
+}
+
+/// A field with those members alone to which the ordinals lead; none of them, all.
+fn cut_down(field: &FieldRef, members: &[&[usize]]) -> FieldRef {
+    let DataType::Struct(fields) = field.data_type() else {
+        return field.clone();
+    };
+    if members.iter().any(|ordinals| ordinals.is_empty()) {
+        return field.clone();
+    }
+    let below = |ordinal: usize| -> Vec<&[usize]> {
+        let inside = members.iter().filter(|ordinals| ordinals[0] == ordinal);
+        inside.map(|ordinals| &ordinals[1..]).collect()
+    };
+    let kept = fields.iter().enumerate().filter_map(|(i, field)| {
+        let below = below(i);
+        (!below.is_empty()).then(|| cut_down(field, &below))
+    });
+    with_type(field, DataType::Struct(kept.collect()))
+}
+
+/// A field of a batch that an expression is evaluated on.
+pub(crate) fn evaluated_field(name: String, field: &Field) -> Field {
+    Field::new(name, field.data_type().clone(), true).with_metadata(field.metadata().clone())
+}

@@ -1,0 +1,26 @@
+//! Errors on their way into DataFusion.
+
+use datafusion_common::DataFusionError;
+
+/// An error of the library as one of DataFusion, which keeps it as its source.
+pub(crate) fn external(error: arrow_shard::Error) -> DataFusionError {
+    DataFusionError::External(Box::new(error))
+}
+
+/// Says where an error happened.
+pub(crate) trait Context<T> {
+    /// Names the file, or whatever it was.
+    fn context(self, place: impl std::fmt::Display) -> Result<T, DataFusionError>;
+}
+
+impl<T> Context<T> for Result<T, arrow_shard::Error> {
+    fn context(self, place: impl std::fmt::Display) -> Result<T, DataFusionError> {
+        self.map_err(|error| external(error).context(place.to_string()))
+    }
+}
+
+impl<T> Context<T> for Result<T, DataFusionError> {
+    fn context(self, place: impl std::fmt::Display) -> Result<T, DataFusionError> {
+        self.map_err(|error| error.context(place.to_string()))
+    }
+}

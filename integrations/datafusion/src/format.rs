@@ -1,0 +1,250 @@
+//! The format of shards, as DataFusion's tables know formats.
+
+use crate::metadata::{self, OpenShard};
+use crate::options::TableShardOptions;
+use crate::ordering::{ordering_of, sorting_columns};
+use crate::sink::ShardSink;
+use crate::source::ShardSource;
+use crate::statistics::statistics_of;
+use arrow::datatypes::{DataType, Field, FieldRef, Schema, SchemaRef};
+use async_trait::async_trait;
+use datafusion_common::parsers::CompressionTypeVariant;
+use datafusion_common::{DataFusionError, GetExt, Result, Statistics, config_err};
+use datafusion_datasource::TableSchema;
+use datafusion_datasource::file::FileSource;
+use datafusion_datasource::file_compression_type::FileCompressionType;
+use datafusion_datasource::file_format::{FileFormat, FileFormatFactory, FileMeta};
+use datafusion_datasource::file_scan_config::{FileScanConfig, FileScanConfigBuilder};
+use datafusion_datasource::file_sink_config::FileSinkConfig;
+use datafusion_datasource::sink::DataSinkExec;
+use datafusion_datasource::source::DataSourceExec;
+use datafusion_physical_expr::LexRequirement;
+use datafusion_physical_expr_common::sort_expr::LexOrdering;
+use datafusion_physical_plan::ExecutionPlan;
+use datafusion_session::Session;
+use futures::{StreamExt, TryStreamExt};
+use object_store::{ObjectMeta, ObjectStore};
+use std::collections::HashMap;
+use std::sync::Arc;
+
+/// The extension of files, without a dot: `flights.shard` and `flights.amudai.shard` have it.
+const EXTENSION: &str = "shard";
+
+/// Makes [`ShardFormat`]s for `STORED AS SHARD`.
+#[derive(Debug, Clone)]
+pub struct ShardFormatFactory {
+    options: Option<TableShardOptions>,
+}
+
+impl ShardFormatFactory {
+    /// A factory whose formats have the options of the session.
+    pub fn new() -> Self {
+        Self { options: None }
+    }
+
+    /// A factory whose formats have these options, whatever the session's.
+    pub fn new_with_options(options: TableShardOptions) -> Self {
+        Self {
+            options: Some(options),
+        }
+    }
+
+    /// The options that were given.
+    pub fn options(&self) -> Option<&TableShardOptions> {
+        self.options.as_ref()
+    }
+}
+
+impl GetExt for ShardFormatFactory {
+    fn get_ext(&self) -> String {
+        EXTENSION.to_owned()
+    }
+}
+
+impl FileFormatFactory for ShardFormatFactory {
+    fn create(
+        &self,
+        state: &dyn Session,
+        format_options: &HashMap<String, String>,
+    ) -> Result<Arc<dyn FileFormat>> {
+        let options = match &self.options {
+            Some(options) => options.clone(),
+            None => TableShardOptions::of_config(state.config_options()),
+        };
+        let options = options.of_table(state, format_options)?;
+        Ok(Arc::new(ShardFormat::new(options)))
+    }
+
+    fn default(&self) -> Arc<dyn FileFormat> {
+        Arc::new(ShardFormat::new(self.options.clone().unwrap_or_default()))
+    }
+}
+
+/// Shards as the files of a table.
+#[derive(Debug, Clone, Default)]
+pub struct ShardFormat {
+    options: TableShardOptions,
+}
+
+impl ShardFormat {
+    /// The format with these options.
+    pub fn new(options: TableShardOptions) -> Self {
+        Self { options }
+    }
+
+    /// How tables are read and written.
+    pub fn options(&self) -> &TableShardOptions {
+        &self.options
+    }
+
+    async fn open(
+        &self,
+        state: &dyn Session,
+        store: &Arc<dyn ObjectStore>,
+        object: &ObjectMeta,
+    ) -> Result<OpenShard> {
+        let cache = state.runtime_env().cache_manager.get_file_metadata_cache();
+        metadata::open(store, object, Some(cache.as_ref())).await
+    }
+}
+
+#[async_trait]
+impl FileFormat for ShardFormat {
+    fn get_ext(&self) -> String {
+        EXTENSION.to_owned()
+    }
+
+    fn get_ext_with_compression(&self, compression: &FileCompressionType) -> Result<String> {
+        match compression.get_variant() {
+            CompressionTypeVariant::UNCOMPRESSED => Ok(self.get_ext()),
+            _ => config_err!("shards are not compressed as a whole: choose a profile"),
+        }
+    }
+
+    fn compression_type(&self) -> Option<FileCompressionType> {
+        None
+    }
+
+    async fn infer_schema(
+        &self,
+        state: &dyn Session,
+        store: &Arc<dyn ObjectStore>,
+        objects: &[ObjectMeta],
+    ) -> Result<SchemaRef> {
+        let at_once = state.config_options().execution.meta_fetch_concurrency;
+        let schemas = futures::stream::iter(objects).map(|object| async move {
+            let open = self.open(state, store, object).await?;
+            Ok::<_, DataFusionError>((&object.location, open.schema))
+        });
+        let schemas = schemas.boxed().buffer_unordered(at_once.get());
+        let mut schemas: Vec<_> = schemas.try_collect().await?;
+        // In whatever order they were listed, columns come in the order of the names of files.
+        schemas.sort_unstable_by_key(|(location, _)| *location);
+        let mut merged = Schema::empty();
+        for (location, schema) in schemas {
+            // What a file says of itself is not said of the table.
+            let fields = Schema::new(schema.fields().clone());
+            merged = Schema::try_merge([merged, fields]).map_err(|error| {
+                DataFusionError::from(error).context(format!(
+                    "the columns of shard `{location}` differ from those of other files of the table; name \
+                     the columns of the table and their types when it is created"
+                ))
+            })?;
+        }
+        Ok(Arc::new(match self.options.schema_force_view_types {
+            true => with_views(&merged),
+            false => merged,
+        }))
+    }
+
+    async fn infer_stats(
+        &self,
+        state: &dyn Session,
+        store: &Arc<dyn ObjectStore>,
+        table_schema: SchemaRef,
+        object: &ObjectMeta,
+    ) -> Result<Statistics> {
+        let open = self.open(state, store, object).await?;
+        statistics_of(&open, &table_schema).await
+    }
+
+    async fn infer_ordering(
+        &self,
+        state: &dyn Session,
+        store: &Arc<dyn ObjectStore>,
+        table_schema: SchemaRef,
+        object: &ObjectMeta,
+    ) -> Result<Option<LexOrdering>> {
+        let open = self.open(state, store, object).await?;
+        ordering_of(&open, &table_schema).await
+    }
+
+    async fn infer_stats_and_ordering(
+        &self,
+        state: &dyn Session,
+        store: &Arc<dyn ObjectStore>,
+        table_schema: SchemaRef,
+        object: &ObjectMeta,
+    ) -> Result<FileMeta> {
+        let open = self.open(state, store, object).await?;
+        let statistics = statistics_of(&open, &table_schema).await?;
+        let ordering = ordering_of(&open, &table_schema).await?;
+        Ok(FileMeta::new(statistics).with_ordering(ordering))
+    }
+
+    async fn create_physical_plan(
+        &self,
+        state: &dyn Session,
+        conf: FileScanConfig,
+    ) -> Result<Arc<dyn ExecutionPlan>> {
+        let Some(source) = conf.file_source().downcast_ref::<ShardSource>() else {
+            return datafusion_common::internal_err!("a scan of shards has another source");
+        };
+        let cache = state.runtime_env().cache_manager.get_file_metadata_cache();
+        let source = source.clone().with_metadata_cache(cache);
+        let conf = FileScanConfigBuilder::from(conf)
+            .with_source(Arc::new(source))
+            .build();
+        Ok(DataSourceExec::from_data_source(conf))
+    }
+
+    async fn create_writer_physical_plan(
+        &self,
+        input: Arc<dyn ExecutionPlan>,
+        _state: &dyn Session,
+        conf: FileSinkConfig,
+        order_requirements: Option<LexRequirement>,
+    ) -> Result<Arc<dyn ExecutionPlan>> {
+        let mut sink = ShardSink::new(conf, self.options.clone());
+        if let Some(order) = &order_requirements {
+            let order: LexOrdering = order.clone().into();
+            sink = sink.with_sorting_columns(sorting_columns(&order));
+        }
+        let sink = Arc::new(sink);
+        Ok(Arc::new(DataSinkExec::new(input, sink, order_requirements)))
+    }
+
+    fn file_source(&self, table_schema: TableSchema) -> Arc<dyn FileSource> {
+        Arc::new(ShardSource::new(table_schema).with_options(self.options.clone()))
+    }
+}
+
+/// The columns, text and bytes as views.
+fn with_views(schema: &Schema) -> Schema {
+    let view = |field: &FieldRef| -> FieldRef {
+        let data_type = match field.data_type() {
+            DataType::Utf8 | DataType::LargeUtf8 => DataType::Utf8View,
+            DataType::Binary | DataType::LargeBinary => DataType::BinaryView,
+            _ => return field.clone(),
+        };
+        Arc::new(Field::clone(field).with_data_type(data_type))
+    };
+    let fields: Vec<FieldRef> = schema.fields().iter().map(view).collect();
+    Schema::new_with_metadata(fields, schema.metadata().clone())
+}
+
+impl From<ShardFormat> for Arc<dyn FileFormat> {
+    fn from(format: ShardFormat) -> Self {
+        Arc::new(format)
+    }
+}

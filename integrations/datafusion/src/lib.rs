@@ -1,0 +1,68 @@
+//! Shards of [`arrow_shard`] as tables of [Apache DataFusion](https://datafusion.apache.org/).
+//!
+//! One call registers the format, and SQL does the rest:
+//!
+//! ```
+//! use datafusion::prelude::SessionContext;
+//!
+//! # #[tokio::main(flavor = "current_thread")]
+//! # async fn main() -> datafusion::error::Result<()> {
+//! # let folder = tempfile::tempdir().unwrap();
+//! # let folder = folder.path().display();
+//! let ctx = SessionContext::new();
+//! arrow_shard_datafusion::register(&ctx)?;
+//!
+//! let copy = format!("COPY (VALUES (1, 'Oslo'), (2, 'Lima')) TO '{folder}/cities.shard'");
+//! ctx.sql(&copy).await?.collect().await?;
+//! let create = format!("CREATE EXTERNAL TABLE cities STORED AS SHARD LOCATION '{folder}/cities.shard'");
+//! ctx.sql(&create).await?;
+//! let rows = ctx.sql("SELECT column2 FROM cities WHERE column1 > 1").await?.collect().await?;
+//! assert_eq!(rows[0].num_rows(), 1);
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! A scan is DataFusion's own `DataSourceExec` over [`ShardSource`], so that its optimizer rules, and engines that distribute
+//! plans, know it. It takes over:
+//!
+//! | | |
+//! |-|-|
+//! | projection | into members of structs; expressions are evaluated on what was read |
+//! | filters | all: as a [`Predicate`](arrow_shard::read::Predicate) where the meaning is the same, else as a function of the columns, after statistics |
+//! | dynamic filters | of joins and TopK, asked again at every stripe and every 65,536 rows |
+//! | limit | where no filter stands above |
+//! | order | from the sorting columns of the files: exact, or in reverse for TopK |
+//! | statistics | `count(*)`, `min` and `max` from metadata, where they are exact |
+//! | partitions | of about equal numbers of rows, down to 65,536 |
+//!
+//! Deleted rows stay hidden. [`TableShardOptions`] has the switches of sessions and tables.
+
+mod adapt;
+mod error;
+mod format;
+mod local;
+mod metadata;
+mod metrics;
+mod opener;
+mod options;
+mod ordering;
+mod predicate;
+mod pruning;
+#[cfg(feature = "session")]
+mod register;
+mod sink;
+mod source;
+mod statistics;
+
+pub use format::{ShardFormat, ShardFormatFactory};
+pub use opener::ShardOpener;
+pub use options::TableShardOptions;
+#[cfg(feature = "session")]
+pub use register::{register, register_state};
+pub use sink::ShardSink;
+pub use source::ShardSource;
+
+/// The example of the README, which is complete and compiled as it is shown.
+#[cfg(all(doctest, feature = "session"))]
+#[doc = include_str!("../README.md")]
+struct Readme;

@@ -1,0 +1,389 @@
+//! Opens one file of a scan, or a range of it.
+
+use crate::adapt::{Adapter, FileProjection};
+use crate::error::Context;
+use crate::metadata::{self, OpenShard};
+use crate::metrics::ShardMetrics;
+use crate::ordering::{leading_column, sort_stripes};
+use crate::predicate::{DynamicFilter, FileFilter};
+use crate::pruning::stripes_that_may_match;
+use arrow::array::RecordBatch;
+use arrow_shard::read::{ScanBuilder, ScanMetrics, ShardStream};
+use datafusion_common::{DataFusionError, Result, ScalarValue};
+use datafusion_datasource::file_stream::{FileOpenFuture, FileOpener};
+use datafusion_datasource::{FileRange, PartitionedFile, TableSchema};
+use datafusion_execution::cache::cache_manager::FileMetadataCache;
+use datafusion_physical_expr::projection::ProjectionExprs;
+use datafusion_physical_expr::{DynamicFilterTracking, PhysicalExpr, split_conjunction};
+use datafusion_physical_expr_adapter::rewrite::rewrite_input_file_name_in_projection;
+use datafusion_physical_expr_adapter::{PhysicalExprAdapterFactory, replace_columns_with_literals};
+use datafusion_physical_expr_common::sort_expr::LexOrdering;
+use datafusion_pruning::FilePruner;
+use futures::stream::BoxStream;
+use futures::{Stream, StreamExt, TryStreamExt, stream};
+use object_store::ObjectStore;
+use std::collections::HashMap;
+use std::ops::Range;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context as TaskContext, Poll};
+
+/// Rows at whose multiples in a stripe blocks end, so that two ranges of a file share none.
+const WINDOW: u64 = 65_536;
+
+/// Opens the shards of one partition of a scan.
+pub struct ShardOpener {
+    pub(crate) store: Arc<dyn ObjectStore>,
+    pub(crate) cache: Option<Arc<FileMetadataCache>>,
+    pub(crate) table_schema: TableSchema,
+    pub(crate) projection: ProjectionExprs,
+    pub(crate) predicate: Option<Arc<dyn PhysicalExpr>>,
+    /// Whether the predicate is evaluated, or stands above the scan as well.
+    pub(crate) evaluates: bool,
+    /// Whether statistics of stripes are asked.
+    pub(crate) prunes: bool,
+    pub(crate) limit: Option<usize>,
+    pub(crate) batch_size: usize,
+    pub(crate) order: Option<LexOrdering>,
+    pub(crate) reverse: bool,
+    pub(crate) adapter: Arc<dyn PhysicalExprAdapterFactory>,
+    pub(crate) metrics: ShardMetrics,
+}
+
+impl std::fmt::Debug for ShardOpener {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("ShardOpener")
+            .field("store", &self.store)
+            .field("predicate", &self.predicate)
+            .finish_non_exhaustive()
+    }
+}
+
+impl FileOpener for ShardOpener {
+    fn open(&self, file: PartitionedFile) -> Result<FileOpenFuture> {
+        let table = &self.table_schema;
+        let output = Arc::new(self.projection.project_schema(table.table_schema())?);
+        let partitions = table.table_partition_cols().iter();
+        let partitions: HashMap<String, ScalarValue> = partitions
+            .zip(&file.partition_values)
+            .map(|(field, value)| (field.name().clone(), value.clone()))
+            .collect();
+        let (mut projection, mut predicate) = (self.projection.clone(), self.predicate.clone());
+        if !partitions.is_empty() {
+            let replace = |expr| replace_columns_with_literals(expr, &partitions);
+            projection = projection.try_map_exprs(replace)?;
+            predicate = predicate.map(replace).transpose()?;
+        }
+        let projection =
+            rewrite_input_file_name_in_projection(projection, file.object_meta.location.as_ref())?;
+        if let Some(predicate) = &predicate
+            && self.is_ruled_out(predicate, &file)?
+        {
+            self.metrics.files_pruned.add(1);
+            return Ok(Box::pin(async { Ok(stream::empty().boxed()) }));
+        }
+        let opening = Opening {
+            store: self.store.clone(),
+            cache: self.cache.clone(),
+            file,
+            file_schema: table.file_schema().clone(),
+            output,
+            projection,
+            predicate,
+            evaluates: self.evaluates,
+            prunes: self.prunes,
+            limit: self.limit,
+            batch_size: self.batch_size,
+            order: self.order.clone(),
+            reverse: self.reverse,
+            adapter: self.adapter.clone(),
+            metrics: self.metrics.clone(),
+        };
+        Ok(Box::pin(async move {
+            let place = format!("shard `{}`", opening.file.object_meta.location);
+            opening.open().await.context(place)
+        }))
+    }
+}
+
+impl ShardOpener {
+    /// Whether statistics that came with the file say that no row of it matches.
+    fn is_ruled_out(
+        &self,
+        predicate: &Arc<dyn PhysicalExpr>,
+        file: &PartitionedFile,
+    ) -> Result<bool> {
+        let schema = self.table_schema.file_schema();
+        let errors = self.metrics.pruning_errors.clone();
+        match FilePruner::try_new(predicate.clone(), schema, file, errors) {
+            Some(mut pruner) if self.prunes => pruner.should_prune(),
+            _ => Ok(false),
+        }
+    }
+}
+
+/// A file that is being opened.
+struct Opening {
+    store: Arc<dyn ObjectStore>,
+    cache: Option<Arc<FileMetadataCache>>,
+    file: PartitionedFile,
+    file_schema: arrow::datatypes::SchemaRef,
+    output: arrow::datatypes::SchemaRef,
+    projection: ProjectionExprs,
+    predicate: Option<Arc<dyn PhysicalExpr>>,
+    evaluates: bool,
+    prunes: bool,
+    limit: Option<usize>,
+    batch_size: usize,
+    order: Option<LexOrdering>,
+    reverse: bool,
+    adapter: Arc<dyn PhysicalExprAdapterFactory>,
+    metrics: ShardMetrics,
+}
+
+impl Opening {
+    async fn open(self) -> Result<BoxStream<'static, Result<RecordBatch>>> {
+        let cache = self.cache.as_deref();
+        let open = metadata::open(&self.store, &self.file.object_meta, cache).await?;
+        let adapter = Adapter::try_new(self.adapter.as_ref(), &self.file_schema, &open.schema)?;
+        let read_schema = adapter.read_schema.clone();
+        let rewrite = |expr| adapter.rewrite(expr);
+        let projection = self.projection.clone().try_map_exprs(rewrite)?;
+        let projection = FileProjection::try_new(projection, &read_schema, self.output.clone())?;
+        let filters = self.filters(&adapter)?;
+        if filters.fixed.matches_none {
+            return Ok(stream::empty().boxed());
+        }
+        let stripes = open.shard.stripes_async().await.context("stripes")?;
+        let stripes: Vec<Range<u64>> = stripes.iter().map(|s| s.row_range()).collect();
+        let rows = match &self.file.range {
+            Some(range) => rows_of(range, self.file.object_meta.size, &stripes),
+            None => 0..stripes.last().map_or(0, |last| last.end),
+        };
+        if rows.is_empty() {
+            return Ok(stream::empty().boxed());
+        }
+        let mut scan = open
+            .shard
+            .scan()
+            .with_schema(projection.schema.clone())
+            .with_batch_size(self.batch_size)
+            .with_row_range(rows.clone());
+        if self.prunes {
+            let errors = &self.metrics.pruning_errors;
+            let asked = &filters.asked;
+            let kept = stripes_that_may_match(asked, &read_schema, &open, &stripes, errors).await?;
+            if let Some(kept) = kept {
+                let all = stripes.last().map_or(0, |last| last.end);
+                let pruned = all.saturating_sub(kept.len());
+                self.metrics
+                    .rows_pruned
+                    .add(usize::try_from(pruned).unwrap_or(usize::MAX));
+                scan = scan.with_row_selection(kept);
+            }
+        }
+        if let Some(predicate) = filters.fixed.predicate {
+            scan = scan.with_filter(predicate);
+        }
+        if let Some(dynamic) = filters.dynamic {
+            scan = scan.with_dynamic_filter(Arc::new(dynamic));
+        }
+        let parts = self.parts(&open, &stripes, rows).await?;
+        let metrics = self.metrics.clone();
+        let limit = self.limit;
+        let batches = match parts {
+            None => {
+                if let Some(limit) = limit {
+                    scan = scan.with_limit(limit as u64);
+                }
+                start(scan, metrics).await?.boxed()
+            }
+            Some(parts) => {
+                let scans = stream::iter(parts).then(move |rows| {
+                    let (scan, metrics) = (scan.clone().with_row_range(rows), metrics.clone());
+                    start(scan, metrics)
+                });
+                let all = scans.try_flatten();
+                match limit {
+                    Some(limit) => limited(all.boxed(), limit),
+                    None => all.boxed(),
+                }
+            }
+        };
+        let place = format!("shard `{}`", self.file.object_meta.location);
+        Ok(batches
+            .map(move |batch| projection.project(&batch.context(&place)?))
+            .boxed())
+    }
+
+    /// The filters of the scan, on the columns of the file.
+    fn filters(&self, adapter: &Adapter) -> Result<Filters> {
+        let mut filters = Filters::default();
+        let Some(predicate) = &self.predicate else {
+            return Ok(filters);
+        };
+        let parts = split_conjunction(predicate).into_iter().cloned();
+        let (dynamic, fixed): (Vec<_>, Vec<_>) = parts.partition(is_dynamic);
+        if !fixed.is_empty() {
+            let fixed = adapter.rewrite(datafusion_physical_expr::conjunction(fixed))?;
+            let filter = FileFilter::try_new(&fixed, &adapter.read_schema)?;
+            match self.evaluates {
+                true => {
+                    filters.asked = filter.functions.clone();
+                    filters.fixed = filter;
+                }
+                false => filters.asked = split_conjunction(&fixed).into_iter().cloned().collect(),
+            }
+        }
+        if !dynamic.is_empty() && self.evaluates {
+            let expr = datafusion_physical_expr::conjunction(dynamic);
+            let dynamic = DynamicFilter::new(expr, adapter.clone());
+            filters.fixed.matches_none |= dynamic.current()?.matches_none;
+            filters.dynamic = Some(dynamic);
+        }
+        Ok(filters)
+    }
+
+    /// The ranges of rows that are read one after the other, if not all of them in order.
+    async fn parts(
+        &self,
+        open: &OpenShard,
+        stripes: &[Range<u64>],
+        rows: Range<u64>,
+    ) -> Result<Option<Vec<Range<u64>>>> {
+        if self.order.is_none() && !self.reverse {
+            return Ok(None);
+        }
+        let inside = stripes.iter().enumerate().filter_map(|(i, stripe)| {
+            let part = stripe.start.max(rows.start)..stripe.end.min(rows.end);
+            (!part.is_empty()).then_some((i, part))
+        });
+        let mut parts: Vec<(usize, Range<u64>)> = inside.collect();
+        if self.reverse {
+            parts.reverse();
+        }
+        if let Some((column, options)) = self.order.as_ref().and_then(leading_column)
+            && let Ok(ordinal) = open.schema.index_of(column.name())
+        {
+            sort_stripes(open, ordinal, options, &mut parts).await?;
+        }
+        Ok(Some(parts.into_iter().map(|(_, rows)| rows).collect()))
+    }
+}
+
+/// What the rows of a file must match.
+#[derive(Default)]
+struct Filters {
+    fixed: FileFilter,
+    dynamic: Option<DynamicFilter>,
+    /// Those of which DataFusion's pruning may know more than the library.
+    asked: Vec<Arc<dyn PhysicalExpr>>,
+}
+
+/// Whether somebody may change an expression while the query runs.
+fn is_dynamic(expr: &Arc<dyn PhysicalExpr>) -> bool {
+    DynamicFilterTracking::classify(expr).contains_dynamic_filter()
+}
+
+/// The rows of a range of bytes: as many of all as it has of the bytes, from window to window. Each row is
+/// in one of the ranges that a file is cut into.
+fn rows_of(range: &FileRange, size: u64, stripes: &[Range<u64>]) -> Range<u64> {
+    let total = stripes.last().map_or(0, |last| last.end);
+    let row = |byte: i64| {
+        let byte = u64::try_from(byte).unwrap_or(0);
+        if byte >= size {
+            return total;
+        }
+        let row = u128::from(total) * u128::from(byte) / u128::from(size.max(1));
+        let row = u64::try_from(row).unwrap_or(total);
+        let stripe = stripes.iter().find(|stripe| stripe.contains(&row));
+        let start = stripe.map_or(0, |stripe| stripe.start);
+        row - (row - start) % WINDOW
+    };
+    row(range.start)..row(range.end)
+}
+
+/// The first rows of a stream.
+fn limited(
+    batches: BoxStream<'static, Result<RecordBatch>>,
+    limit: usize,
+) -> BoxStream<'static, Result<RecordBatch>> {
+    let mut left = limit;
+    batches
+        .scan((), move |(), batch| {
+            let taken = (left > 0).then(|| {
+                batch.map(|batch| {
+                    let taken = batch.slice(0, batch.num_rows().min(left));
+                    left -= taken.num_rows();
+                    taken
+                })
+            });
+            std::future::ready(taken)
+        })
+        .boxed()
+}
+
+async fn start(scan: ScanBuilder, metrics: ShardMetrics) -> Result<Measured> {
+    let stream = scan.build_stream().await.context("scan")?;
+    Ok(Measured {
+        stream,
+        metrics,
+        before: ScanMetrics::default(),
+    })
+}
+
+/// A scan that says what it was spared.
+struct Measured {
+    stream: ShardStream,
+    metrics: ShardMetrics,
+    before: ScanMetrics,
+}
+
+impl Stream for Measured {
+    type Item = Result<RecordBatch>;
+
+    fn poll_next(self: Pin<&mut Self>, context: &mut TaskContext<'_>) -> Poll<Option<Self::Item>> {
+        let this = self.get_mut();
+        let next = Pin::new(&mut this.stream).poll_next(context);
+        if next.is_ready()
+            && let Some(now) = this.stream.metrics()
+        {
+            this.metrics.add(&this.before, &now);
+            this.before = now;
+        }
+        next.map_err(DataFusionError::from)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_row_is_in_one_range_of_bytes() {
+        let shards = [
+            vec![],
+            vec![0..1],
+            vec![0..200_000, 200_000..200_001, 200_001..600_000],
+            vec![0..1_000_000],
+        ];
+        for stripes in shards {
+            let total = stripes.last().map_or(0, |last: &Range<u64>| last.end);
+            for (size, parts) in [(1u64, 1i64), (10, 3), (1000, 7), (1 << 40, 64)] {
+                let size_of_part = (i64::try_from(size).unwrap() + parts - 1) / parts;
+                let mut next = 0;
+                for part in 0..parts {
+                    let start = part * size_of_part;
+                    let end = (start + size_of_part).min(i64::try_from(size).unwrap());
+                    let rows = rows_of(&FileRange { start, end }, size, &stripes);
+                    if start >= end {
+                        continue;
+                    }
+                    assert_eq!(rows.start, next, "{stripes:?} {size} {parts}");
+                    next = rows.end;
+                }
+                assert_eq!(next, total, "{stripes:?} {size} {parts}");
+            }
+        }
+    }
+}

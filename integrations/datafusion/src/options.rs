@@ -1,0 +1,277 @@
+//! How tables of shards are read and written, as SQL and code set it.
+
+use arrow_shard::WriterOptions;
+use arrow_shard::read::SortingColumn;
+use arrow_shard::write::{Profile, TypeMapping, Wire};
+use datafusion_common::config::{ConfigExtension, ConfigOptions};
+use datafusion_common::{Result, config_err, extensions_options};
+use datafusion_session::Session;
+use std::collections::HashMap;
+
+extensions_options! {
+    /// How a table of shards is read and written.
+    ///
+    /// A session holds them with the prefix `shard`, for all tables that are created later: `SET
+    /// shard.profile = 'fast'`. A table or a `COPY` has its own with the prefix `format`: `CREATE
+    /// EXTERNAL TABLE ... OPTIONS ('format.pushdown_filters' 'false')`.
+    pub struct TableShardOptions {
+        /// Whether scans evaluate filters. They are pushed down if the table and the session say so. If not, a
+        /// filter stands above the scan, which still skips stripes by their statistics.
+        pub pushdown_filters: bool, default = true
+        /// Whether statistics of stripes are asked before a stripe is read.
+        pub pruning: bool, default = true
+        /// Whether text and binary columns of inferred schemas are views, which DataFusion works with
+        /// faster.
+        pub schema_force_view_types: bool, default = true
+        /// What files are written for: plain, fast, balanced, high_compression or minimal_size.
+        pub profile: String, default = "balanced".to_owned()
+        /// Rows of a stripe, at most; what the writer thinks best if there is none.
+        pub stripe_rows: Option<usize>, default = None
+        /// Columns that the rows of written files are sorted by, as ORDER BY has them: `day DESC NULLS FIRST, id`.
+        /// Without, those of the query's or the table's ORDER BY.
+        pub sorting_columns: Option<String>, default = None
+        /// Whether columns get Bloom filters, all or none; what the writer thinks best if there is no answer.
+        pub bloom_filters: Option<bool>, default = None
+        /// Whether columns get value dictionaries, all or none; what the writer thinks best if there is no answer.
+        pub dictionaries: Option<bool>, default = None
+        /// How Arrow types are stored: lossless or amudai.
+        pub mapping: String, default = "lossless".to_owned()
+        /// For whom files are written: spec or reference.
+        pub wire: String, default = "spec".to_owned()
+        /// Threads that encode a file; 0 for as many as the query has partitions.
+        pub writer_threads: usize, default = 0
+    }
+}
+
+impl ConfigExtension for TableShardOptions {
+    const PREFIX: &'static str = "shard";
+}
+
+impl TableShardOptions {
+    /// Those of a session; the defaults where [`register`](crate::register) was not called.
+    pub fn of_config(config: &ConfigOptions) -> Self {
+        let options = config.extensions.get::<Self>();
+        options.cloned().unwrap_or_default()
+    }
+
+    /// Those of a session, and of the keys that follow `format.`.
+    ///
+    /// # Errors
+    /// A key that is none of them, or a value that makes no sense.
+    pub(crate) fn of_table(
+        mut self,
+        session: &dyn Session,
+        format_options: &HashMap<String, String>,
+    ) -> Result<Self> {
+        // Some decide about others, so their order must not depend on the map.
+        let mut keys: Vec<_> = format_options.iter().collect();
+        keys.sort();
+        for (key, value) in keys {
+            match key.strip_prefix("format.") {
+                Some(key) => self.set_option(key, value)?,
+                // What is for other readers of the statement, such as credentials of a store.
+                None if key.contains('.') => {}
+                None => self.set_option(key, value)?,
+            }
+        }
+        let threads = session.config().target_partitions();
+        self.writer_options(threads)?;
+        Ok(self)
+    }
+
+    /// Sets the option `key`, as SQL does.
+    ///
+    /// # Errors
+    /// If there is no such option, or the value makes no sense.
+    pub fn set_option(&mut self, key: &str, value: &str) -> Result<()> {
+        datafusion_common::config::ConfigField::set(self, key, value)
+    }
+
+    /// The options as keys and values that [`set_option`](Self::set_option) takes.
+    pub fn to_options(&self) -> Vec<(String, String)> {
+        let entries = datafusion_common::config::ExtensionOptions::entries(self);
+        let set = entries.into_iter();
+        set.filter_map(|entry| Some((entry.key, entry.value?)))
+            .collect()
+    }
+
+    /// What a file is written with, where a query has so many partitions.
+    ///
+    /// # Errors
+    /// A value that makes no sense.
+    pub(crate) fn writer_options(&self, partitions: usize) -> Result<WriterOptions> {
+        let profile = match self.profile.replace('-', "_").to_lowercase().as_str() {
+            "plain" => Profile::Plain,
+            "fast" => Profile::Fast,
+            "balanced" => Profile::Balanced,
+            "high_compression" => Profile::HighCompression,
+            "minimal_size" => Profile::MinimalSize,
+            other => {
+                return config_err!(
+                    "shard profile '{other}': expected plain, fast, balanced, high_compression or minimal_size"
+                );
+            }
+        };
+        let mapping = match self.mapping.to_lowercase().as_str() {
+            "lossless" => TypeMapping::Lossless,
+            "amudai" => TypeMapping::Amudai,
+            other => return config_err!("shard mapping '{other}': expected lossless or amudai"),
+        };
+        let wire = match self.wire.to_lowercase().as_str() {
+            "spec" => Wire::Spec,
+            "reference" => Wire::Reference,
+            other => return config_err!("shard wire '{other}': expected spec or reference"),
+        };
+        let threads = match self.writer_threads {
+            0 => partitions,
+            threads => threads,
+        };
+        let mut options = WriterOptions::default()
+            .with_profile(profile)
+            .with_mapping(mapping)
+            .with_wire(wire)
+            .with_threads(threads.max(1));
+        if let Some(rows) = self.stripe_rows {
+            if rows == 0 {
+                return config_err!("shard stripe_rows 0: a stripe has at least one row");
+            }
+            options = options.with_stripe_rows(u64::try_from(rows).unwrap_or(u64::MAX));
+        }
+        if let Some(enabled) = self.bloom_filters {
+            options = options.with_bloom_filter_enabled(enabled);
+        }
+        if let Some(enabled) = self.dictionaries {
+            options = options.with_dictionary_enabled(enabled);
+        }
+        if let Some(columns) = &self.sorting_columns {
+            options = options.with_sorting_columns(parse_sorting_columns(columns)?);
+        }
+        Ok(options)
+    }
+}
+
+/// Reads columns as ORDER BY has them. Names may stand in double quotes; nulls come first where an
+/// order descends, unless it says otherwise, as in DataFusion.
+fn parse_sorting_columns(text: &str) -> Result<Vec<SortingColumn>> {
+    let mut columns = Vec::new();
+    for part in split_outside_quotes(text) {
+        let part = part.trim();
+        if part.is_empty() {
+            continue;
+        }
+        let (path, order) = match part.strip_prefix('"').and_then(|rest| rest.split_once('"')) {
+            Some((name, order)) => (name.to_owned(), order),
+            None => {
+                let (name, order) = part.split_once(char::is_whitespace).unwrap_or((part, ""));
+                (name.to_owned(), order)
+            }
+        };
+        let words: Vec<String> = order.split_whitespace().map(str::to_uppercase).collect();
+        let mut words = words.iter().map(String::as_str).peekable();
+        let descending = words.next_if(|word| matches!(*word, "ASC" | "DESC")) == Some("DESC");
+        let nulls_first = match (words.next(), words.next(), words.next()) {
+            (None, ..) => descending,
+            (Some("NULLS"), Some("FIRST"), None) => true,
+            (Some("NULLS"), Some("LAST"), None) => false,
+            _ => {
+                return config_err!(
+                    "shard sorting_columns: expected `name [ASC | DESC] [NULLS FIRST | NULLS LAST]`, found `{part}`"
+                );
+            }
+        };
+        columns.push(SortingColumn {
+            path,
+            descending,
+            nulls_first,
+        });
+    }
+    Ok(columns)
+}
+
+/// The parts between commas that stand outside of double quotes.
+fn split_outside_quotes(text: &str) -> Vec<&str> {
+    let mut parts = Vec::new();
+    let (mut start, mut quoted) = (0, false);
+    for (at, c) in text.char_indices() {
+        match c {
+            '"' => quoted = !quoted,
+            ',' if !quoted => {
+                parts.push(&text[start..at]);
+                start = at + 1;
+            }
+            _ => {}
+        }
+    }
+    parts.push(&text[start..]);
+    parts
+}
+
+#[cfg(test)]
+#[expect(clippy::unwrap_used, reason = "a failed helper is a failed test")]
+mod tests {
+    use super::*;
+    use crate::error::Context;
+
+    #[test]
+    fn sorting_columns_are_read_as_order_by_has_them() {
+        let column = |path: &str, descending, nulls_first| SortingColumn {
+            path: path.to_owned(),
+            descending,
+            nulls_first,
+        };
+        let parsed =
+            parse_sorting_columns(r#"a, b.c desc, "x, y" ASC NULLS FIRST,d DESC nulls last"#);
+        assert_eq!(
+            parsed.unwrap(),
+            [
+                column("a", false, false),
+                column("b.c", true, true),
+                column("x, y", false, true),
+                column("d", true, false),
+            ]
+        );
+        for wrong in ["a up", "a NULLS", "a ASC NULLS FIRST b"] {
+            assert!(parse_sorting_columns(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn every_option_survives_its_text() {
+        let mut options = TableShardOptions::default();
+        for (key, value) in [
+            ("pushdown_filters", "false"),
+            ("profile", "plain"),
+            ("stripe_rows", "1000"),
+            ("sorting_columns", "a DESC"),
+            ("bloom_filters", "true"),
+        ] {
+            options.set_option(key, value).unwrap();
+        }
+        let mut copy = TableShardOptions::default();
+        for (key, value) in options.to_options() {
+            copy.set_option(&key, &value).unwrap();
+        }
+        assert_eq!(copy.to_options(), options.to_options());
+        let writer = options.writer_options(2).unwrap();
+        assert_eq!(writer.profile(), Profile::Plain);
+        assert_eq!(writer.stripe_rows(), 1000);
+    }
+
+    #[test]
+    fn nonsense_is_refused_by_name() {
+        for (key, value, message) in [
+            ("profile", "tiny", "expected plain, fast"),
+            ("mapping", "x", "expected lossless or amudai"),
+            ("wire", "x", "expected spec or reference"),
+            ("stripe_rows", "0", "at least one row"),
+            ("sorting_columns", "a up", "expected `name"),
+        ] {
+            let mut options = TableShardOptions::default();
+            options.set_option(key, value).unwrap();
+            let error = options.writer_options(1).context("options").unwrap_err();
+            assert!(error.to_string().contains(message), "{error}");
+        }
+        let mut options = TableShardOptions::default();
+        assert!(options.set_option("nothing", "1").is_err());
+    }
+}

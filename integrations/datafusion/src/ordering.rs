@@ -1,0 +1,100 @@
+//! Orders of rows: sorting columns of shards and DataFusion's, and in which order stripes are read.
+
+use crate::error::Context;
+use crate::metadata::OpenShard;
+use arrow::array::{Array, AsArray};
+use arrow::compute::{SortOptions, sort_to_indices};
+use arrow::datatypes::Schema;
+use arrow_shard::read::SortingColumn;
+use datafusion_common::Result;
+use datafusion_physical_expr::PhysicalSortExpr;
+use datafusion_physical_expr::expressions::Column;
+use datafusion_physical_expr_common::sort_expr::LexOrdering;
+use std::ops::Range;
+use std::sync::Arc;
+
+/// The order of the rows of a shard, as far as its sorting columns are columns of the table.
+///
+/// # Errors
+/// Damaged properties.
+pub(crate) async fn ordering_of(open: &OpenShard, table: &Schema) -> Result<Option<LexOrdering>> {
+    // Then they are there.
+    open.shard.properties_async().await.context("properties")?;
+    let columns = open.shard.sorting_columns().context("sorting columns")?;
+    let mut order = Vec::new();
+    for column in columns {
+        // Members of structs are no columns of a plan, and a cast may change an order.
+        let found = table.column_with_name(&column.path);
+        let stored = open.schema.field_with_name(&column.path);
+        let Some(((ordinal, field), stored)) = found.zip(stored.ok()) else {
+            break;
+        };
+        if !crate::adapt::are_alike(field.data_type(), stored.data_type()) {
+            break;
+        }
+        order.push(PhysicalSortExpr::new(
+            Arc::new(Column::new(&column.path, ordinal)),
+            SortOptions {
+                descending: column.descending,
+                nulls_first: column.nulls_first,
+            },
+        ));
+    }
+    Ok(LexOrdering::new(order))
+}
+
+/// An order of rows that are written as sorting columns, up to the first expression that is no column.
+pub(crate) fn sorting_columns(order: &LexOrdering) -> Vec<SortingColumn> {
+    let column = |sort: &PhysicalSortExpr| {
+        let column = sort.expr.downcast_ref::<Column>()?;
+        Some(SortingColumn {
+            path: column.name().to_owned(),
+            descending: sort.options.descending,
+            nulls_first: sort.options.nulls_first,
+        })
+    };
+    order.iter().map_while(column).collect()
+}
+
+/// The column that an order looks at first, and how.
+pub(crate) fn leading_column(order: &LexOrdering) -> Option<(&Column, SortOptions)> {
+    let first = order.first();
+    Some((first.expr.downcast_ref::<Column>()?, first.options))
+}
+
+/// Puts stripes first whose values of a column come first in an order, so that what TopK looks for is found early.
+/// Those of which nothing is known come last.
+///
+/// # Errors
+/// Damaged metadata.
+pub(crate) async fn sort_stripes(
+    open: &OpenShard,
+    ordinal: usize,
+    options: SortOptions,
+    stripes: &mut Vec<(usize, Range<u64>)>,
+) -> Result<()> {
+    let known = open.shard.stripe_statistics_async([ordinal]).await;
+    let known = known.context("statistics of stripes")?;
+    let side = match options.descending {
+        true => "max",
+        false => "min",
+    };
+    let bounds = known.column(1).as_struct_opt();
+    let Some(bounds) = bounds.and_then(|bounds| bounds.column_by_name(side)) else {
+        return Ok(());
+    };
+    let options = SortOptions {
+        nulls_first: false,
+        ..options
+    };
+    let order = sort_to_indices(bounds, Some(options), None)?;
+    let rank = |stripe: usize| {
+        let mut order = order.values().iter();
+        order.position(|&i| usize::try_from(i) == Ok(stripe))
+    };
+    // As many stripes as there are bounds, or their ranks would mean nothing.
+    if bounds.len() > stripes.iter().map(|(stripe, _)| *stripe).max().unwrap_or(0) {
+        stripes.sort_by_cached_key(|(stripe, _)| rank(*stripe));
+    }
+    Ok(())
+}

@@ -1,0 +1,421 @@
+//! Filters of DataFusion as predicates of the library.
+
+use crate::adapt::{
+    Adapter, Reference, are_alike, evaluated_field, for_each_reference, is_bytes, values_of,
+};
+use arrow::array::{Array, ArrayRef, BooleanArray, RecordBatch, RecordBatchOptions};
+use arrow::compute::cast;
+use arrow::datatypes::{DataType, Schema, SchemaRef};
+use arrow::error::ArrowError;
+use arrow_shard::read::{ColumnRef, DynamicPredicate, Literal as ShardLiteral, Predicate, col_at};
+use datafusion_common::cast::as_boolean_array;
+use datafusion_common::tree_node::{Transformed, TransformedResult, TreeNode};
+use datafusion_common::{Result, ScalarValue};
+use datafusion_expr::Operator;
+use datafusion_physical_expr::expressions::{
+    BinaryExpr, Column, InListExpr, IsNotNullExpr, IsNullExpr, LikeExpr, Literal, NotExpr,
+};
+use datafusion_physical_expr::{PhysicalExpr, ScalarFunctionExpr, split_conjunction};
+use datafusion_physical_expr_common::physical_expr::{snapshot_generation, snapshot_physical_expr};
+use std::fmt;
+use std::sync::Arc;
+
+/// A filter on the columns of a file, in the library's terms.
+#[derive(Debug, Default)]
+pub(crate) struct FileFilter {
+    /// What rows match; `None` if all do.
+    pub(crate) predicate: Option<Predicate>,
+    /// Whether it is known that none does.
+    pub(crate) matches_none: bool,
+    /// The parts of it of which the library sees no more than that they are functions.
+    pub(crate) functions: Vec<Arc<dyn PhysicalExpr>>,
+}
+
+impl FileFilter {
+    /// The filter that `expr` is, an expression on the columns of `file`. What cannot be said in the
+    /// library's terms becomes a function of the columns, so that all of it is evaluated.
+    ///
+    /// # Errors
+    /// An expression that cannot be rewritten.
+    pub(crate) fn try_new(expr: &Arc<dyn PhysicalExpr>, file: &SchemaRef) -> Result<Self> {
+        let mut filter = Self::default();
+        for part in split_conjunction(expr) {
+            if let Some(literal) = part.downcast_ref::<Literal>() {
+                filter.matches_none |= *literal.value() != ScalarValue::Boolean(Some(true));
+                continue;
+            }
+            let mut converter = Converter {
+                file,
+                has_functions: false,
+            };
+            let predicate = converter.convert(part)?;
+            if converter.has_functions {
+                filter.functions.push(part.clone());
+            }
+            filter.predicate = Some(match filter.predicate.take() {
+                Some(first) => first.and(predicate),
+                None => predicate,
+            });
+        }
+        Ok(filter)
+    }
+}
+
+struct Converter<'a> {
+    file: &'a SchemaRef,
+    has_functions: bool,
+}
+
+impl Converter<'_> {
+    /// The predicate that an expression is.
+    fn convert(&mut self, expr: &Arc<dyn PhysicalExpr>) -> Result<Predicate> {
+        match self.known(expr)? {
+            Some(predicate) => Ok(predicate),
+            None => self.function(expr),
+        }
+    }
+
+    /// The predicate that an expression is, if the library knows what it means.
+    fn known(&mut self, expr: &Arc<dyn PhysicalExpr>) -> Result<Option<Predicate>> {
+        if let Some(binary) = expr.downcast_ref::<BinaryExpr>() {
+            return self.binary(binary);
+        }
+        if let Some(not) = expr.downcast_ref::<NotExpr>() {
+            return Ok(self.known(not.arg())?.map(Predicate::not));
+        }
+        if let Some(is_null) = expr.downcast_ref::<IsNullExpr>() {
+            return Ok(self
+                .column(is_null.arg())
+                .map(|(column, _)| column.is_null()));
+        }
+        if let Some(is_not_null) = expr.downcast_ref::<IsNotNullExpr>() {
+            let column = self.column(is_not_null.arg());
+            return Ok(column.map(|(column, _)| column.is_not_null()));
+        }
+        if let Some(in_list) = expr.downcast_ref::<InListExpr>() {
+            return Ok(self.in_list(in_list));
+        }
+        if let Some(like) = expr.downcast_ref::<LikeExpr>() {
+            return self.like(like, expr);
+        }
+        if let Some(call) = expr.downcast_ref::<ScalarFunctionExpr>()
+            && call.name() == "starts_with"
+            && let [text, prefix] = call.args()
+            && let Some((column, data_type)) = self.column(text)
+            && values_of(&data_type).is_string()
+            && let Some(prefix) = prefix.downcast_ref::<Literal>()
+            && let Some(Some(prefix)) = prefix.value().try_as_str()
+        {
+            return Ok(Some(column.starts_with(prefix)));
+        }
+        // A Boolean column by itself.
+        let column = self.column(expr);
+        let column = column.filter(|(_, data_type)| *data_type == DataType::Boolean);
+        Ok(column.map(|(column, _)| column.eq(true)))
+    }
+
+    fn binary(&mut self, binary: &BinaryExpr) -> Result<Option<Predicate>> {
+        let (left, op, right) = (binary.left(), *binary.op(), binary.right());
+        if matches!(op, Operator::And | Operator::Or) {
+            let before = self.has_functions;
+            let known = [self.known(left)?, self.known(right)?];
+            let is_or = op == Operator::Or;
+            return Ok(match known {
+                // Functions are asked about no row that what stands before them rules out, so an OR with one is
+                // a function as a whole, and DataFusion's order of evaluation holds.
+                [Some(left), Some(right)] if is_or && self.has_functions == before => {
+                    Some(left.or(right))
+                }
+                [Some(left), Some(right)] if !is_or => Some(left.and(right)),
+                [Some(left), None] if !is_or => Some(left.and(self.function(right)?)),
+                [None, Some(right)] if !is_or => Some(right.and(self.function(left)?)),
+                _ => {
+                    self.has_functions = before;
+                    None
+                }
+            });
+        }
+        let compared = match (self.column(left), right.downcast_ref::<Literal>()) {
+            (Some(column), Some(literal)) => Some((column, op, literal)),
+            _ => {
+                let literal = left.downcast_ref::<Literal>();
+                let swapped = op.swap();
+                self.column(right)
+                    .zip(literal)
+                    .zip(swapped)
+                    .map(|((column, literal), op)| (column, op, literal))
+            }
+        };
+        let Some(((column, data_type), op, literal)) = compared else {
+            return Ok(None);
+        };
+        Ok(compare(column, &data_type, op, literal.value()))
+    }
+
+    fn in_list(&self, in_list: &InListExpr) -> Option<Predicate> {
+        let (column, data_type) = self.column(in_list.expr())?;
+        // Whether zeros of two signs are the same depends on how DataFusion looks them up.
+        if values_of(&data_type).is_floating() {
+            return None;
+        }
+        let literal = |expr: &Arc<dyn PhysicalExpr>| {
+            let literal = expr.downcast_ref::<Literal>()?;
+            literal_of(literal.value(), &data_type)
+        };
+        let literals: Option<Vec<ShardLiteral>> = in_list.list().iter().map(literal).collect();
+        let found = column.is_in(literals?);
+        Some(match in_list.negated() {
+            true => !found,
+            false => found,
+        })
+    }
+
+    /// A pattern that begins with a text: what does not is ruled out by statistics.
+    fn like(&mut self, like: &LikeExpr, expr: &Arc<dyn PhysicalExpr>) -> Result<Option<Predicate>> {
+        let pattern = like.pattern().downcast_ref::<Literal>();
+        let Some(Some(pattern)) = pattern.and_then(|pattern| pattern.value().try_as_str()) else {
+            return Ok(None);
+        };
+        let Some((column, data_type)) = self.column(like.expr()) else {
+            return Ok(None);
+        };
+        let is_plain = !like.negated() && !like.case_insensitive() && !pattern.contains('\\');
+        if !is_plain || !values_of(&data_type).is_string() {
+            return Ok(None);
+        }
+        let (prefix, rest) = pattern.split_at(pattern.find(['%', '_']).unwrap_or(pattern.len()));
+        Ok(match rest {
+            "" => Some(column.eq(prefix)),
+            "%" => Some(column.starts_with(prefix)),
+            _ if prefix.is_empty() => None,
+            _ => Some(column.starts_with(prefix).and(self.function(expr)?)),
+        })
+    }
+
+    /// The column or member that an expression is, and the type that it is read in.
+    fn column(&self, expr: &Arc<dyn PhysicalExpr>) -> Option<(ColumnRef, DataType)> {
+        let reference = Reference::of(expr, self.file)?;
+        let data_type = reference.field.data_type().clone();
+        // A union has no nulls, not even where the struct around it is null.
+        let is_union = matches!(data_type, DataType::Union(..));
+        (!is_union).then(|| (col_at(reference.ordinals), data_type))
+    }
+
+    /// An expression as a function of the columns and members that it looks at.
+    fn function(&mut self, expr: &Arc<dyn PhysicalExpr>) -> Result<Predicate> {
+        self.has_functions = true;
+        let mut references: Vec<Reference> = Vec::new();
+        for_each_reference(expr, self.file, &mut |reference| {
+            if !references.contains(&reference) {
+                references.push(reference);
+            }
+        })?;
+        let is_union = |reference: &Reference| {
+            matches!(reference.field.data_type(), DataType::Union(..))
+                && reference.ordinals.len() > 1
+        };
+        if references.iter().any(is_union) {
+            return self.whole_function(expr);
+        }
+        let expr = Arc::clone(expr).transform_down(|expr| {
+            let place = Reference::of(&expr, self.file)
+                .and_then(|reference| references.iter().position(|r| *r == reference));
+            Ok(match place {
+                Some(place) => {
+                    let column = Column::new(&place.to_string(), place);
+                    Transformed::yes(Arc::new(column) as Arc<dyn PhysicalExpr>)
+                }
+                None => Transformed::no(expr),
+            })
+        });
+        Ok(evaluated(expr.data()?, &references))
+    }
+
+    /// An expression as a function of whole columns.
+    fn whole_function(&self, expr: &Arc<dyn PhysicalExpr>) -> Result<Predicate> {
+        let fields = self.file.fields().iter().enumerate();
+        let columns = datafusion_physical_expr::utils::collect_columns(expr);
+        let mut references = Vec::new();
+        for (ordinal, field) in fields {
+            if columns.iter().any(|column| column.index() == ordinal) {
+                references.push(Reference {
+                    ordinals: vec![ordinal],
+                    field: field.clone(),
+                });
+            }
+        }
+        let expr = Arc::clone(expr).transform_down(|expr| {
+            let column = expr.downcast_ref::<Column>().map(Column::index);
+            let place =
+                column.and_then(|index| references.iter().position(|r| r.ordinals == [index]));
+            Ok(match place {
+                Some(place) => {
+                    let column = Column::new(&place.to_string(), place);
+                    Transformed::yes(Arc::new(column) as Arc<dyn PhysicalExpr>)
+                }
+                None => Transformed::no(expr),
+            })
+        });
+        Ok(evaluated(expr.data()?, &references))
+    }
+}
+
+/// A function of the columns that are referred to, in their order.
+fn evaluated(expr: Arc<dyn PhysicalExpr>, references: &[Reference]) -> Predicate {
+    let fields = references.iter().enumerate();
+    let fields = fields.map(|(i, reference)| evaluated_field(i.to_string(), &reference.field));
+    let schema = Arc::new(Schema::new(fields.collect::<Vec<_>>()));
+    let columns = references
+        .iter()
+        .map(|r| col_at(r.ordinals.iter().copied()));
+    let columns: Vec<ColumnRef> = columns.collect();
+    Predicate::from_fn(columns, move |batch| evaluate(&expr, &schema, batch))
+}
+
+/// The truth of an expression for the rows of a batch, whose columns are of the types that are
+/// stored.
+fn evaluate(
+    expr: &Arc<dyn PhysicalExpr>,
+    schema: &SchemaRef,
+    batch: &RecordBatch,
+) -> Result<BooleanArray, ArrowError> {
+    let read = batch.columns().iter().zip(schema.fields());
+    let columns = read.map(
+        |(column, field)| match column.data_type() == field.data_type() {
+            true => Ok(column.clone()),
+            false => cast(column, field.data_type()),
+        },
+    );
+    let columns = columns.collect::<Result<Vec<ArrayRef>, ArrowError>>()?;
+    let options = RecordBatchOptions::new().with_row_count(Some(batch.num_rows()));
+    let batch = RecordBatch::try_new_with_options(schema.clone(), columns, &options)?;
+    let external = |error| ArrowError::ExternalError(Box::new(error));
+    let value = expr.evaluate(&batch).map_err(external)?;
+    let array = value.into_array(batch.num_rows()).map_err(external)?;
+    // A null without a type is neither true nor false.
+    if array.data_type().is_null() {
+        return Ok(BooleanArray::new_null(array.len()));
+    }
+    Ok(as_boolean_array(&array).map_err(external)?.clone())
+}
+
+/// A comparison of a column with a value, if the library compares them as DataFusion does.
+fn compare(
+    column: ColumnRef,
+    data_type: &DataType,
+    op: Operator,
+    value: &ScalarValue,
+) -> Option<Predicate> {
+    let literal = literal_of(value, data_type)?;
+    let zeros = zeros(value);
+    Some(match (op, zeros) {
+        // To DataFusion, zeros of both signs are equal; to the library, one is the less.
+        (Operator::Eq, Some(zeros)) => column.is_in(zeros),
+        (Operator::NotEq, Some(zeros)) => !column.is_in(zeros),
+        (Operator::Lt, Some([least, _])) => column.lt(least),
+        (Operator::LtEq, Some([_, greatest])) => column.lt_eq(greatest),
+        (Operator::Gt, Some([_, greatest])) => column.gt(greatest),
+        (Operator::GtEq, Some([least, _])) => column.gt_eq(least),
+        (Operator::Eq, None) => column.eq(literal),
+        (Operator::NotEq, None) => column.not_eq(literal),
+        (Operator::Lt, None) => column.lt(literal),
+        (Operator::LtEq, None) => column.lt_eq(literal),
+        (Operator::Gt, None) => column.gt(literal),
+        (Operator::GtEq, None) => column.gt_eq(literal),
+        _ => return None,
+    })
+}
+
+/// The zeros of both signs, the negative one first, if the value is one of them.
+fn zeros(value: &ScalarValue) -> Option<[ShardLiteral; 2]> {
+    let both = |negative: ScalarValue, positive: ScalarValue| {
+        let literal = |value: &ScalarValue| ShardLiteral::try_new(&value.to_scalar().ok()?).ok();
+        Some([literal(&negative)?, literal(&positive)?])
+    };
+    match value {
+        ScalarValue::Float64(Some(v)) if *v == 0.0 => {
+            both(ScalarValue::from(-0.0f64), ScalarValue::from(0.0f64))
+        }
+        ScalarValue::Float32(Some(v)) if *v == 0.0 => {
+            both(ScalarValue::from(-0.0f32), ScalarValue::from(0.0f32))
+        }
+        ScalarValue::Float16(Some(v)) if v.to_f32() == 0.0 => {
+            let zero = *v - *v;
+            both(
+                ScalarValue::Float16(Some(-zero)),
+                ScalarValue::Float16(Some(zero)),
+            )
+        }
+        _ => None,
+    }
+}
+
+/// A value as a literal beside a column that is read in a type, if their values are of the same kind.
+fn literal_of(value: &ScalarValue, data_type: &DataType) -> Option<ShardLiteral> {
+    let value_type = value.data_type();
+    let read = values_of(data_type);
+    let is_compared = read.is_numeric()
+        || read.is_string()
+        || is_bytes(read)
+        || matches!(
+            read,
+            DataType::Boolean
+                | DataType::FixedSizeBinary(_)
+                | DataType::Date32
+                | DataType::Date64
+                | DataType::Time32(_)
+                | DataType::Time64(_)
+                | DataType::Timestamp(..)
+                | DataType::Duration(_)
+        );
+    if !is_compared || !(are_alike(&value_type, read) || value_type.is_null()) {
+        return None;
+    }
+    ShardLiteral::try_new(&value.to_scalar().ok()?).ok()
+}
+
+/// A filter that its owner narrows while the query runs, on the columns of a file.
+pub(crate) struct DynamicFilter {
+    /// On the columns of the table, those of partitions replaced.
+    expr: Arc<dyn PhysicalExpr>,
+    adapter: Adapter,
+}
+
+impl DynamicFilter {
+    pub(crate) fn new(expr: Arc<dyn PhysicalExpr>, adapter: Adapter) -> Self {
+        Self { expr, adapter }
+    }
+
+    /// What the filter is now.
+    ///
+    /// # Errors
+    /// Those of the filter, or an expression that cannot be rewritten.
+    pub(crate) fn current(&self) -> Result<FileFilter> {
+        let expr = snapshot_physical_expr(self.expr.clone())?;
+        let expr = self.adapter.rewrite(expr)?;
+        FileFilter::try_new(&expr, &self.adapter.read_schema)
+    }
+}
+
+impl fmt::Debug for DynamicFilter {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "DynamicFilter({})", self.expr)
+    }
+}
+
+impl DynamicPredicate for DynamicFilter {
+    fn version(&self) -> u64 {
+        snapshot_generation(&self.expr)
+    }
+
+    fn predicate(&self) -> Option<Predicate> {
+        // Whoever narrows a filter tests the rows again, so that what cannot be had costs time only.
+        let filter = self.current().ok()?;
+        match filter.matches_none {
+            true => Some(Predicate::from_fn(Vec::<ColumnRef>::new(), |batch| {
+                Ok(BooleanArray::from(vec![false; batch.num_rows()]))
+            })),
+            false => filter.predicate,
+        }
+    }
+}

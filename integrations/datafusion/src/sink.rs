@@ -1,0 +1,248 @@
+//! Writes shards: COPY, INSERT and INSERT OVERWRITE.
+
+use crate::error::Context;
+use crate::options::TableShardOptions;
+use arrow::array::RecordBatch;
+use arrow::datatypes::SchemaRef;
+use arrow_shard::WriterOptions;
+use arrow_shard::read::SortingColumn;
+use arrow_shard::write::AsyncShardWriter;
+use async_trait::async_trait;
+use datafusion_common::{DataFusionError, Result, not_impl_err};
+use datafusion_common_runtime::{JoinSet, SpawnedTask};
+use datafusion_datasource::display::FileGroupDisplay;
+use datafusion_datasource::file_sink_config::{FileSink, FileSinkConfig};
+use datafusion_datasource::sink::DataSink;
+use datafusion_datasource::write::demux::DemuxedStreamReceiver;
+use datafusion_datasource::write::get_writer_schema;
+use datafusion_execution::memory_pool::MemoryConsumer;
+use datafusion_execution::{SendableRecordBatchStream, TaskContext};
+use datafusion_expr::dml::InsertOp;
+use datafusion_physical_plan::metrics::{
+    ElapsedComputeFutureExt, ExecutionPlanMetricsSet, MetricBuilder, MetricsSet,
+};
+use datafusion_physical_plan::{DisplayAs, DisplayFormatType};
+use futures::TryStreamExt;
+use object_store::path::Path;
+use object_store::{ObjectStore, ObjectStoreExt};
+use std::collections::HashSet;
+use std::fmt;
+use std::sync::Arc;
+use tokio::sync::mpsc::Receiver;
+
+/// Writes the rows of a plan to shards, one at a time for each partition of the output.
+///
+/// A shard appears when it is complete. If one fails, those that were complete are removed, as are the parts of others that
+/// were sent. With [`InsertOp::Overwrite`], the files that the table had are removed once all new ones are
+/// there: until then, a reader may see both.
+#[derive(Debug)]
+pub struct ShardSink {
+    config: FileSinkConfig,
+    options: TableShardOptions,
+    sorting_columns: Vec<SortingColumn>,
+    metrics: ExecutionPlanMetricsSet,
+}
+
+impl ShardSink {
+    /// A sink for the files that `config` names.
+    pub fn new(config: FileSinkConfig, options: TableShardOptions) -> Self {
+        Self {
+            config,
+            options,
+            sorting_columns: Vec::new(),
+            metrics: ExecutionPlanMetricsSet::new(),
+        }
+    }
+
+    /// Notes in the files that the rows are sorted by these columns, unless the options name others.
+    #[must_use]
+    pub fn with_sorting_columns(mut self, columns: Vec<SortingColumn>) -> Self {
+        self.sorting_columns = columns;
+        self
+    }
+
+    /// The columns that the rows are sorted by, as the plan knows.
+    pub fn sorting_columns(&self) -> &[SortingColumn] {
+        &self.sorting_columns
+    }
+
+    /// How the files are written.
+    pub fn options(&self) -> &TableShardOptions {
+        &self.options
+    }
+
+    /// What a file is written with.
+    fn writer_options(&self, partitions: usize) -> Result<WriterOptions> {
+        let options = self.options.writer_options(partitions)?;
+        // A file that is there is replaced where that was asked for, and else no name is chosen twice.
+        let options = options.with_overwrite(true);
+        if self.options.sorting_columns.is_some() {
+            return Ok(options);
+        }
+        // Columns of partitions are not written.
+        let schema = get_writer_schema(&self.config);
+        let is_written = |column: &&SortingColumn| schema.field_with_name(&column.path).is_ok();
+        let columns = self.sorting_columns.iter().take_while(is_written);
+        Ok(options.with_sorting_columns(columns.cloned().collect()))
+    }
+
+    /// Removes what the table had before, but for files that were written again.
+    async fn remove_old(&self, store: &Arc<dyn ObjectStore>, new: &HashSet<Path>) -> Result<()> {
+        for file in self.config.file_group.iter() {
+            let old = &file.object_meta.location;
+            if !new.contains(old) {
+                store.delete(old).await.map_err(|error| {
+                    DataFusionError::from(error).context(format!(
+                        "`{old}`, which INSERT OVERWRITE replaces, is still there"
+                    ))
+                })?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// A file that is complete.
+struct Written {
+    path: Path,
+    rows: u64,
+    bytes: u64,
+}
+
+async fn write_file(
+    store: Arc<dyn ObjectStore>,
+    path: Path,
+    schema: SchemaRef,
+    options: WriterOptions,
+    mut batches: Receiver<RecordBatch>,
+    context: Arc<TaskContext>,
+) -> Result<Written> {
+    let place = format!("shard `{path}`");
+    let memory = MemoryConsumer::new(format!("ShardSink[{path}]"));
+    let memory = memory.register(context.memory_pool());
+    let writer = AsyncShardWriter::create_object(store, &path, schema, options).await;
+    let mut writer = writer.context(&place)?;
+    while let Some(batch) = batches.recv().await {
+        writer.write(&batch).await.context(&place)?;
+        if let Err(error) = memory.try_resize(writer.memory_size()) {
+            writer.abort().await.context(&place)?;
+            return Err(error.context(place));
+        }
+    }
+    let summary = writer.finish().await.context(&place)?;
+    Ok(Written {
+        path,
+        rows: summary.rows(),
+        bytes: summary.bytes(),
+    })
+}
+
+#[async_trait]
+impl FileSink for ShardSink {
+    fn config(&self) -> &FileSinkConfig {
+        &self.config
+    }
+
+    async fn spawn_writer_tasks_and_join(
+        &self,
+        context: &Arc<TaskContext>,
+        demux_task: SpawnedTask<Result<()>>,
+        mut file_stream_rx: DemuxedStreamReceiver,
+        object_store: Arc<dyn ObjectStore>,
+    ) -> Result<u64> {
+        let rows = MetricBuilder::new(&self.metrics).global_counter("rows_written");
+        let bytes = MetricBuilder::new(&self.metrics).global_counter("bytes_written");
+        let elapsed = MetricBuilder::new(&self.metrics).elapsed_compute(0);
+        let overwrites = match self.config.insert_op {
+            InsertOp::Append => false,
+            InsertOp::Overwrite => true,
+            InsertOp::Replace => {
+                return not_impl_err!("REPLACE INTO a table of shards: their rows have no keys");
+            }
+        };
+        let partitions = context.session_config().target_partitions();
+        let options = self.writer_options(partitions)?;
+        let schema = get_writer_schema(&self.config);
+        let mut tasks = JoinSet::new();
+        while let Some((path, batches)) = file_stream_rx.recv().await {
+            let written = write_file(
+                object_store.clone(),
+                path,
+                schema.clone(),
+                options.clone(),
+                batches,
+                context.clone(),
+            );
+            tasks.spawn(written.with_elapsed_compute(elapsed.clone()));
+        }
+        let mut written = Vec::new();
+        let mut failed = None;
+        while let Some(task) = tasks.join_next().await {
+            match task {
+                Ok(Ok(file)) => written.push(file),
+                Ok(Err(error)) => failed = failed.or(Some(error)),
+                Err(error) if error.is_panic() => std::panic::resume_unwind(error.into_panic()),
+                Err(error) => failed = failed.or(Some(DataFusionError::External(error.into()))),
+            }
+        }
+        let demuxed = demux_task.join_unwind().await;
+        let demuxed = demuxed.map_err(|error| DataFusionError::ExecutionJoin(Box::new(error)));
+        // What the plan failed with says more than the writers that it left alone.
+        let failed = demuxed.and_then(|result| result).err().or(failed);
+        if let Some(error) = failed {
+            let files = futures::stream::iter(written.into_iter().map(|file| Ok(file.path)));
+            let removed = object_store.delete_stream(Box::pin(files));
+            if let Err(left) = removed.try_collect::<Vec<_>>().await {
+                return Err(error.context(format!(
+                    "and a shard that was complete is still there: {left}"
+                )));
+            }
+            return Err(error);
+        }
+        let count = |n: u64| usize::try_from(n).unwrap_or(usize::MAX);
+        for file in &written {
+            rows.add(count(file.rows));
+            bytes.add(count(file.bytes));
+        }
+        if overwrites {
+            let new = written.iter().map(|file| file.path.clone()).collect();
+            self.remove_old(&object_store, &new).await?;
+        }
+        Ok(written.iter().map(|file| file.rows).sum())
+    }
+}
+
+#[async_trait]
+impl DataSink for ShardSink {
+    fn metrics(&self) -> Option<MetricsSet> {
+        Some(self.metrics.clone_inner())
+    }
+
+    fn schema(&self) -> &SchemaRef {
+        self.config.output_schema()
+    }
+
+    async fn write_all(
+        &self,
+        data: SendableRecordBatchStream,
+        context: &Arc<TaskContext>,
+    ) -> Result<u64> {
+        FileSink::write_all(self, data, context).await
+    }
+}
+
+impl DisplayAs for ShardSink {
+    fn fmt_as(&self, t: DisplayFormatType, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match t {
+            DisplayFormatType::Default | DisplayFormatType::Verbose => {
+                write!(f, "ShardSink(file_groups=")?;
+                FileGroupDisplay(&self.config.file_group).fmt_as(t, f)?;
+                write!(f, ")")
+            }
+            DisplayFormatType::TreeRender => {
+                writeln!(f, "format: shard")?;
+                write!(f, "file={}", self.config.original_url)
+            }
+        }
+    }
+}

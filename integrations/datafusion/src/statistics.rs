@@ -1,0 +1,97 @@
+//! What the metadata of a shard say about it, as DataFusion's planner asks for it.
+
+use crate::adapt::are_alike;
+use crate::error::Context;
+use crate::metadata::OpenShard;
+use arrow::array::{Array, AsArray, StructArray};
+use arrow::datatypes::{DataType, Field, Schema, UInt64Type};
+use arrow_shard::read::Projection;
+use datafusion_common::stats::Precision;
+use datafusion_common::{ColumnStatistics, Result, ScalarValue, Statistics};
+
+/// Statistics of a shard for the columns of a table, those of partitions not among them.
+///
+/// # Errors
+/// Damaged metadata.
+pub(crate) async fn statistics_of(open: &OpenShard, table: &Schema) -> Result<Statistics> {
+    let known = open.shard.statistics_async(Projection::All).await;
+    let known = known.context("statistics")?;
+    let mut statistics = Statistics::new_unknown(table);
+    let rows = usize::try_from(open.shard.num_rows()).unwrap_or(usize::MAX);
+    statistics.num_rows = Precision::Exact(rows);
+    let stripes = open.shard.stripes_async().await.context("stripes")?;
+    let sizes = stripes.iter().map(|stripe| stripe.raw_data_size());
+    if let Some(bytes) = sizes.sum::<Option<u64>>() {
+        let bytes = usize::try_from(bytes).unwrap_or(usize::MAX);
+        statistics.total_byte_size = Precision::Inexact(bytes);
+    }
+    // The number of rows, then each column and the members of it.
+    let mut place = 1;
+    for stored in open.schema.fields() {
+        let found = known.columns().get(place).and_then(|c| c.as_struct_opt());
+        place += fields_of(stored.data_type());
+        if let (Some(found), Some((ordinal, wanted))) =
+            (found, table.column_with_name(stored.name()))
+        {
+            statistics.column_statistics[ordinal] = column_statistics(found, stored, wanted)?;
+        }
+    }
+    Ok(statistics)
+}
+
+/// Fields that statistics have of a column: itself, and members of structs.
+fn fields_of(data_type: &DataType) -> usize {
+    match data_type {
+        DataType::Dictionary(_, values) => fields_of(values),
+        DataType::RunEndEncoded(_, values) => fields_of(values.data_type()),
+        DataType::Struct(members) => {
+            let members = members.iter().map(|member| fields_of(member.data_type()));
+            1 + members.sum::<usize>()
+        }
+        _ => 1,
+    }
+}
+
+fn column_statistics(
+    known: &StructArray,
+    stored: &Field,
+    wanted: &Field,
+) -> Result<ColumnStatistics> {
+    let count = |name: &str| {
+        let counts = known
+            .column_by_name(name)?
+            .as_primitive_opt::<UInt64Type>()?;
+        let count = counts.is_valid(0).then(|| counts.value(0))?;
+        usize::try_from(count).ok()
+    };
+    let flag = |name: &str| {
+        let flags = known.column_by_name(name).and_then(|c| c.as_boolean_opt());
+        flags.is_some_and(|flags| flags.is_valid(0) && flags.value(0))
+    };
+    // A cast may cut two values down to one, or change their order.
+    let is_same = are_alike(stored.data_type(), wanted.data_type());
+    let bound = |name: &str, exact: &str| -> Result<Precision<ScalarValue>> {
+        let Some(bound) = known.column_by_name(name).filter(|bound| bound.is_valid(0)) else {
+            return Ok(Precision::Absent);
+        };
+        if !is_same {
+            return Ok(Precision::Absent);
+        }
+        let value = ScalarValue::try_from_array(bound, 0)?.cast_to(wanted.data_type())?;
+        Ok(match flag(exact) {
+            true => Precision::Exact(value),
+            false => Precision::Inexact(value),
+        })
+    };
+    Ok(ColumnStatistics {
+        null_count: count("null_count").map_or(Precision::Absent, Precision::Exact),
+        min_value: bound("min", "min_is_exact")?,
+        max_value: bound("max", "max_is_exact")?,
+        distinct_count: match (count("distinct_count"), flag("distinct_is_exact")) {
+            (Some(count), true) => Precision::Exact(count),
+            (Some(count), false) => Precision::Inexact(count),
+            (None, _) => Precision::Absent,
+        },
+        ..ColumnStatistics::new_unknown()
+    })
+}
