@@ -1,10 +1,27 @@
 //! Errors on their way into DataFusion.
 
 use datafusion_common::DataFusionError;
+use std::fmt;
 
 /// An error of the library as one of DataFusion, which keeps it as its source.
 pub(crate) fn external(error: arrow_shard::Error) -> DataFusionError {
-    DataFusionError::External(Box::new(error))
+    DataFusionError::External(Box::new(Failure(error)))
+}
+
+/// An error of the library that displays those below it: DataFusion displays no more than the first.
+#[derive(Debug)]
+struct Failure(arrow_shard::Error);
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:#}", self.0)
+    }
+}
+
+impl std::error::Error for Failure {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        Some(&self.0)
+    }
 }
 
 /// Says where an error happened.

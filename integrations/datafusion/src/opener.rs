@@ -1,7 +1,7 @@
 //! Opens one file of a scan, or a range of it.
 
 use crate::adapt::{Adapter, FileProjection};
-use crate::error::Context;
+use crate::error::{Context, external};
 use crate::metadata::{self, OpenShard};
 use crate::metrics::ShardMetrics;
 use crate::ordering::{leading_column, sort_stripes};
@@ -9,7 +9,7 @@ use crate::predicate::{DynamicFilter, FileFilter};
 use crate::pruning::stripes_that_may_match;
 use arrow::array::RecordBatch;
 use arrow_shard::read::{ScanBuilder, ScanMetrics, ShardStream};
-use datafusion_common::{DataFusionError, Result, ScalarValue};
+use datafusion_common::{Result, ScalarValue};
 use datafusion_datasource::file_stream::{FileOpenFuture, FileOpener};
 use datafusion_datasource::{FileRange, PartitionedFile, TableSchema};
 use datafusion_execution::cache::cache_manager::FileMetadataCache;
@@ -351,7 +351,7 @@ impl Stream for Measured {
             this.metrics.add(&this.before, &now);
             this.before = now;
         }
-        next.map_err(DataFusionError::from)
+        next.map_err(|error| external(error.into()))
     }
 }
 

@@ -1,0 +1,152 @@
+//! Turns what is shipped for Parquet into the same for shards.
+
+use crate::common::Format;
+use sqllogictest::{ColumnType, QueryExpect, Record};
+
+/// What is replaced in records, whatever the case of its letters.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Rewrite(&'static [(&'static str, &'static str)]);
+
+/// From Parquet to shards. Options of Parquet that tell a reader what to do have a sister.
+const TO_SHARDS: &[(&str, &str)] = &[
+    ("stored as parquet", "STORED AS SHARD"),
+    (".parquet'", ".shard'"),
+    (".parquet]", ".shard]"),
+    (".parquet:", ".shard:"),
+    (".parquet,", ".shard,"),
+    (".parquet\"", ".shard\""),
+    ("file_type=parquet", "file_type=shard"),
+    (
+        "datafusion.execution.parquet.pushdown_filters",
+        "shard.pushdown_filters",
+    ),
+    ("datafusion.execution.parquet.pruning", "shard.pruning"),
+];
+
+/// Options of files of Parquet that say how they are stored, and mean nothing for shards.
+const OF_PARQUET: &[&str] = &[
+    "allow_single_file_parallelism",
+    "bloom_filter_enabled",
+    "bloom_filter_fpp",
+    "bloom_filter_ndv",
+    "bloom_filter_on_read",
+    "bloom_filter_on_write",
+    "column_index_truncate_length",
+    "compression",
+    "created_by",
+    "data_page_row_count_limit",
+    "data_pagesize_limit",
+    "dictionary_enabled",
+    "dictionary_page_size_limit",
+    "encoding",
+    "maximum_buffered_record_batches_per_stream",
+    "maximum_parallel_row_group_writers",
+    "metadata_size_hint",
+    "skip_metadata",
+    "statistics_enabled",
+    "statistics_truncate_length",
+    "write_batch_size",
+    "writer_version",
+];
+
+impl Rewrite {
+    pub(crate) fn nothing() -> Self {
+        Self(&[])
+    }
+
+    pub(crate) fn of_format(format: Format) -> Self {
+        match format {
+            Format::Parquet => Self::nothing(),
+            Format::Shard => Self(TO_SHARDS),
+        }
+    }
+
+    /// Statements that come before a file: Parquet evaluates no filter unless it is told to.
+    pub(crate) fn first(self) -> &'static [&'static str] {
+        match self.0 {
+            [] => &[],
+            _ => &["SET shard.pushdown_filters = false"],
+        }
+    }
+
+    pub(crate) fn record<T: ColumnType>(self, mut record: Record<T>) -> Record<T> {
+        match &mut record {
+            Record::Statement { sql, .. } => *sql = self.statement(sql),
+            Record::Query { sql, expected, .. } => {
+                *sql = self.statement(sql);
+                if let QueryExpect::Results { results, .. } = expected {
+                    for line in results {
+                        *line = self.text(line);
+                    }
+                }
+            }
+            _ => {}
+        }
+        record
+    }
+
+    fn statement(self, sql: &str) -> String {
+        match self.0 {
+            [] => sql.to_owned(),
+            _ => with_options_of_shards(&self.text(sql)),
+        }
+    }
+
+    fn text(self, text: &str) -> String {
+        let mut text = text.to_owned();
+        for (from, to) in self.0 {
+            text = replace(&text, from, to);
+        }
+        text
+    }
+}
+
+/// Replaces a text of lower case wherever it stands, in capitals or not.
+fn replace(text: &str, from: &str, to: &str) -> String {
+    let lower = text.to_ascii_lowercase();
+    let mut replaced = String::new();
+    let mut end = 0;
+    for (start, _) in lower.match_indices(from) {
+        replaced.push_str(&text[end..start]);
+        replaced.push_str(to);
+        end = start + from.len();
+    }
+    replaced.push_str(&text[end..]);
+    replaced
+}
+
+/// A statement whose options are those that shards have.
+fn with_options_of_shards(sql: &str) -> String {
+    let lower = sql.to_ascii_lowercase();
+    let is_known = lower.contains("shard") && !lower.contains("stored as csv");
+    let Some(start) = lower.find("options").filter(|_| is_known) else {
+        return sql.to_owned();
+    };
+    let (before, rest) = sql.split_at(start);
+    let inside = rest["options".len()..].trim_start().strip_prefix('(');
+    let Some((inside, after)) = inside.and_then(|inside| inside.split_once(')')) else {
+        return sql.to_owned();
+    };
+    // A level of compression stands in brackets.
+    let (inside, after) = match after.trim_start().split_once(')') {
+        Some((more, after)) if inside.contains('(') => (format!("{inside}){more}"), after),
+        _ => (inside.to_owned(), after),
+    };
+    let kept: Vec<String> = inside.split(',').filter_map(option_of_shards).collect();
+    match kept.as_slice() {
+        [] => format!("{before}{after}"),
+        kept => format!("{before}OPTIONS ({}){after}", kept.join(", ")),
+    }
+}
+
+/// An option, unless it means nothing for shards.
+fn option_of_shards(option: &str) -> Option<String> {
+    let option = option.trim();
+    let key = option.split_whitespace().next()?.trim_matches('\'');
+    let key = key.strip_prefix("format.").unwrap_or(key);
+    let key = key.split("::").next()?;
+    if OF_PARQUET.contains(&key) {
+        return None;
+    }
+    Some(option.replace("max_row_group_size", "stripe_rows"))
+}

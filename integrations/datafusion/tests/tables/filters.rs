@@ -1,0 +1,165 @@
+//! Filters that come while a query runs, and the switches of filters.
+
+use crate::common::{self, metric, query, run_plan};
+use crate::{Place, stripes_of};
+use arrow::array::{ArrayRef, Int64Array, RecordBatch, StringArray};
+use datafusion::prelude::SessionConfig;
+use std::sync::Arc;
+
+const ROWS: i64 = 100_000;
+
+/// A table of numbers from 0 on in two shards, each of five stripes, and a small one.
+async fn place() -> Place {
+    let place = Place::with(SessionConfig::new().with_target_partitions(1));
+    for file in 0..2 {
+        let numbers: Vec<i64> = (file * ROWS / 2..(file + 1) * ROWS / 2).collect();
+        let texts: Vec<String> = numbers
+            .iter()
+            .map(|n| format!("text {}", n % 100))
+            .collect();
+        let batch = RecordBatch::try_from_iter([
+            ("n", Arc::new(Int64Array::from(numbers)) as ArrayRef),
+            ("text", Arc::new(StringArray::from(texts))),
+        ]);
+        place.write(
+            &place.file("t", &file.to_string()),
+            &batch.unwrap(),
+            &stripes_of(10_000),
+        );
+    }
+    place.table("t", "").await;
+    query(
+        &place.context,
+        "CREATE TABLE few AS VALUES (11), (12), (10005)",
+    )
+    .await
+    .unwrap();
+    place
+}
+
+/// The rows that scans of files gave, and the answer.
+async fn scanned(place: &Place, sql: &str) -> (usize, Vec<String>) {
+    let (plan, batches) = run_plan(&place.context, sql).await.unwrap();
+    (
+        metric(&plan, "DataSource", "output_rows"),
+        common::rows(&batches),
+    )
+}
+
+async fn set(place: &Place, option: &str, value: bool) {
+    let set = format!("SET {option} = {value}");
+    query(&place.context, &set).await.unwrap();
+}
+
+#[tokio::test]
+async fn topk_reads_few_rows() {
+    let place = place().await;
+    set(
+        &place,
+        "datafusion.execution.parquet.pushdown_filters",
+        true,
+    )
+    .await;
+    for (sql, first) in [
+        ("SELECT n FROM t ORDER BY n LIMIT 3", ["0", "1", "2"]),
+        (
+            "SELECT n FROM t ORDER BY n DESC LIMIT 3",
+            ["99999", "99998", "99997"],
+        ),
+    ] {
+        let (read, rows) = scanned(&place, sql).await;
+        assert_eq!(rows, first);
+        assert!(read < 30_000, "{sql} read {read} rows");
+    }
+    set(
+        &place,
+        "datafusion.optimizer.enable_dynamic_filter_pushdown",
+        false,
+    )
+    .await;
+    let (read, rows) = scanned(&place, "SELECT n FROM t ORDER BY n DESC LIMIT 1").await;
+    assert_eq!(rows, ["99999"]);
+    assert_eq!(read, 100_000);
+}
+
+#[tokio::test]
+async fn joins_read_few_rows() {
+    let place = place().await;
+    set(
+        &place,
+        "datafusion.execution.parquet.pushdown_filters",
+        true,
+    )
+    .await;
+    let sql = "SELECT t.n, t.text FROM few JOIN t ON few.column1 = t.n ORDER BY t.n";
+    let (read, rows) = scanned(&place, sql).await;
+    assert_eq!(rows, ["11|text 11", "12|text 12", "10005|text 5"]);
+    // What the few have themselves is read as well.
+    assert!(read <= 10, "{read} rows were read");
+}
+
+#[tokio::test]
+async fn filters_are_pushed_down_where_the_session_and_the_table_say_so() {
+    let place = place().await;
+    let sql = "SELECT n FROM t WHERE n % 1000 = 7 AND text LIKE '%7' AND n > 50000";
+    let expected: Vec<String> = (50..100).map(|k| (k * 1000 + 7).to_string()).collect();
+    for (option, pushed) in [(true, true), (false, false)] {
+        for name in [
+            "shard.pushdown_filters",
+            "datafusion.execution.parquet.pushdown_filters",
+        ] {
+            set(&place, name, option).await;
+        }
+        let plan = place.plan(sql).await;
+        assert_eq!(!plan.contains("FilterExec"), pushed, "{plan}");
+        let (read, rows) = scanned(&place, sql).await;
+        assert_eq!(rows, expected);
+        match pushed {
+            true => assert_eq!(read, expected.len()),
+            // Statistics still leave out what has no number above 50,000.
+            false => assert!((expected.len()..=50_000).contains(&read), "{read} rows"),
+        }
+    }
+    if place.format == common::Format::Shard {
+        set(&place, "shard.pushdown_filters", true).await;
+        let folder = place.folder("t");
+        let options = "OPTIONS ('format.pushdown_filters' 'false')";
+        let format = place.format;
+        format
+            .create_table(&place.context, "off", &folder, options)
+            .await
+            .unwrap();
+        let sql = sql.replace("FROM t", "FROM off");
+        let plan = place.plan(&sql).await;
+        assert!(plan.contains("FilterExec"), "{plan}");
+        assert_eq!(scanned(&place, &sql).await.1, expected);
+    }
+}
+
+#[tokio::test]
+async fn volatile_filters_are_asked_once_for_each_row() {
+    let place = place().await;
+    let rows = place
+        .rows("SELECT count(*) FROM t WHERE random() >= 0 AND n < 10")
+        .await;
+    assert_eq!(rows, ["10"]);
+    let rows = place
+        .rows("SELECT count(*) FROM t WHERE random() < 0.5")
+        .await;
+    let count: i64 = rows[0].parse().unwrap();
+    assert!((40_000..60_000).contains(&count), "{count}");
+}
+
+#[tokio::test]
+async fn errors_of_filters_and_projections_are_errors_of_the_query() {
+    let place = place().await;
+    for sql in [
+        "SELECT n FROM t WHERE 1 / (n - 5) = 7",
+        "SELECT 10 / (n - 99999) FROM t",
+        "SELECT n FROM t WHERE CAST(text AS INT) = 7",
+    ] {
+        let error = query(&place.context, sql).await.unwrap_err().to_string();
+        let known = error.contains("ivide by zero") || error.contains("Cannot cast string");
+        assert!(known, "{sql}: {error}");
+    }
+}

@@ -1,0 +1,91 @@
+//! Tables of files: that differ from each other, are many, empty or small; written by SQL; answered from
+//! metadata; read in order, and skipped by filters that come while a query runs.
+
+#[path = "../common/mod.rs"]
+mod common;
+
+mod evolution;
+mod filters;
+mod many;
+mod order;
+mod statistics;
+mod writing;
+
+use arrow::array::RecordBatch;
+use common::{FileOptions, Format};
+use datafusion::prelude::{SessionConfig, SessionContext};
+use std::path::{Path, PathBuf};
+
+/// A folder for the files of tables, and a session that reads them.
+struct Place {
+    folder: tempfile::TempDir,
+    context: SessionContext,
+    format: Format,
+}
+
+impl Place {
+    fn new() -> Self {
+        Self::with(SessionConfig::new().with_target_partitions(2))
+    }
+
+    fn with(config: SessionConfig) -> Self {
+        Self {
+            folder: tempfile::tempdir().unwrap(),
+            context: Format::session(config),
+            format: Format::tested(),
+        }
+    }
+
+    /// A folder within it.
+    fn folder(&self, name: &str) -> PathBuf {
+        let folder = self.folder.path().join(name);
+        std::fs::create_dir_all(&folder).unwrap();
+        folder
+    }
+
+    /// The path of a file.
+    fn file(&self, table: &str, name: &str) -> PathBuf {
+        let name = format!("{name}.{}", self.format.extension());
+        self.folder(table).join(name)
+    }
+
+    fn write(&self, path: &Path, batch: &RecordBatch, options: &FileOptions) {
+        let schema = batch.schema();
+        self.format
+            .write(path, &schema, std::slice::from_ref(batch), options);
+    }
+
+    /// Creates a table of the files in the folder that has its name.
+    async fn table(&self, table: &str, rest: &str) {
+        let folder = self.folder(table);
+        let created = self
+            .format
+            .create_table(&self.context, table, &folder, rest);
+        created.await.unwrap();
+    }
+
+    /// The rows of a query, in an order that does not depend on how it was run.
+    async fn rows(&self, sql: &str) -> Vec<String> {
+        let batches = common::query(&self.context, sql).await;
+        common::sorted_rows(&batches.unwrap_or_else(|error| panic!("{sql}: {error}")))
+    }
+
+    /// The rows of a query in their order.
+    async fn ordered(&self, sql: &str) -> Vec<String> {
+        let batches = common::query(&self.context, sql).await;
+        common::rows(&batches.unwrap_or_else(|error| panic!("{sql}: {error}")))
+    }
+
+    /// The plan of a query.
+    async fn plan(&self, sql: &str) -> String {
+        common::explain(&self.context, sql).await.unwrap()
+    }
+}
+
+/// Stripes of so many rows.
+fn stripes_of(rows: u64) -> FileOptions {
+    FileOptions {
+        stripe_rows: rows,
+        ..FileOptions::default()
+    }
+}
