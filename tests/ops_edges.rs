@@ -14,16 +14,18 @@ use arrow_array::{
     TimestampSecondArray,
 };
 use arrow_schema::{DataType, Field, TimeUnit};
+use arrow_shard::io::{Container, LocalFolder, ReadAt, RelativeUrl};
 use arrow_shard::ops::{
     CompactOptions, ShardEditor, ShardSet, VacuumOptions, compact, list_shards, merge, vacuum,
 };
 use arrow_shard::read::{SortingColumn, col};
 use arrow_shard::write::{Layout, TypeMapping, WriterOptions};
-use arrow_shard::{ErrorKind, Shard};
+use arrow_shard::{ErrorKind, Result, Shard};
 use crafted::rows_of_nothing;
 use numbers::{ids, names, numbers, read, write};
 use std::path::Path;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 use support::collect;
 
@@ -263,4 +265,29 @@ fn stripes_that_are_written_anew_are_as_private_as_the_shard() {
         let metadata = folder.path().join(&name).metadata().unwrap();
         assert_eq!(metadata.permissions().mode() & 0o777, 0o600, "{name}");
     }
+}
+
+/// A folder that counts the files that are opened in it.
+#[derive(Debug)]
+struct Counting(LocalFolder, Arc<AtomicUsize>);
+
+impl Container for Counting {
+    fn open(&self, url: &RelativeUrl) -> Result<Arc<dyn ReadAt>> {
+        self.1.fetch_add(1, Ordering::Relaxed);
+        self.0.open(url)
+    }
+}
+
+#[test]
+fn rows_of_several_shards_are_read_through_the_container_that_is_given() {
+    let folder = tempfile::tempdir().unwrap();
+    let paths = [folder.path().join("a"), folder.path().join("b")];
+    numbers(&paths[0], 0..10);
+    numbers(&paths[1], 10..30);
+    let opened = Arc::new(AtomicUsize::new(0));
+    let through = |folder| Arc::new(Counting(folder, opened.clone())) as Arc<dyn Container>;
+    let table = ShardSet::open_through(&paths, through).unwrap();
+    let rows = collect(table.scan().with_projection(["id"]).build().unwrap()).unwrap();
+    assert_eq!(rows.num_rows(), 30);
+    assert_eq!(opened.load(Ordering::Relaxed), 2);
 }

@@ -168,7 +168,7 @@ fn no_shard() -> Error {
 mod local {
     use super::{Members, Place, Shard, ShardOptions, ShardSet, Source, no_shard};
     use crate::error::{ErrorKind, Result};
-    use crate::io::LocalFolder;
+    use crate::io::{Container, LocalFolder};
     use crate::ops::local::{existing, list_shards, path_of, place_of};
     use crate::read::now;
     use std::path::Path;
@@ -181,12 +181,24 @@ mod local {
         /// Those of [`Shard::open`] and of [`ShardEditor::append`](super::ShardEditor::append), or
         /// [`InvalidArgument`](ErrorKind::InvalidArgument) for no shard.
         pub fn open<P: AsRef<Path>>(paths: impl IntoIterator<Item = P>) -> Result<Self> {
+            Self::open_through(paths, plain)
+        }
+
+        /// As [`open`](Self::open), with rows read through a container that `through` makes of the folder that
+        /// holds the shards, or folders with them: one that counts reads, or can be interrupted.
+        ///
+        /// # Errors
+        /// Those of [`open`](Self::open).
+        pub fn open_through<P: AsRef<Path>>(
+            paths: impl IntoIterator<Item = P>,
+            through: impl FnOnce(LocalFolder) -> Arc<dyn Container>,
+        ) -> Result<Self> {
             let mut members: Option<Members> = None;
             for path in paths {
                 let path = existing(path.as_ref())?;
                 add(&mut members, Shard::open(&path)?, place_of(&path)?)?;
             }
-            finish(members)
+            finish(members, through)
         }
 
         /// Opens the shards of a folder, by the order of their names. Files of other kinds are left out.
@@ -203,8 +215,12 @@ mod local {
                     Err(error) => return Err(error),
                 }
             }
-            finish(members)
+            finish(members, plain)
         }
+    }
+
+    fn plain(folder: LocalFolder) -> Arc<dyn Container> {
+        Arc::new(folder)
     }
 
     fn add(members: &mut Option<Members>, shard: Shard, place: Place) -> Result<()> {
@@ -218,12 +234,15 @@ mod local {
         }
     }
 
-    fn finish(members: Option<Members>) -> Result<ShardSet> {
+    fn finish(
+        members: Option<Members>,
+        through: impl FnOnce(LocalFolder) -> Arc<dyn Container>,
+    ) -> Result<ShardSet> {
         let members = members.ok_or_else(no_shard)?;
         let (directory, root, rows) = now(members.directory())?;
         let folder = LocalFolder::open(path_of(&Place::new(root)))?;
         let options = ShardOptions::default();
-        let shard = Shard::from_reader(Arc::new(directory), Arc::new(folder), options)?;
+        let shard = Shard::from_reader(Arc::new(directory), through(folder), options)?;
         Ok(ShardSet { shard, rows })
     }
 }

@@ -8,8 +8,8 @@ use arrow_schema::{ArrowError, DataType, Field, FieldRef, Schema, SchemaRef};
 use pyo3::exceptions::{PyStopIteration, PyTypeError};
 use pyo3::prelude::*;
 use pyo3::types::{PyCapsule, PyTuple};
-use pyo3_arrow::error::PyArrowResult;
 use pyo3_arrow::PySchema;
+use pyo3_arrow::error::PyArrowResult;
 use pyo3_arrow::ffi::{to_array_pycapsules, to_schema_pycapsule};
 use std::fmt::Write;
 use std::sync::Arc;
@@ -78,7 +78,10 @@ impl Batch {
 
     fn __repr__(&self) -> String {
         let rows = self.0.num_rows();
-        format!("<RecordBatch of {rows} rows: {}>", columns(self.0.schema_ref()))
+        format!(
+            "<RecordBatch of {rows} rows: {}>",
+            columns(self.0.schema_ref())
+        )
     }
 }
 
@@ -160,7 +163,9 @@ pub(crate) struct Rows {
 
 impl std::fmt::Debug for Rows {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Rows").field("schema", &self.schema).finish()
+        f.debug_struct("Rows")
+            .field("schema", &self.schema)
+            .finish()
     }
 }
 

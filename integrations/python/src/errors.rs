@@ -37,6 +37,11 @@ pub(crate) fn arrow_exception(py: Python<'_>, error: ArrowError) -> PyErr {
     exception(py, Error::from(error))
 }
 
+/// An error of the library as the exception of a call.
+pub(crate) fn raised<T>(py: Python<'_>, result: arrow_shard::Result<T>) -> PyResult<T> {
+    result.map_err(|error| exception(py, error))
+}
+
 /// An error about an argument.
 pub(crate) fn invalid(message: impl Into<String>) -> Error {
     Error::new(arrow_shard::ErrorKind::InvalidArgument, message)

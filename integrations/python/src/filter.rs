@@ -105,7 +105,7 @@ impl Column {
 
     /// Rows whose value, a float, is not a number.
     fn is_nan(&self) -> Expression {
-        Expression(is_nan(&self.path))
+        Expression(pyarrow::is_nan(&self.path))
     }
 
     /// Rows whose value is one of the two or between them.
@@ -204,12 +204,6 @@ fn no_truth() -> PyErr {
         "a condition is neither true nor false before it meets rows: join conditions with `&`, `|` and `~`, each in \
          parentheses, and use `between` instead of a chain of comparisons",
     )
-}
-
-/// Rows whose value is not a number: in total order those are above and below all others.
-pub(crate) fn is_nan(path: &str) -> Predicate {
-    let above = column_of(path).gt(f64::INFINITY);
-    above.or(column_of(path).lt(f64::NEG_INFINITY))
 }
 
 fn parsed(py: Python<'_>, text: &str) -> PyResult<Expression> {

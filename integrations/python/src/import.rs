@@ -17,8 +17,12 @@ use std::fmt;
 pub(crate) fn array(object: &Bound<'_, PyAny>) -> PyResult<(ArrayRef, Field)> {
     let capsules = object.call_method0("__arrow_c_array__")?;
     let (schema, array): (Bound<'_, PyCapsule>, Bound<'_, PyCapsule>) = capsules.extract()?;
-    let schema = schema.pointer_checked(Some(c"arrow_schema"))?.cast::<FFI_ArrowSchema>();
-    let array = array.pointer_checked(Some(c"arrow_array"))?.cast::<FFI_ArrowArray>();
+    let schema = schema
+        .pointer_checked(Some(c"arrow_schema"))?
+        .cast::<FFI_ArrowSchema>();
+    let array = array
+        .pointer_checked(Some(c"arrow_array"))?
+        .cast::<FFI_ArrowArray>();
     // SAFETY: the capsules live until the end of this function, and are what their names say. The array is moved
     // out of its capsule, which is left with one that is released.
     let (schema, array) = unsafe { (schema.as_ref(), FFI_ArrowArray::from_raw(array.as_ptr())) };
@@ -39,7 +43,9 @@ pub(crate) struct Stream {
 
 impl fmt::Debug for Stream {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Stream").field("field", &self.field).finish()
+        f.debug_struct("Stream")
+            .field("field", &self.field)
+            .finish()
     }
 }
 
@@ -55,7 +61,9 @@ impl Stream {
             FFI_ArrowArrayStream::from_raw(stream.cast::<FFI_ArrowArrayStream>().as_ptr())
         };
         let Some(get_schema) = stream.get_schema else {
-            return Err(PyValueError::new_err("the stream of rows has been read already"));
+            return Err(PyValueError::new_err(
+                "the stream of rows has been read already",
+            ));
         };
         let mut schema = FFI_ArrowSchema::empty();
         // SAFETY: the stream is not released, and fills the schema if it gives 0.
@@ -103,7 +111,11 @@ fn last_error(stream: &mut FFI_ArrowArrayStream, code: i32) -> ArrowError {
         // SAFETY: the stream is not released. The text is its own, and valid until the next call.
         let text = unsafe { get_last_error(stream) };
         // SAFETY: as above; it may be null.
-        (!text.is_null()).then(|| unsafe { CStr::from_ptr(text) }.to_string_lossy().into_owned())
+        (!text.is_null()).then(|| {
+            unsafe { CStr::from_ptr(text) }
+                .to_string_lossy()
+                .into_owned()
+        })
     });
     let text = text.unwrap_or_else(|| format!("the stream of rows failed with code {code}"));
     ArrowError::CDataInterface(text)
@@ -114,7 +126,10 @@ fn array_of(data: ArrayData) -> Result<ArrayRef, ArrowError> {
 }
 
 /// The same values, where nested types that keep an offset into their children have cut them instead.
-#[expect(unsafe_code, reason = "values are not checked again, which takes as long as writing them")]
+#[expect(
+    unsafe_code,
+    reason = "values are not checked again, which takes as long as writing them"
+)]
 fn cut(data: ArrayData) -> Result<ArrayData, ArrowError> {
     let (data_type, len, nulls, offset, mut buffers, children) = data.into_parts();
     let children = children.into_iter().map(cut);

@@ -20,6 +20,7 @@ mod runtime;
 mod scan;
 mod shard;
 mod shown;
+mod stripes;
 mod values;
 mod verify;
 mod waiting;
@@ -44,8 +45,8 @@ fn initialize(py: Python<'_>, module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<scan::BatchIterator>()?;
     module.add_class::<scan::Scan>()?;
     module.add_class::<shard::ShardFile>()?;
-    module.add_class::<shard::Sorting>()?;
-    module.add_class::<shard::StripeInfo>()?;
+    module.add_class::<stripes::Sorting>()?;
+    module.add_class::<stripes::StripeInfo>()?;
     module.add_class::<verify::Verification>()?;
     module.add_class::<write::WriteSummary>()?;
     module.add_function(wrap_pyfunction!(filter::col, module)?)?;

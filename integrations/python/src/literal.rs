@@ -1,7 +1,7 @@
 //! Python's values as literals of a filter.
 
-use crate::import;
 use crate::errors::{exception, invalid_argument};
+use crate::import;
 use arrow_array::types::{
     Date32Type, DurationMicrosecondType, DurationNanosecondType, Time64MicrosecondType,
     TimestampMicrosecondType, TimestampNanosecondType,
@@ -81,7 +81,9 @@ fn integer(value: &Bound<'_, PyAny>) -> PyResult<Literal> {
 /// A number of any size, from its text without an exponent.
 fn decimal(text: &Bound<'_, PyAny>) -> PyResult<Literal> {
     let written: String = text.extract()?;
-    let scale = written.split_once('.').map_or(0, |(_, digits)| digits.len());
+    let scale = written
+        .split_once('.')
+        .map_or(0, |(_, digits)| digits.len());
     let literal = match i8::try_from(scale) {
         Ok(scale) => {
             let data_type = DataType::Decimal256(DECIMAL256_MAX_PRECISION, scale);
@@ -94,9 +96,7 @@ fn decimal(text: &Bound<'_, PyAny>) -> PyResult<Literal> {
     literal.map_err(|error| exception(text.py(), error))
 }
 
-fn typed<T: ArrowPrimitiveType>(
-    payload: &Bound<'_, PyAny>,
-) -> PyResult<Scalar<PrimitiveArray<T>>>
+fn typed<T: ArrowPrimitiveType>(payload: &Bound<'_, PyAny>) -> PyResult<Scalar<PrimitiveArray<T>>>
 where
     T::Native: for<'a, 'py> FromPyObject<'a, 'py, Error = PyErr>,
 {
@@ -104,9 +104,7 @@ where
     Ok(PrimitiveArray::<T>::new_scalar(value))
 }
 
-fn in_utc<T: arrow_array::types::ArrowTimestampType>(
-    scalar: Scalar<PrimitiveArray<T>>,
-) -> Literal {
+fn in_utc<T: arrow_array::types::ArrowTimestampType>(scalar: Scalar<PrimitiveArray<T>>) -> Literal {
     let array = scalar.into_inner().with_timezone("UTC");
     Scalar::new(array).into()
 }

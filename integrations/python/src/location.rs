@@ -2,7 +2,8 @@
 
 use crate::errors::{exception, invalid};
 use crate::runtime::wait_for_store;
-use arrow_shard::{Result, Shard, ShardOptions};
+use arrow_shard::ops::{list_shard_objects, list_shards};
+use arrow_shard::{ErrorKind, Result, Shard, ShardOptions};
 use object_store::ObjectStore;
 use object_store::path::Path as ObjectPath;
 use pyo3::exceptions::PyTypeError;
@@ -49,7 +50,8 @@ impl Location {
             });
             let found = store.extract::<AnyObjectStore>().map_err(|error| {
                 let found = store.get_type();
-                let message = format!("expected a store of `arrow_shard.store` or obstore, found {found}");
+                let message =
+                    format!("expected a store of `arrow_shard.store` or obstore, found {found}");
                 let refused = PyTypeError::new_err(message);
                 refused.set_cause(py, Some(error));
                 refused
@@ -120,12 +122,33 @@ impl Location {
 impl Object {
     /// Another object of the same store.
     pub(crate) fn sibling(&self, path: ObjectPath) -> Self {
-        Self { path, ..self.clone() }
+        Self {
+            path,
+            ..self.clone()
+        }
     }
 
     /// Whether both are in the same store: a shard refers to no other.
     pub(crate) fn is_beside(&self, other: &Self) -> bool {
         self.root == other.root
+    }
+}
+
+/// Where the shards of a table are.
+#[derive(Debug, Clone)]
+pub(crate) enum Source {
+    Shards(Vec<Location>),
+    /// All of a folder.
+    Folder(Location),
+}
+
+impl Source {
+    /// Whether files of this machine are read.
+    pub(crate) fn is_near(&self) -> bool {
+        match self {
+            Self::Shards(locations) => locations.iter().all(Location::is_near),
+            Self::Folder(folder) => folder.is_near(),
+        }
     }
 }
 
@@ -161,6 +184,29 @@ impl Places {
         let paths = objects.into_iter().map(|object| object.path).collect();
         Ok(Self::Objects(store, paths))
     }
+}
+
+/// The shards of a folder, in the order of their names.
+pub(crate) fn shards_of(folder: &Location) -> Result<Vec<Location>> {
+    let is_shard = |location: &Location| match location.open() {
+        Err(error) => error.kind() != ErrorKind::NotAShard,
+        Ok(_) => true,
+    };
+    let mut found: Vec<Location> = match folder {
+        Location::Local(folder) => {
+            let paths = list_shards(folder)?.into_iter();
+            paths.map(Location::Local).collect()
+        }
+        Location::Object(folder) => {
+            let objects = list_shard_objects(folder.store.clone(), Some(&folder.path));
+            let objects = wait_for_store(objects)?.into_iter();
+            objects
+                .map(|object| Location::Object(folder.sibling(object.location)))
+                .collect()
+        }
+    };
+    found.retain(is_shard);
+    Ok(found)
 }
 
 /// Whether a text begins with a scheme of two characters or more: one is a drive.

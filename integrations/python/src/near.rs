@@ -3,8 +3,9 @@
 use crate::waiting::hear;
 use arrow_shard::bytes::Bytes;
 use arrow_shard::io::{ByteRange, Container, LocalFile, LocalFolder, ReadAt, RelativeUrl};
+use arrow_shard::ops::ShardSet;
 use arrow_shard::{Error, Result, Shard, ShardOptions};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// A file that looks for signals at every read.
@@ -73,6 +74,14 @@ pub(crate) fn open(path: &Path, options: ShardOptions) -> Result<Shard> {
         file: Arc::new(LocalFile::open(target)?),
         name: Some(name),
     };
-    let folder = Arc::new(InterruptibleFolder(folder));
-    Shard::from_reader(Arc::new(file), folder, options)
+    Shard::from_reader(Arc::new(file), interruptible(folder), options)
+}
+
+/// Opens several shards of this machine as one table.
+pub(crate) fn open_many(paths: impl IntoIterator<Item = PathBuf>) -> Result<ShardSet> {
+    ShardSet::open_through(paths, interruptible)
+}
+
+fn interruptible(folder: LocalFolder) -> Arc<dyn Container> {
+    Arc::new(InterruptibleFolder(folder))
 }

@@ -1,18 +1,17 @@
 //! A shard's life: merges, deletes, compaction, by writing directories over the buffers that are there.
 
-use crate::errors::invalid;
+use crate::errors::{invalid, raised};
 use crate::filter::predicate;
-use crate::location::{Location, Object};
+use crate::location::{Location, Object, shards_of};
 use crate::options::profile;
 use crate::rows::row_numbers;
 use crate::runtime::{threads, wait, wait_for_store, wait_to_the_end};
-use crate::shard::raised;
 use crate::shown::without_views;
 use crate::waiting::detached;
-use arrow_shard::{ErrorKind, Result};
+use arrow_shard::Result;
 use arrow_shard::ops::{
-    CompactOptions, EditSummary, ShardEditor, VacuumOptions, compact_object, compact_object_to, compact_to,
-    list_shard_objects, vacuum_objects,
+    CompactOptions, EditSummary, ShardEditor, VacuumOptions, compact_object, compact_object_to,
+    compact_to, vacuum_objects,
 };
 use pyo3::prelude::*;
 use std::sync::Arc;
@@ -122,7 +121,10 @@ fn elsewhere() -> arrow_shard::Error {
 }
 
 /// The place of an argument that may be left out.
-fn maybe(at: Option<&Bound<'_, PyAny>>, store: Option<&Bound<'_, PyAny>>) -> PyResult<Option<Location>> {
+fn maybe(
+    at: Option<&Bound<'_, PyAny>>,
+    store: Option<&Bound<'_, PyAny>>,
+) -> PyResult<Option<Location>> {
     at.map(|at| Location::of(at, store)).transpose()
 }
 
@@ -149,7 +151,8 @@ pub(crate) fn merge(
     detached(py, || {
         let mut paths = paths.into_iter();
         let first = paths.next();
-        let mut editing = Editing::open(first.ok_or_else(|| invalid("there is no shard to merge"))?)?;
+        let mut editing =
+            Editing::open(first.ok_or_else(|| invalid("there is no shard to merge"))?)?;
         for other in paths {
             editing.append(&other)?;
         }
@@ -171,7 +174,11 @@ pub(crate) fn append(
     to: Option<&Bound<'_, PyAny>>,
     store: Option<&Bound<'_, PyAny>>,
 ) -> PyResult<Edited> {
-    let (at, others, to) = (Location::of(path, store)?, all(others, store)?, maybe(to, store)?);
+    let (at, others, to) = (
+        Location::of(path, store)?,
+        all(others, store)?,
+        maybe(to, store)?,
+    );
     detached(py, || {
         let mut editing = Editing::open(at)?;
         for other in &others {
@@ -206,13 +213,22 @@ pub(crate) fn delete(
         (Some(condition), None) => {
             let (schema, _) = without_views(&Arc::new(editing.editor.schema()));
             let condition = predicate(condition, &schema, None)?;
-            detached(py, || wait(is_near, editing.editor.delete_async(&condition)))?
+            detached(py, || {
+                wait(is_near, editing.editor.delete_async(&condition))
+            })?
         }
         (None, Some(rows)) => {
             let rows = row_numbers(rows)?;
-            detached(py, || wait(is_near, editing.editor.delete_rows_async(&rows)))?
+            detached(py, || {
+                wait(is_near, editing.editor.delete_rows_async(&rows))
+            })?
         }
-        _ => return raised(py, Err(invalid("expected either a condition or rows to delete"))),
+        _ => {
+            return raised(
+                py,
+                Err(invalid("expected either a condition or rows to delete")),
+            );
+        }
     };
     detached(py, || editing.commit(to.as_ref(), Some(deleted)))
 }
@@ -286,9 +302,9 @@ pub(crate) fn compact(
         (Location::Object(own), None) => {
             wait_for_store(compact_object(own.store.clone(), &own.path, &options))
         }
-        (Location::Object(own), Some(Location::Object(to))) if own.is_beside(to) => {
-            wait_for_store(compact_object_to(own.store.clone(), &own.path, &to.path, &options))
-        }
+        (Location::Object(own), Some(Location::Object(to))) if own.is_beside(to) => wait_for_store(
+            compact_object_to(own.store.clone(), &own.path, &to.path, &options),
+        ),
         _ => Err(elsewhere()),
     })?;
     let edited = |summary| Edited {
@@ -315,8 +331,13 @@ pub(crate) fn vacuum(
 ) -> PyResult<Vec<(String, u64)>> {
     let at = Location::of(folder, store)?;
     let age = Duration::try_from_secs_f64(min_age);
-    let age = raised(py, age.map_err(|e| invalid(format!("min_age is {min_age}: {e}"))))?;
-    let options = VacuumOptions::default().with_min_age(age).with_dry_run(dry_run);
+    let age = raised(
+        py,
+        age.map_err(|e| invalid(format!("min_age is {min_age}: {e}"))),
+    )?;
+    let options = VacuumOptions::default()
+        .with_min_age(age)
+        .with_dry_run(dry_run);
     detached(py, || match &at {
         Location::Local(folder) => {
             let unused = arrow_shard::ops::vacuum(folder, &options)?.into_iter();
@@ -326,7 +347,9 @@ pub(crate) fn vacuum(
         Location::Object(Object { store, path, .. }) => {
             let unused = wait_for_store(vacuum_objects(store.clone(), Some(path), &options))?;
             let unused = unused.into_iter();
-            Ok(unused.map(|object| (object.path.to_string(), object.bytes)).collect())
+            Ok(unused
+                .map(|object| (object.path.to_string(), object.bytes))
+                .collect())
         }
     })
 }
@@ -349,25 +372,4 @@ pub(crate) fn list_shards(
         Location::Object(object) => object.path.to_string(),
     };
     Ok(shards.iter().map(shown).collect())
-}
-
-/// The shards of a folder, in the order of their names.
-pub(crate) fn shards_of(folder: &Location) -> Result<Vec<Location>> {
-    let is_shard = |location: &Location| match location.open() {
-        Err(error) => error.kind() != ErrorKind::NotAShard,
-        Ok(_) => true,
-    };
-    let mut found: Vec<Location> = match folder {
-        Location::Local(folder) => {
-            let paths = arrow_shard::ops::list_shards(folder)?.into_iter();
-            paths.map(Location::Local).collect()
-        }
-        Location::Object(folder) => {
-            let objects = list_shard_objects(folder.store.clone(), Some(&folder.path));
-            let objects = wait_for_store(objects)?.into_iter();
-            objects.map(|object| Location::Object(folder.sibling(object.location))).collect()
-        }
-    };
-    found.retain(is_shard);
-    Ok(found)
 }

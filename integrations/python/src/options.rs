@@ -1,16 +1,15 @@
 //! Options of writers, as Python names them.
 
-use crate::errors::invalid;
+use crate::errors::{invalid, invalid_argument, raised};
 use crate::runtime::threads;
-use crate::shard::{Sorting, raised};
+use crate::stripes::Sorting;
 use crate::values::properties_of;
-use crate::write::refuse;
+use arrow_shard::Result;
 use arrow_shard::read::SortingColumn;
 use arrow_shard::write::{
     ColumnOptions, InternalValues, Layout, PresenceLayout, Profile, TypeMapping, Wire,
     WriterOptions,
 };
-use arrow_shard::Result;
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict};
 use std::collections::HashMap;
@@ -108,11 +107,15 @@ fn writer_option(
         }
         "properties" => {
             let properties = properties_of(value.cast::<PyDict>()?)?;
-            properties.into_iter().fold(options, WriterOptions::with_property)
+            properties
+                .into_iter()
+                .fold(options, WriterOptions::with_property)
         }
         "packed_columns" => {
             let groups: Vec<Vec<String>> = value.extract()?;
-            groups.into_iter().fold(options, WriterOptions::with_packed_columns)
+            groups
+                .into_iter()
+                .fold(options, WriterOptions::with_packed_columns)
         }
         "column_options" => {
             let columns: HashMap<String, Bound<'_, PyDict>> = value.extract()?;
@@ -122,7 +125,10 @@ fn writer_option(
             }
             options
         }
-        other => return refuse(py, format!("a shard has no option `{other}`")),
+        other => {
+            let message = format!("a shard has no option `{other}`");
+            return Err(invalid_argument(py, message));
+        }
     })
 }
 
@@ -136,9 +142,7 @@ fn column_options(py: Python<'_>, given: &Bound<'_, PyDict>) -> PyResult<ColumnO
             "profile" => options.with_profile(raised(py, profile(&text()?))?),
             "presence" => options.with_presence(raised(py, choice(&name, &text()?, &PRESENCES))?),
             "dictionary" => options.with_dictionary_enabled(value.extract()?),
-            "compressor_dictionary" => {
-                options.with_compressor_dictionary_enabled(value.extract()?)
-            }
+            "compressor_dictionary" => options.with_compressor_dictionary_enabled(value.extract()?),
             "statistics" => options.with_statistics_enabled(value.extract()?),
             "bloom_filter" => options.with_bloom_filter_enabled(value.extract()?),
             "bloom_filter_fpp" => options.with_bloom_filter_fpp(value.extract()?),
@@ -147,9 +151,14 @@ fn column_options(py: Python<'_>, given: &Bound<'_, PyDict>) -> PyResult<ColumnO
             "delimited" => options.with_delimited_values(value.extract()?),
             "properties" => {
                 let properties = properties_of(value.cast::<PyDict>()?)?;
-                properties.into_iter().fold(options, ColumnOptions::with_property)
+                properties
+                    .into_iter()
+                    .fold(options, ColumnOptions::with_property)
             }
-            other => return refuse(py, format!("a column has no option `{other}`")),
+            other => {
+                let message = format!("a column has no option `{other}`");
+                return Err(invalid_argument(py, message));
+            }
         };
     }
     Ok(options)
@@ -174,4 +183,3 @@ fn sorting_column(column: &Bound<'_, PyAny>) -> PyResult<SortingColumn> {
         Err(_) => Ok(column.extract::<Sorting>().map_err(PyErr::from)?.0),
     }
 }
-

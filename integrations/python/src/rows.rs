@@ -1,7 +1,7 @@
 //! Numbers of rows.
 
-use crate::import;
 use crate::errors::{arrow_exception, invalid_argument};
+use crate::import;
 use arrow_array::Array;
 use arrow_array::cast::AsArray;
 use arrow_array::types::UInt64Type;

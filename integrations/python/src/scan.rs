@@ -90,6 +90,21 @@ impl Scan {
         metrics.map(Metrics)
     }
 
+    /// How many rows the scan gives. It reads all of them, and keeps none.
+    ///
+    /// >>> sh.open(path).scan(filter=sh.col("id") > 1).count()
+    /// 1
+    fn count(&self, py: Python<'_>) -> PyResult<u64> {
+        let reader = self.start(py)?;
+        detached(py, || {
+            let (mut reader, mut rows) = (lock(&reader), 0);
+            while let Some(batch) = reader.next_batch()? {
+                rows += batch.num_rows() as u64;
+            }
+            Ok(rows)
+        })
+    }
+
     fn __iter__(&self, py: Python<'_>) -> PyResult<BatchIterator> {
         Ok(BatchIterator(self.start(py)?))
     }

@@ -1,19 +1,21 @@
 //! An open shard.
 
 use crate::batch::{ArrowSchema, Batch, schema_of as schema_of_object};
-use crate::errors::{arrow_exception, exception, invalid_argument};
+use crate::errors::{arrow_exception, invalid_argument};
 use crate::filter::predicate;
-use crate::location::{Location, Places};
+use crate::location::{Location, Places, Source, shards_of};
+use crate::near;
 use crate::rows::row_numbers;
 use crate::runtime::{threads, wait, wait_for_store};
 use crate::scan::{Scan, schema_of};
 use crate::shown::{batch_without_views, without_views};
+use crate::stripes::{Sorting, StripeInfo};
 use crate::values::dict_of;
 use crate::verify::{Verification, verify};
 use crate::waiting::detached;
 use arrow_schema::SchemaRef;
 use arrow_shard::ops::ShardSet;
-use arrow_shard::read::{ScanBuilder, SortingColumn, Stripe};
+use arrow_shard::read::ScanBuilder;
 use arrow_shard::{Projection, Result, Shard};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
@@ -42,24 +44,16 @@ pub(crate) struct ShardFile {
     /// The numbers that the rows of each shard have, of several.
     rows: Option<Vec<Range<u64>>>,
     name: String,
-    #[cfg_attr(not(feature = "datafusion"), expect(dead_code, reason = "DataFusion opens shards again"))]
+    #[cfg_attr(
+        not(feature = "datafusion"),
+        expect(dead_code, reason = "DataFusion opens shards again")
+    )]
     source: Source,
-}
-
-/// Where the shards of a table are.
-#[derive(Debug, Clone)]
-pub(crate) enum Source {
-    Shards(Vec<Location>),
-    /// All of a folder.
-    Folder(Location),
 }
 
 impl ShardFile {
     fn new(shard: Shard, source: Source, views: bool, name: String) -> Result<Self> {
-        let is_near = match &source {
-            Source::Shards(locations) => locations.iter().all(Location::is_near),
-            Source::Folder(folder) => folder.is_near(),
-        };
+        let is_near = source.is_near();
         let stored = wait(is_near, shard.schema_async())?;
         let (schema, has_views) = match views {
             true => (stored, false),
@@ -133,7 +127,10 @@ pub(crate) fn open_many(
     // A text or a path is a folder; anything else that is iterated names shards.
     let is_folder = paths.hasattr("__fspath__")? || paths.is_instance_of::<PyString>();
     let (name, source) = match is_folder {
-        true => (paths.str()?.to_string(), Source::Folder(Location::of(paths, store)?)),
+        true => (
+            paths.str()?.to_string(),
+            Source::Folder(Location::of(paths, store)?),
+        ),
         false => {
             let all = paths.try_iter()?.map(|path| Location::of(&path?, store));
             let all = all.collect::<PyResult<Vec<_>>>()?;
@@ -142,20 +139,25 @@ pub(crate) fn open_many(
     };
     detached(py, || {
         let set = match &source {
-            Source::Folder(Location::Local(folder)) => ShardSet::open_folder(folder)?,
             Source::Folder(Location::Object(folder)) => {
                 let path = Some(&folder.path);
                 wait_for_store(ShardSet::open_object_folder(folder.store.clone(), path))?
             }
-            Source::Shards(locations) => match Places::of(locations.clone())? {
-                Places::Local(paths) => ShardSet::open(paths)?,
-                Places::Objects(store, paths) => wait_for_store(ShardSet::open_objects(store, paths))?,
-            },
+            Source::Folder(folder) => open_set(shards_of(folder)?)?,
+            Source::Shards(locations) => open_set(locations.clone())?,
         };
         let mut file = ShardFile::new(set.shard().clone(), source, views, name)?;
         file.rows = Some(set.row_ranges().to_vec());
         Ok(file)
     })
+}
+
+/// Opens shards of one store, or of this machine, as one table.
+fn open_set(locations: Vec<Location>) -> Result<ShardSet> {
+    match Places::of(locations)? {
+        Places::Local(paths) => near::open_many(paths),
+        Places::Objects(store, paths) => wait_for_store(ShardSet::open_objects(store, paths)),
+    }
 }
 
 /// Columns as Python names them: none for all, one path, paths, or numbers.
@@ -273,7 +275,9 @@ impl ShardFile {
     #[pyo3(signature = (columns=None))]
     fn statistics(&self, py: Python<'_>, columns: Option<&Bound<'_, PyAny>>) -> PyResult<Batch> {
         let columns = projection(columns)?;
-        let batch = detached(py, || wait(self.is_near, self.shard.statistics_async(columns)))?;
+        let batch = detached(py, || {
+            wait(self.is_near, self.shard.statistics_async(columns))
+        })?;
         self.shown(py, batch)
     }
 
@@ -395,7 +399,13 @@ impl ShardFile {
         threads: Option<usize>,
         progress: Option<Py<PyAny>>,
     ) -> PyResult<Verification> {
-        verify(py, self, self::threads(threads), progress)
+        verify(
+            py,
+            &self.shard,
+            self.is_near,
+            self::threads(threads),
+            progress,
+        )
     }
 
     #[pyo3(signature = (requested_schema=None))]
@@ -414,7 +424,10 @@ impl ShardFile {
     /// The table that ``SessionContext.register_table`` of DataFusion's Python package takes, of the same major version
     /// as the library's.
     #[cfg(feature = "datafusion")]
-    fn __datafusion_table_provider__<'py>(&self, session: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyCapsule>> {
+    fn __datafusion_table_provider__<'py>(
+        &self,
+        session: &Bound<'py, PyAny>,
+    ) -> PyResult<Bound<'py, PyCapsule>> {
         crate::datafusion::table_provider(&self.source, session)
     }
 
@@ -444,102 +457,4 @@ impl ShardFile {
             }
         }
     }
-}
-
-/// A stripe of a shard.
-#[pyclass(module = "arrow_shard", frozen)]
-#[derive(Debug)]
-pub(crate) struct StripeInfo(Stripe);
-
-#[pymethods]
-impl StripeInfo {
-    /// Ordinal of the stripe in its shard.
-    #[getter]
-    fn ordinal(&self) -> u64 {
-        self.0.ordinal()
-    }
-
-    /// Number of rows, those that are deleted left out.
-    #[getter]
-    fn num_rows(&self) -> u64 {
-        self.0.num_rows()
-    }
-
-    /// Number of rows that are deleted.
-    #[getter]
-    fn num_deleted_rows(&self) -> u64 {
-        self.0.num_deleted_rows()
-    }
-
-    /// Numbers of the rows in the shard, those of deleted ones included: start and end.
-    #[getter]
-    fn row_range(&self) -> (u64, u64) {
-        let rows = self.0.row_range();
-        (rows.start, rows.end)
-    }
-
-    /// Bytes of the data before encoding, if they are known.
-    #[getter]
-    fn raw_data_size(&self) -> Option<u64> {
-        self.0.raw_data_size()
-    }
-
-    fn __repr__(&self) -> String {
-        let rows = self.0.row_range();
-        format!("<StripeInfo {}: rows {}..{}>", self.0.ordinal(), rows.start, rows.end)
-    }
-}
-
-/// A column that rows are sorted by.
-///
-/// >>> sh.SortingColumn("delay", descending=True)
-/// SortingColumn('delay', descending=True, nulls_first=False)
-#[pyclass(module = "arrow_shard", name = "SortingColumn", frozen, eq, from_py_object)]
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Sorting(pub(crate) SortingColumn);
-
-#[pymethods]
-impl Sorting {
-    #[new]
-    #[pyo3(signature = (path, *, descending=false, nulls_first=false))]
-    fn new(path: String, descending: bool, nulls_first: bool) -> Self {
-        Self(SortingColumn {
-            path,
-            descending,
-            nulls_first,
-        })
-    }
-
-    /// Path of the column.
-    #[getter]
-    fn path(&self) -> &str {
-        &self.0.path
-    }
-
-    /// Whether the values descend.
-    #[getter]
-    fn descending(&self) -> bool {
-        self.0.descending
-    }
-
-    /// Whether nulls come first.
-    #[getter]
-    fn nulls_first(&self) -> bool {
-        self.0.nulls_first
-    }
-
-    fn __repr__(&self) -> String {
-        let flag = |flag| if flag { "True" } else { "False" };
-        format!(
-            "SortingColumn('{}', descending={}, nulls_first={})",
-            self.0.path,
-            flag(self.0.descending),
-            flag(self.0.nulls_first)
-        )
-    }
-}
-
-/// An error of the library as the exception of a call.
-pub(crate) fn raised<T>(py: Python<'_>, result: Result<T>) -> PyResult<T> {
-    result.map_err(|error| exception(py, error))
 }

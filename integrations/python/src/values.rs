@@ -54,7 +54,8 @@ fn object_of<'py>(py: Python<'py>, value: Option<&AnyValue>) -> PyResult<Bound<'
 }
 
 fn of_ticks<'py>(py: Python<'py>, function: &str, ticks: u64) -> PyResult<Bound<'py, PyAny>> {
-    py.import("arrow_shard._times")?.call_method1(function, (ticks,))
+    py.import("arrow_shard._times")?
+        .call_method1(function, (ticks,))
 }
 
 /// Properties from a dict.

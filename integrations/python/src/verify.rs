@@ -1,11 +1,10 @@
 //! Verification of a shard.
 
 use crate::runtime::wait;
-use crate::shard::ShardFile;
 use crate::waiting::{detached, hear, is_interrupted};
 use arrow_schema::ArrowError;
-use arrow_shard::Error;
 use arrow_shard::read::{Problem, VerifyOptions, VerifyProgress, VerifyReport};
+use arrow_shard::{Error, Shard};
 use pyo3::prelude::*;
 use std::ops::ControlFlow;
 
@@ -66,14 +65,18 @@ impl Verification {
 
     fn __repr__(&self) -> String {
         let problems = self.0.problems.len() as u64 + self.0.omitted;
-        format!("<VerifyReport of {} rows: {problems} problems>", self.0.rows)
+        format!(
+            "<VerifyReport of {} rows: {problems} problems>",
+            self.0.rows
+        )
     }
 }
 
 /// Verifies a shard, and tells `progress` of every column.
 pub(crate) fn verify(
     py: Python<'_>,
-    file: &ShardFile,
+    shard: &Shard,
+    is_near: bool,
     threads: usize,
     progress: Option<Py<PyAny>>,
 ) -> PyResult<Verification> {
@@ -97,9 +100,9 @@ pub(crate) fn verify(
             }
         };
         let options = VerifyOptions::default().with_threads(threads);
-        let report = match file.is_near {
-            true => file.shard.verify_with(&options, told),
-            false => wait(false, file.shard.verify_with_async(&options, told)),
+        let report = match is_near {
+            true => shard.verify_with(&options, told),
+            false => wait(false, shard.verify_with_async(&options, told)),
         };
         match failed.take() {
             Some(raised) => Err(Error::from(ArrowError::ExternalError(Box::new(raised)))),

@@ -1,7 +1,6 @@
 //! Writing shards.
 
 use crate::batch::Rows;
-use crate::errors::exception;
 use crate::location::{Location, Object};
 use crate::options::writer_options;
 use crate::runtime::wait_for_store;
@@ -120,9 +119,4 @@ fn send(rows: &mut Rows, writer: &mut AsyncShardWriter) -> Result<()> {
         }
     }
     Ok(())
-}
-
-/// Raises what is wrong with an option.
-pub(crate) fn refuse<T>(py: Python<'_>, message: String) -> PyResult<T> {
-    Err(exception(py, crate::errors::invalid(message)))
 }

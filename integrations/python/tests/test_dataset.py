@@ -93,6 +93,11 @@ def test_several_shards_and_folders_are_datasets(tmp_path: Path) -> None:
     assert first.partition_expression.equals(pc.scalar(True))
     assert sum(batch.num_rows for batch in first.to_batches()) == 10 == first.scanner().count_rows()
     assert fragments[1].take(pa.array([1]))["a"].to_pylist() == [11]
+    schema = dataset.schema
+    assert first.scanner(schema, columns=["a"]).to_table().num_rows == first.to_table(schema, ["a"]).num_rows == 10
+    assert sum(batch.num_rows for batch in first.to_batches(schema, filter=pc.field("a") > 5)) == 4
+    with pytest.raises(NotImplementedError):
+        first.to_table(pa.schema({"a": pa.int8()}))
     with pytest.raises(TypeError, match="pickle the dataset"):
         pickle.dumps(first)
 

@@ -36,6 +36,7 @@ WORK = {
     "scan without a match": "while True:\n    list(f.scan(filter=sh.col('x').like('%none%')))",
     "scan on one thread": "while True:\n    list(f.scan(filter=sh.col('x').like('%none%'), threads=1))",
     "table of a dataset": "ds = sh.dataset(path)\nwhile True:\n    ds.to_table(filter=pc.match_substring(pc.field('x'), 'none'))",
+    "scan of several": "many = sh.open_many([path] * 3)\nwhile True:\n    many.scan(filter=sh.col('x').like('%none%')).count()",
     "write": "sh.write(rows(), out)",
     "write of a scan": "while True:\n    sh.write(f.scan(filter=sh.col('x').like('%none%')), out, overwrite=True)",
     "write of one batch": "sh.write(pa.table({'a': range(30_000_000)}), out, profile='minimal_size')",

@@ -103,7 +103,7 @@ class _Rows:
     ) -> Iterator[pa.RecordBatch]:
         """The rows that match, as batches."""
         if isinstance(columns, dict):
-            yield from self.scanner(columns, filter, batch_size).to_batches()
+            yield from _Rows.scanner(self, columns, filter, batch_size).to_batches()
             return
         repeats = columns is not None and len(set(columns)) < len(columns)
         for batch in self._scan(columns, filter, batch_size):
@@ -118,7 +118,7 @@ class _Rows:
 
     def _table(self, columns: Any, filter: Any, batch_size: int, limit: int | None) -> pa.Table:
         if isinstance(columns, dict):
-            scanner = self.scanner(columns, filter, batch_size)
+            scanner = _Rows.scanner(self, columns, filter, batch_size)
             return scanner.to_table() if limit is None else scanner.head(limit)
         scan = self._scan(columns, filter, batch_size, limit)
         table = pa.Table.from_batches(map(pa.record_batch, scan), schema=pa.schema(scan.schema))
@@ -140,7 +140,7 @@ class _Rows:
         whole = self._filter is None and filter is None and self._row_range is None
         if whole:
             return self._file.num_rows
-        return sum(batch.num_rows for batch in self._scan([], filter, batch_size))
+        return self._scan([], filter, batch_size).count()
 
     def take(
         self,
@@ -156,7 +156,7 @@ class _Rows:
             names = None if columns is None else list(dict.fromkeys(columns))
             taken = pa.Table.from_batches([pa.record_batch(self._file.take(indices, names))])
             return taken if columns is None else taken.select(list(columns))
-        return self.to_table(columns, filter, batch_size).take(indices)
+        return _Rows.to_table(self, columns, filter, batch_size).take(indices)
 
 
 class ShardDataset(_Rows, ds.UnionDataset):  # type: ignore[misc]
@@ -253,6 +253,33 @@ class ShardFragment(_Rows, ds.Fragment):  # type: ignore[misc]
 
     def __reduce__(self) -> Any:
         raise TypeError("a fragment of shards cannot be pickled; pickle the dataset")
+
+    def _check(self, schema: pa.Schema | None) -> None:
+        """Refuses to read the rows in another schema than the dataset's."""
+        if schema is not None and not schema.equals(self.physical_schema):
+            raise NotImplementedError("read columns in other types by ShardFile.scan(schema=...)")
+
+    # Fragments of pyarrow, too, take a schema first.
+    def scanner(  # type: ignore[override]
+        self, schema: pa.Schema | None = None, *args: Any, **options: Any
+    ) -> ds.Scanner:
+        """A scanner of pyarrow over the rows, as that of a dataset; ``schema`` is the dataset's."""
+        self._check(schema)
+        return _Rows.scanner(self, *args, **options)
+
+    def to_batches(  # type: ignore[override]
+        self, schema: pa.Schema | None = None, *args: Any, **options: Any
+    ) -> Iterator[pa.RecordBatch]:
+        """The rows that match, as batches; ``schema`` is the dataset's."""
+        self._check(schema)
+        return _Rows.to_batches(self, *args, **options)
+
+    def to_table(  # type: ignore[override]
+        self, schema: pa.Schema | None = None, *args: Any, **options: Any
+    ) -> pa.Table:
+        """The rows that match, as a table; ``schema`` is the dataset's."""
+        self._check(schema)
+        return _Rows.to_table(self, *args, **options)
 
     @property
     def physical_schema(self) -> pa.Schema:

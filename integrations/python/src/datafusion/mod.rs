@@ -3,9 +3,9 @@
 mod plan;
 mod table;
 
-use crate::ops::shards_of;
+use crate::errors::raised;
+use crate::location::{Source, shards_of};
 use crate::runtime::{handle, wait_for_store};
-use crate::shard::{Source, raised};
 use crate::waiting::detached;
 use arrow_shard::{Error, ErrorKind};
 use datafusion::common::DataFusionError;
@@ -28,16 +28,17 @@ pub(crate) fn table_provider<'py>(
     let codec = codec.pointer_checked(Some(c"datafusion_logical_extension_codec"))?;
     // SAFETY: the capsule lives until the end of this function, and is what its name says.
     let codec = unsafe { codec.cast::<FFI_LogicalExtensionCodec>().as_ref() }.clone();
+    let runtime = raised(py, handle())?;
     let table = detached(py, || {
         let locations = match source {
             Source::Shards(locations) => locations.clone(),
             Source::Folder(folder) => shards_of(folder)?,
         };
-        let opened = ShardTable::open(&locations);
+        let opened = ShardTable::open(&locations, runtime.clone());
         wait_for_store(async { opened.await.map_err(failed) })
     })?;
-    let runtime = raised(py, handle())?;
-    let provider = FFI_TableProvider::new_with_ffi_codec(Arc::new(table), true, Some(runtime), codec);
+    let provider =
+        FFI_TableProvider::new_with_ffi_codec(Arc::new(table), true, Some(runtime), codec);
     PyCapsule::new_with_value(py, provider, c"datafusion_table_provider")
 }
 

@@ -4,18 +4,22 @@ use super::plan::OwnSession;
 use crate::errors::invalid;
 use crate::location::Location;
 use arrow_schema::SchemaRef;
-use arrow_shard_datafusion::{ShardFormat, register};
+use arrow_shard_datafusion::ShardFormat;
 use async_trait::async_trait;
 use datafusion::catalog::{Session, TableProvider};
+use datafusion::common::tree_node::{Transformed, TreeNode};
 use datafusion::common::{Column, DataFusionError, Result};
 use datafusion::datasource::listing::{
     ListingOptions, ListingTable, ListingTableConfig, ListingTableUrl,
 };
 use datafusion::datasource::provider_as_source;
 use datafusion::execution::context::SessionContext;
+use datafusion::functions::core::get_field;
+use datafusion::logical_expr::expr::ScalarFunction;
 use datafusion::logical_expr::{Expr, LogicalPlanBuilder, TableProviderFilterPushDown, TableType};
 use datafusion::physical_plan::ExecutionPlan;
 use std::sync::Arc;
+use tokio::runtime::Handle;
 use url::Url;
 
 /// The name of the table in plans.
@@ -27,6 +31,7 @@ const NAME: &str = "shards";
 pub(super) struct ShardTable {
     listing: Arc<ListingTable>,
     session: OwnedContext,
+    runtime: Handle,
 }
 
 /// A session, which has no text of its own.
@@ -41,22 +46,21 @@ impl std::fmt::Debug for OwnedContext {
 
 impl ShardTable {
     /// The table of shards at some places.
-    pub(super) async fn open(locations: &[Location]) -> Result<Self> {
+    pub(super) async fn open(locations: &[Location], runtime: Handle) -> Result<Self> {
+        // The options of shards are not registered: functions of the session that asks get this one's options, and
+        // would not know them.
         let context = SessionContext::new();
-        register(&context)?;
         let urls = locations.iter().enumerate();
         let urls = urls.map(|(i, location)| url_of(location, i, &context));
         let urls = urls.collect::<Result<Vec<_>>>()?;
         let state = context.state();
-        let options = ListingOptions::new(Arc::new(ShardFormat::default()))
-            .with_file_extension("")
-            .with_target_partitions(state.config().target_partitions())
-            .with_collect_stat(true);
+        let options = ListingOptions::new(Arc::new(ShardFormat::default())).with_file_extension("");
         let config = ListingTableConfig::new_with_multi_paths(urls).with_listing_options(options);
         let config = config.infer_schema(&state).await?;
         Ok(Self {
             listing: Arc::new(ListingTable::try_new(config)?),
             session: OwnedContext(Arc::new(context)),
+            runtime,
         })
     }
 }
@@ -101,23 +105,72 @@ impl TableProvider for ShardTable {
         filters: &[Expr],
         limit: Option<usize>,
     ) -> Result<Arc<dyn ExecutionPlan>> {
-        let source = provider_as_source(self.listing.clone());
-        let mut plan = LogicalPlanBuilder::scan(NAME, source, None)?;
-        for filter in filters {
-            plan = plan.filter(filter.clone())?;
-        }
-        if let Some(projection) = projection {
-            let schema = plan.schema().clone();
-            let columns = projection.iter().map(|&i| Expr::Column(Column::from(schema.qualified_field(i))));
-            plan = plan.project(columns.collect::<Vec<_>>())?;
-        }
-        let plan = plan.limit(0, limit)?.build()?;
-        let context = &self.session.0;
-        let plan = context.state().create_physical_plan(&plan).await?;
-        Ok(Arc::new(OwnSession::new(plan, context.task_ctx())))
+        let (listing, context) = (self.listing.clone(), self.session.0.clone());
+        let (projection, filters) = (projection.cloned(), filters.to_vec());
+        let planned = async move { plan(listing, &context, projection, filters, limit).await };
+        // Whoever asks may not run in a runtime, which requests of stores need.
+        let planned = self.runtime.spawn(planned).await;
+        planned.map_err(|e| DataFusionError::External(Box::new(e)))?
     }
 
-    fn supports_filters_pushdown(&self, filters: &[&Expr]) -> Result<Vec<TableProviderFilterPushDown>> {
-        Ok(vec![TableProviderFilterPushDown::Exact; filters.len()])
+    fn supports_filters_pushdown(
+        &self,
+        filters: &[&Expr],
+    ) -> Result<Vec<TableProviderFilterPushDown>> {
+        let support = |filter: &&Expr| match calls_others(filter)? {
+            true => Ok(TableProviderFilterPushDown::Unsupported),
+            false => Ok(TableProviderFilterPushDown::Exact),
+        };
+        filters.iter().map(support).collect()
     }
+}
+
+/// The function that gives a member of a struct.
+const MEMBER: &str = "get_field";
+
+/// Whether a filter has functions of the session that asks. They take arrays here where they may need scalars, so that
+/// the session evaluates them itself.
+fn calls_others(filter: &Expr) -> Result<bool> {
+    filter.exists(|part| {
+        Ok(match part {
+            Expr::ScalarFunction(call) => call.name() != MEMBER,
+            Expr::AggregateFunction(_) | Expr::WindowFunction(_) => true,
+            _ => false,
+        })
+    })
+}
+
+/// The filter, with this session's function for members of structs.
+fn with_own_members(filter: Expr) -> Result<Expr> {
+    let own = |part| match part {
+        Expr::ScalarFunction(call) if call.name() == MEMBER => {
+            let call = ScalarFunction::new_udf(get_field(), call.args);
+            Ok(Transformed::yes(Expr::ScalarFunction(call)))
+        }
+        other => Ok(Transformed::no(other)),
+    };
+    Ok(filter.transform(own)?.data)
+}
+
+/// Plans a scan. Filters and limits reach the files by the optimizer's rules.
+async fn plan(
+    listing: Arc<ListingTable>,
+    context: &SessionContext,
+    projection: Option<Vec<usize>>,
+    filters: Vec<Expr>,
+    limit: Option<usize>,
+) -> Result<Arc<dyn ExecutionPlan>> {
+    let mut plan = LogicalPlanBuilder::scan(NAME, provider_as_source(listing), None)?;
+    for filter in filters {
+        plan = plan.filter(with_own_members(filter)?)?;
+    }
+    if let Some(projection) = projection {
+        let schema = plan.schema().clone();
+        let columns = projection.into_iter();
+        let columns = columns.map(|i| Expr::Column(Column::from(schema.qualified_field(i))));
+        plan = plan.project(columns.collect::<Vec<_>>())?;
+    }
+    let plan = plan.limit(0, limit)?.build()?;
+    let plan = context.state().create_physical_plan(&plan).await?;
+    Ok(Arc::new(OwnSession::new(plan, context.task_ctx())))
 }

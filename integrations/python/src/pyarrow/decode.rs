@@ -43,7 +43,10 @@ impl Node {
                 }
             }
             Self::Literal(_) => {}
-            Self::Call(call) => call.arguments.iter().for_each(|node| node.add_columns(names)),
+            Self::Call(call) => call
+                .arguments
+                .iter()
+                .for_each(|node| node.add_columns(names)),
         }
     }
 }
@@ -73,18 +76,17 @@ fn tokens(file: &[u8]) -> Option<Vec<Token>> {
     let footer = rest.get(rest.len().checked_sub(len)?..)?;
     let pairs = root_as_footer(footer).ok()?.schema()?.custom_metadata()?;
     let token = |key: Option<&str>, value: Option<&str>| Some((key?.to_owned(), value?.to_owned()));
-    pairs.iter().map(|pair| token(pair.key(), pair.value())).collect()
+    pairs
+        .iter()
+        .map(|pair| token(pair.key(), pair.value()))
+        .collect()
 }
 
 /// Levels that a tree may have: walking them takes room on the stack.
 const MAX_DEPTH: usize = 256;
 
 /// The node that begins with the next token.
-fn node(
-    tokens: &mut std::vec::IntoIter<Token>,
-    batch: &RecordBatch,
-    depth: usize,
-) -> Option<Node> {
+fn node(tokens: &mut std::vec::IntoIter<Token>, batch: &RecordBatch, depth: usize) -> Option<Node> {
     if depth > MAX_DEPTH {
         return None;
     }
@@ -95,7 +97,9 @@ fn node(
             let count: usize = value.parse().ok()?;
             let name = |_| tokens.next().filter(|(kind, _)| kind == "field_ref");
             let names: Option<Vec<Token>> = (0..count).map(name).collect();
-            Some(Node::Field(names?.into_iter().map(|(_, name)| name).collect()))
+            Some(Node::Field(
+                names?.into_iter().map(|(_, name)| name).collect(),
+            ))
         }
         "literal" => Some(Node::Literal(column(batch, &value)?)),
         "call" => {

@@ -5,6 +5,8 @@ mod decode;
 mod residual;
 mod translate;
 
+pub(crate) use translate::is_nan;
+
 use arrow_schema::SchemaRef;
 use arrow_shard::read::Predicate;
 use decode::Node;
@@ -18,10 +20,7 @@ pub(crate) fn is_expression(object: &Bound<'_, PyAny>) -> PyResult<bool> {
 }
 
 /// The rows for which an expression over columns of the schema is true.
-pub(crate) fn predicate(
-    expression: &Bound<'_, PyAny>,
-    schema: &SchemaRef,
-) -> PyResult<Predicate> {
+pub(crate) fn predicate(expression: &Bound<'_, PyAny>, schema: &SchemaRef) -> PyResult<Predicate> {
     let Some(tree) = decode::decode(expression) else {
         let all = schema.fields().iter().map(|field| field.name().clone());
         return residual::predicate(expression, all.collect(), schema);
@@ -38,7 +37,9 @@ pub(crate) fn predicate(
         false => Some(residual::predicate(expression, tree.columns(), schema)?),
     };
     let parts = translated.into_iter().flatten().chain(residual);
-    Ok(parts.reduce(Predicate::and).unwrap_or_else(|| always(schema)))
+    Ok(parts
+        .reduce(Predicate::and)
+        .unwrap_or_else(|| always(schema)))
 }
 
 /// The top-level columns that an expression of pyarrow is made of; None if that is not known.
@@ -51,7 +52,9 @@ pub(crate) fn expression_columns(expression: &Bound<'_, PyAny>) -> Option<Vec<St
 fn conjuncts<'a>(node: &'a Node, parts: &mut Vec<&'a Node>) {
     match node {
         Node::Call(call) if call.name == "and_kleene" => {
-            call.arguments.iter().for_each(|part| conjuncts(part, parts));
+            call.arguments
+                .iter()
+                .for_each(|part| conjuncts(part, parts));
         }
         other => parts.push(other),
     }

@@ -4,7 +4,6 @@
 //! predicate has them in total order. Both agree on values between the infinities, zero aside.
 
 use super::decode::{Call, Node};
-use crate::filter::is_nan;
 use arrow_array::cast::AsArray;
 use arrow_array::{Array, ArrayRef, StructArray};
 use arrow_cast::cast;
@@ -33,9 +32,7 @@ pub(super) fn predicate(node: &Node, schema: &Schema) -> Option<Predicate> {
             is_float(data_type).then(|| is_nan(&path))
         }
         ("is_in", [part]) => is_in(call, part, schema, Unknown::IsFalse),
-        ("if_else", [test, part, Node::Literal(other)]) => {
-            is_in_or_null(test, part, other, schema)
-        }
+        ("if_else", [test, part, Node::Literal(other)]) => is_in_or_null(test, part, other, schema),
         ("starts_with", [part]) => starts_with(call, part, schema),
         (name, [a, b]) => compare(Comparison::of(name)?, a, b, schema),
         _ => None,
@@ -59,7 +56,9 @@ fn column<'a>(node: &Node, schema: &'a Schema) -> Option<(String, &'a DataType)>
     let path = names.join(".");
     // A column of that name would come before the member.
     let is_member = !below.is_empty();
-    if is_member && (names.iter().any(|name| name.contains('.')) || schema.field_with_name(&path).is_ok()) {
+    if is_member
+        && (names.iter().any(|name| name.contains('.')) || schema.field_with_name(&path).is_ok())
+    {
         return None;
     }
     match data_type {
@@ -77,6 +76,12 @@ fn only<'a>(fields: impl Iterator<Item = &'a Field>, name: &str) -> Option<&'a F
 
 fn is_float(data_type: &DataType) -> bool {
     matches!(data_type, DataType::Float32 | DataType::Float64)
+}
+
+/// Rows whose value is not a number: in total order those are above and below all others.
+pub(crate) fn is_nan(path: &str) -> Predicate {
+    let above = col(path).gt(f64::INFINITY);
+    above.or(col(path).lt(f64::NEG_INFINITY))
 }
 
 /// An option of a call.
@@ -127,7 +132,9 @@ fn is_in(call: &Call, part: &Node, schema: &Schema, unknown: Unknown) -> Option<
     let (path, data_type) = column(part, schema)?;
     let values = option(call, "value_set")?.as_list_opt::<i32>()?.value(0);
     let nulls = cast(option(call, "null_matching_behavior")?, &DataType::UInt32).ok()?;
-    let nulls = nulls.as_primitive_opt::<arrow_array::types::UInt32Type>()?.value(0);
+    let nulls = nulls
+        .as_primitive_opt::<arrow_array::types::UInt32Type>()?
+        .value(0);
     if is_float(data_type) || !has_same_meaning(data_type, values.data_type()) {
         return None;
     }
@@ -234,13 +241,15 @@ fn float(literal: &Literal, column: &DataType) -> Option<f64> {
     let array = literal.array();
     let data_type = array.data_type();
     let value = cast(array, &DataType::Float64).ok()?;
-    let value = value.as_primitive_opt::<arrow_array::types::Float64Type>()?.value(0);
+    let value = value
+        .as_primitive_opt::<arrow_array::types::Float64Type>()?
+        .value(0);
     let exact = match column {
         DataType::Float32 => 24,
         _ => 53,
     };
-    let is_exact = is_float(data_type)
-        || (data_type.is_integer() && value.abs() <= 2f64.powi(exact));
+    let is_exact =
+        is_float(data_type) || (data_type.is_integer() && value.abs() <= 2f64.powi(exact));
     is_exact.then_some(value)
 }
 
@@ -289,13 +298,22 @@ fn has_same_meaning(column: &DataType, literal: &DataType) -> bool {
 
 fn is_decimal(data_type: &DataType) -> bool {
     use DataType::{Decimal32, Decimal64, Decimal128, Decimal256};
-    matches!(data_type, Decimal32(..) | Decimal64(..) | Decimal128(..) | Decimal256(..))
+    matches!(
+        data_type,
+        Decimal32(..) | Decimal64(..) | Decimal128(..) | Decimal256(..)
+    )
 }
 
 fn is_text(data_type: &DataType) -> bool {
-    matches!(data_type, DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View)
+    matches!(
+        data_type,
+        DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View
+    )
 }
 
 fn is_bytes(data_type: &DataType) -> bool {
-    matches!(data_type, DataType::Binary | DataType::LargeBinary | DataType::BinaryView)
+    matches!(
+        data_type,
+        DataType::Binary | DataType::LargeBinary | DataType::BinaryView
+    )
 }

@@ -1,0 +1,152 @@
+"""What does it cost to read shards from Python?
+
+Scans into pyarrow against the same scan in Rust, and polars and DuckDB over shards against the same over Parquet with
+their own readers. Runs are interleaved; the table has their medians. Build the module with `build.sh` or
+`PROFILE=release test.sh` first.
+
+    python bench.py [rows]
+"""
+
+from __future__ import annotations
+
+import argparse
+import statistics
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import arrow_shard as sh
+import duckdb
+import numpy as np
+import polars as pl
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.dataset as ds
+import pyarrow.parquet as pq
+
+RUNS = 9
+
+
+def log_table(rows: int) -> pa.Table:
+    """Rows like those of a log: times in order, few and many distinct texts, numbers, nulls."""
+    random = np.random.default_rng(1)
+    at = np.cumsum(random.integers(0, 2_000_000, rows)).astype("datetime64[us]")
+    words = np.array([f"host-{i:04}.example.org" for i in range(500)])
+    latency = random.lognormal(3, 1, rows)
+    return pa.table(
+        {
+            "at": at,
+            "host": words[random.zipf(1.3, rows) % 500],
+            "level": np.array(["INFO", "WARN", "ERROR", "DEBUG"])[random.choice(4, rows, p=[0.8, 0.1, 0.02, 0.08])],
+            "status": random.choice([200, 304, 404, 500], rows, p=[0.9, 0.05, 0.04, 0.01]).astype("int32"),
+            "bytes": random.integers(0, 1 << 20, rows),
+            "latency": pa.array(latency, mask=random.random(rows) < 0.05),
+            "message": [f"request {i % 9973} of user {i * 7919 % 65_537} took {x:.1f} ms" for i, x in enumerate(latency)],
+        }
+    )
+
+
+def interleaved(runs: dict[str, Callable[[], object]]) -> dict[str, float]:
+    """The median time of each, in milliseconds, of runs that take turns."""
+    times: dict[str, list[float]] = {name: [] for name in runs}
+    for turn in range(RUNS + 1):
+        for name, run in runs.items():
+            begin = time.perf_counter()
+            run()
+            if turn > 0:  # the first one fills caches
+                times[name].append((time.perf_counter() - begin) * 1_000)
+    return {name: statistics.median(some) for name, some in times.items()}
+
+
+def row(title: str, ours: float, theirs: float) -> None:
+    print(f"{title:<46} {ours:>10.1f} {theirs:>10.1f} {ours / theirs:>8.2f}")
+
+
+def scans(shard: str) -> None:
+    """Scans into pyarrow, against the scan itself: batches that nobody takes."""
+    f = sh.open(shard)
+    print(f"\n{'scan, ms':<46} {'pyarrow':>10} {'Rust':>10} {'ratio':>8}")
+    for threads in (1, 2):
+        for title, options in {
+            "all columns": {},
+            "three numbers": {"columns": ["status", "bytes", "latency"]},
+            "status = 500": {"filter": sh.col("status") == 500},
+        }.items():
+            def scan() -> sh.Scan:
+                return f.scan(threads=threads, **options)  # noqa: B023
+
+            found = interleaved(
+                {
+                    "reader": lambda: [None for _ in pa.RecordBatchReader.from_stream(scan())],
+                    "table": lambda: pa.table(scan()),
+                    "rust": lambda: scan().count(),
+                }
+            )
+            row(f"{title}, {threads} threads, as batches", found["reader"], found["rust"])
+            row(f"{title}, {threads} threads, as a table", found["table"], found["rust"])
+
+
+def engines(shard: str, parquet: str, table: pa.Table) -> None:
+    """polars and DuckDB over both formats."""
+    shards = sh.dataset(shard)
+    cut = table["at"][int(len(table) * 0.98)].as_py()
+    print(f"\n{'engine, ms':<46} {'shard':>10} {'Parquet':>10} {'ratio':>8}")
+    polars = {
+        "polars: sum of all": lambda lazy: lazy.select(pl.col("bytes").sum(), pl.col("latency").sum()),
+        "polars: last 2 % of time": lambda lazy: lazy.filter(pl.col("at") > cut).select("host", "bytes"),
+        "polars: group by host": lambda lazy: lazy.group_by("host").agg(pl.col("bytes").sum(), pl.len()),
+        "polars: errors": lambda lazy: lazy.filter(pl.col("level") == "ERROR").select("message"),
+        "polars: everything": lambda lazy: lazy,
+    }
+    for title, query in polars.items():
+        found = interleaved(
+            {
+                "shard": lambda: query(pl.scan_pyarrow_dataset(shards)).collect(),  # noqa: B023
+                "parquet": lambda: query(pl.scan_parquet(parquet)).collect(),  # noqa: B023
+            }
+        )
+        row(title, found["shard"], found["parquet"])
+    connection = duckdb.connect()
+    connection.register("shards", shards)
+    queries = {
+        "DuckDB: sum of all": "select sum(bytes), sum(latency) from {}",
+        "DuckDB: last 2 % of time": f"select max(host), sum(bytes) from {{}} where \"at\" > '{cut}'",
+        "DuckDB: group by host": "select host, sum(bytes), count(*) from {} group by host",
+        "DuckDB: errors": "select max(message) from {} where level = 'ERROR'",
+        "DuckDB: count": "select count(*) from {} where status = 500",
+    }
+    for title, text in queries.items():
+        found = interleaved(
+            {
+                "shard": lambda: connection.sql(text.format("shards")).fetchall(),  # noqa: B023
+                "parquet": lambda: connection.sql(text.format(f"'{parquet}'")).fetchall(),  # noqa: B023
+            }
+        )
+        row(title, found["shard"], found["parquet"])
+    found = interleaved(
+        {
+            "shard": lambda: shards.to_table(filter=pc.field("status") == 500),
+            "parquet": lambda: ds.dataset(parquet).to_table(filter=pc.field("status") == 500),
+        }
+    )
+    row("pyarrow: status = 500", found["shard"], found["parquet"])
+
+
+def main() -> None:
+    arguments = argparse.ArgumentParser(description=__doc__)
+    arguments.add_argument("rows", type=int, nargs="?", default=2_000_000)
+    rows = arguments.parse_args().rows
+    table = log_table(rows)
+    with tempfile.TemporaryDirectory() as folder:
+        shard, parquet = f"{folder}/log.amudai.shard", f"{folder}/log.parquet"
+        sh.write(table, shard, sorting_columns=["at"])
+        pq.write_table(table, parquet, compression="zstd")
+        sizes = [Path(path).stat().st_size / 1e6 for path in (shard, parquet)]
+        print(f"{rows:,} rows: shard {sizes[0]:.1f} MB, Parquet (zstd) {sizes[1]:.1f} MB")
+        scans(shard)
+        engines(shard, parquet, table)
+
+
+if __name__ == "__main__":
+    main()
