@@ -1,4 +1,5 @@
 use super::*;
+use crate::io::{Container, LocalFolder, NoContainer};
 use proptest::prelude::*;
 use std::path::Path;
 
@@ -206,4 +207,16 @@ proptest! {
             }
         }
     }
+}
+
+#[test]
+fn a_local_folder_is_the_base_of_absolute_references_and_no_folder_is_none() {
+    let folder = tempfile::tempdir().unwrap();
+    let local = LocalFolder::open(folder.path()).unwrap();
+    let base = local.base().unwrap();
+    assert_eq!(base, local.path().to_str().unwrap());
+    let inside = format!("file://{}/s.amudai.stripe", base.replace('\\', "/"));
+    let found = resolve(&inside, Some(&base)).unwrap();
+    assert!(matches!(found, Reference::Relative(url) if url.to_string() == "s.amudai.stripe"));
+    assert!(resolve(&inside, NoContainer.base().as_deref()).is_err());
 }

@@ -1,11 +1,10 @@
 //! Predicates that become narrower while a scan runs.
 
-use super::plan::Filter;
 use super::predicate::{Bound, Predicate};
 use crate::error::Result;
 use crate::read::shard::metadata::Metadata;
 use std::fmt::Debug;
-use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::sync::Arc;
 
 /// A predicate that somebody narrows while a scan runs, such as the bound of the best rows so far. A
 /// scan asks for it when it begins, at every stripe, and after every 65,536 rows of one
@@ -52,7 +51,7 @@ pub(in crate::read) struct Conditions {
 
 impl Conditions {
     /// Both of them for the rows of a shard.
-    async fn bind(&self, metadata: &Metadata) -> Result<Bound> {
+    pub(super) async fn bind(&self, metadata: &Metadata) -> Result<Bound> {
         let narrower = self.dynamic.as_ref().and_then(|source| source.predicate());
         let predicate = match (&self.predicate, narrower) {
             (Some(predicate), Some(narrower)) => Some(predicate.clone().and(narrower)),
@@ -71,67 +70,5 @@ impl Conditions {
             bound.exclude(column.await?);
         }
         Ok(bound)
-    }
-}
-
-/// How a filter becomes another one.
-#[derive(Debug)]
-pub(super) struct Refresh {
-    conditions: Conditions,
-    source: Arc<dyn DynamicPredicate>,
-    /// That of the source when the filter was made, or an earlier one.
-    version: u64,
-    /// The last filter that was made of these conditions, for all readers of the scan.
-    latest: Arc<Mutex<Weak<Filter>>>,
-}
-
-impl Filter {
-    /// A filter for the rows that meet the conditions.
-    pub(in crate::read) async fn load(metadata: &Metadata, conditions: Conditions) -> Result<Self> {
-        // What changes from here on shows in the version.
-        let dynamic = conditions.dynamic.clone();
-        let dynamic = dynamic.map(|source| (source.version(), source));
-        let mut filter = Self::new(conditions.bind(metadata).await?);
-        filter.refresh = dynamic.map(|(version, source)| Refresh {
-            conditions,
-            source,
-            version,
-            latest: Arc::default(),
-        });
-        Ok(filter)
-    }
-
-    /// Whether it may leave out rows.
-    pub(in crate::read) fn may_skip(&self) -> bool {
-        self.refresh.is_some() || !self.bound.conjuncts.is_empty()
-    }
-
-    /// Whether the predicate may have changed since.
-    pub(super) fn is_stale(&self) -> bool {
-        let is_stale = |refresh: &Refresh| refresh.source.version() != refresh.version;
-        self.refresh.as_ref().is_some_and(is_stale)
-    }
-
-    /// The filter that takes its place, which shares its counters; `None` if the predicate is the
-    /// same.
-    pub(super) async fn refreshed(&self, metadata: &Metadata) -> Result<Option<Arc<Self>>> {
-        let Some(refresh) = self.refresh.as_ref().filter(|_| self.is_stale()) else {
-            return Ok(None);
-        };
-        let lock = || {
-            let latest = refresh.latest.lock();
-            latest.unwrap_or_else(PoisonError::into_inner)
-        };
-        if let Some(latest) = lock().upgrade().filter(|latest| !latest.is_stale()) {
-            return Ok(Some(latest));
-        }
-        let mut filter = Self::load(metadata, refresh.conditions.clone()).await?;
-        filter.counters = self.counters.clone();
-        if let Some(next) = &mut filter.refresh {
-            next.latest = refresh.latest.clone();
-        }
-        let filter = Arc::new(filter);
-        *lock() = Arc::downgrade(&filter);
-        Ok(Some(filter))
     }
 }

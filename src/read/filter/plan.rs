@@ -1,7 +1,7 @@
 //! What is left to test of the rows of a stripe.
 
 use super::Counters;
-use super::dynamic::Refresh;
+use super::dynamic::{Conditions, DynamicPredicate};
 use super::metrics::Level;
 use super::predicate::{Bound, FilterColumn, Leaf, Node, Test, Truth};
 use super::prune::{Facts, simplify, truth};
@@ -28,10 +28,21 @@ pub(in crate::read) struct Filter {
     pub(super) bound: Bound,
     pub(in crate::read) counters: Arc<Counters>,
     /// How it becomes another one while the scan runs.
-    pub(super) refresh: Option<Refresh>,
+    refresh: Option<Refresh>,
     /// Whether the statistics of the shard rule out every row.
     none_matches: OnceLock<bool>,
     plans: Mutex<Plans>,
+}
+
+/// How a filter becomes another one.
+#[derive(Debug)]
+struct Refresh {
+    conditions: Conditions,
+    source: Arc<dyn DynamicPredicate>,
+    /// That of the source when the filter was made, or an earlier one.
+    version: u64,
+    /// The last filter that was made of these conditions, for all readers of the scan.
+    latest: Arc<Mutex<Weak<Filter>>>,
 }
 
 /// The plans of stripes that are being read. They hold dictionaries and block maps, so that all of
@@ -120,6 +131,56 @@ impl Filter {
             none_matches: OnceLock::new(),
             plans: Mutex::default(),
         }
+    }
+
+    /// A filter for the rows that meet the conditions.
+    pub(in crate::read) async fn load(metadata: &Metadata, conditions: Conditions) -> Result<Self> {
+        // What changes from here on shows in the version.
+        let dynamic = conditions.dynamic.clone();
+        let dynamic = dynamic.map(|source| (source.version(), source));
+        let mut filter = Self::new(conditions.bind(metadata).await?);
+        filter.refresh = dynamic.map(|(version, source)| Refresh {
+            conditions,
+            source,
+            version,
+            latest: Arc::default(),
+        });
+        Ok(filter)
+    }
+
+    /// Whether it may leave out rows.
+    pub(in crate::read) fn may_skip(&self) -> bool {
+        self.refresh.is_some() || !self.bound.conjuncts.is_empty()
+    }
+
+    /// Whether the predicate may have changed since.
+    pub(super) fn is_stale(&self) -> bool {
+        let is_stale = |refresh: &Refresh| refresh.source.version() != refresh.version;
+        self.refresh.as_ref().is_some_and(is_stale)
+    }
+
+    /// The filter that takes its place, which shares its counters; `None` if the predicate is the
+    /// same.
+    pub(super) async fn refreshed(&self, metadata: &Metadata) -> Result<Option<Arc<Self>>> {
+        let Some(refresh) = self.refresh.as_ref().filter(|_| self.is_stale()) else {
+            return Ok(None);
+        };
+        let lock = || {
+            let latest = refresh.latest.lock();
+            latest.unwrap_or_else(PoisonError::into_inner)
+        };
+        let latest = lock().upgrade();
+        if let Some(latest) = latest.filter(|latest| !latest.is_stale()) {
+            return Ok(Some(latest));
+        }
+        let mut filter = Self::load(metadata, refresh.conditions.clone()).await?;
+        filter.counters = self.counters.clone();
+        if let Some(next) = &mut filter.refresh {
+            next.latest = refresh.latest.clone();
+        }
+        let filter = Arc::new(filter);
+        *lock() = Arc::downgrade(&filter);
+        Ok(Some(filter))
     }
 
     /// What is left to test in a stripe.

@@ -12,13 +12,12 @@
 //! literal = 12.5 | 'any text' | TRUE | FALSE
 //! ```
 
-mod tokens;
+pub(super) mod tokens;
 
 use super::functions::{Pattern, columns_compared, may_be_like};
 use super::number::number;
 use super::{Comparison, Literal, Predicate, col, lit};
 use crate::error::{Error, Result};
-pub(super) use tokens::is_word;
 use tokens::{Token, error, tokens};
 
 /// Parentheses and NOTs within each other, at most: reading them takes room on the stack.

@@ -1,6 +1,6 @@
 //! How a predicate names a column.
 
-use super::parse;
+use super::parse::tokens::is_word;
 use crate::error::{Error, ErrorKind, Result};
 use crate::format::{BasicType, DataType as Stored};
 use arrow_schema::{DataType, Field};
@@ -26,7 +26,7 @@ impl fmt::Display for ColumnPath {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Names(names) => {
-                let name = |name: &str| match parse::is_word(name) {
+                let name = |name: &str| match is_word(name) {
                     true => name.to_owned(),
                     false => format!("\"{}\"", name.replace('"', "\"\"")),
                 };
