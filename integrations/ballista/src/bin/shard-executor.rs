@@ -1,0 +1,38 @@
+//! An executor of Ballista that reads and writes shards. Its options are those of `ballista-executor`.
+
+use arrow_shard_ballista::process::{Log, executor};
+use ballista_core::error::{BallistaError, Result};
+use ballista_executor::config::Config;
+use ballista_executor::executor_process::{ExecutorProcessConfig, start_executor_process};
+use ballista_executor::health::spawn_health_server;
+use clap::Parser;
+use std::net::SocketAddr;
+use std::sync::Arc;
+
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
+#[tokio::main]
+async fn main() -> Result<()> {
+    let options = Config::parse();
+    let health = format!("{}:{}", options.bind_host, options.bind_health_port);
+    let health: SocketAddr = health.parse().map_err(|error| {
+        BallistaError::Configuration(format!("--bind-host {}: {error}", options.bind_host))
+    })?;
+    let config = executor(ExecutorProcessConfig::try_from(options)?)?;
+    let log = Log {
+        filter: config.special_mod_log_level.clone(),
+        folder: config.log_dir.clone(),
+        prefix: config.log_file_name_prefix(),
+        rotation: config.log_rotation_policy,
+        threads: config.print_thread_info,
+    };
+    log.start();
+    let (stop, stopped) = tokio::sync::oneshot::channel();
+    let health = spawn_health_server(health, config.health.clone(), stopped);
+    let end = start_executor_process(Arc::new(config)).await;
+    // It has ended already if it could not listen.
+    let _ = stop.send(());
+    let _ = health.await;
+    end
+}

@@ -1,0 +1,54 @@
+//! Amudai shards on a cluster of [Ballista](https://datafusion.apache.org/ballista/).
+//!
+//! ```text
+//! client             scheduler                    executors
+//! SQL ─► logical ──► tables of shards, ─► stages ──► scans of shards,
+//!        plan        physical plan                   sinks of shards
+//!            └─ ShardLogicalExtensionCodec   └─ ShardPhysicalExtensionCodec
+//! ```
+//!
+//! [`remote`] gives a session whose queries run on a cluster of the programs `shard-scheduler` and `shard-executor`;
+//! [`standalone`] one that has both in its process. Tables are made by SQL, as on one machine:
+//!
+//! ```no_run
+//! # async fn run() -> datafusion::error::Result<()> {
+//! let session = arrow_shard_ballista::remote("df://localhost:50050").await?;
+//! session
+//!     .sql("CREATE EXTERNAL TABLE trips STORED AS SHARD LOCATION 's3://bucket/trips/'")
+//!     .await?;
+//! session
+//!     .sql("SELECT day, count(*) FROM trips GROUP BY day")
+//!     .await?
+//!     .show()
+//!     .await?;
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! Every process finds files by itself: paths are the same on all machines, or in a store that the environment variables
+//! `AWS_*` describe. Other stores are registered in the processes of one's own, which [`process`] configures.
+
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;
+
+pub mod process;
+
+mod logical;
+mod options;
+mod physical;
+mod planner;
+mod scan;
+mod session;
+mod sink;
+mod stores;
+mod table;
+mod wire;
+
+pub use logical::ShardLogicalExtensionCodec;
+pub use physical::ShardPhysicalExtensionCodec;
+pub use session::{
+    remote, remote_with_state, runtime_env, session_config, session_state, standalone,
+    standalone_with_state,
+};
+pub use stores::EnvironmentStores;

@@ -1,0 +1,101 @@
+//! Messages that are no plans give errors.
+
+use crate::codec::{decode, encode, scans, sink};
+use datafusion::datasource::source::DataSourceExec;
+use datafusion::physical_plan::ExecutionPlan;
+use datafusion::physical_plan::statistics::{StatisticsArgs, StatisticsContext};
+use proptest::prelude::*;
+use proptest::strategy::ValueTree;
+use proptest::test_runner::TestRunner;
+use std::sync::Arc;
+
+/// Scans with much in them, and a sink.
+fn messages() -> Vec<(Vec<u8>, Vec<Arc<dyn ExecutionPlan>>)> {
+    let mut runner = TestRunner::deterministic();
+    let mut messages = Vec::new();
+    while messages.len() < 6 {
+        let scan = scans().new_tree(&mut runner).unwrap().current();
+        let bytes = encode(DataSourceExec::from_data_source(scan));
+        if (1000..4000).contains(&bytes.len()) {
+            messages.push((bytes, Vec::new()));
+        }
+    }
+    let sink = sink();
+    let inputs = sink.children().into_iter().cloned().collect();
+    messages.push((encode(sink), inputs));
+    messages
+}
+
+/// Reads a damaged message; what is a plan all the same can be asked what plans are asked.
+fn read(bytes: &[u8], inputs: &[Arc<dyn ExecutionPlan>]) -> bool {
+    let Ok(plan) = decode(bytes, inputs) else {
+        return false;
+    };
+    let _ = plan.schema();
+    let _ = StatisticsContext::new().compute(plan.as_ref(), &StatisticsArgs::new());
+    let _ = format!("{:?}", plan.properties());
+    true
+}
+
+#[test]
+fn cut_messages_give_errors() {
+    for (bytes, inputs) in messages() {
+        assert!(read(&bytes, &inputs));
+        for len in 0..bytes.len() {
+            assert!(!read(&bytes[..len], &inputs), "{len} of {}", bytes.len());
+        }
+        let more = [bytes.as_slice(), &[0]].concat();
+        let error = decode(&more, &inputs).unwrap_err().to_string();
+        assert!(error.contains("1 bytes follow it"), "{error}");
+    }
+}
+
+#[test]
+fn damaged_messages_never_panic() {
+    quiet(|| {
+        for (bytes, inputs) in messages() {
+            let mut damaged = bytes.clone();
+            for at in 0..bytes.len() {
+                for bit in [1, 16, 128] {
+                    damaged[at] ^= bit;
+                    read(&damaged, &inputs);
+                    damaged[at] ^= bit;
+                }
+            }
+        }
+    });
+}
+
+#[test]
+fn other_versions_are_named() {
+    let (bytes, inputs) = messages().remove(0);
+    let head = b"\0shard".len();
+    // The length, whose last byte has no high bit, then the version.
+    let length = bytes[head..].iter().position(|byte| *byte < 128).unwrap();
+    let version = head + length + 1;
+    let mut newer = bytes;
+    assert_eq!(newer[version..version + 2], [8, 1]);
+    newer[version + 1] = 2;
+    let error = decode(&newer, &inputs).unwrap_err().to_string();
+    assert!(error.contains("version 2"), "{error}");
+    assert!(error.contains("one release"), "{error}");
+}
+
+proptest! {
+    #[test]
+    fn bytes_never_panic(bytes in proptest::collection::vec(any::<u8>(), 0..200)) {
+        let ours = [b"\0shard".as_slice(), &bytes].concat();
+        prop_assert!(!read(&ours, &[]));
+    }
+}
+
+/// Without the messages of panics that the codec catches.
+fn quiet(test: impl FnOnce() + std::panic::UnwindSafe) {
+    let hook = std::panic::take_hook();
+    std::panic::set_hook(Box::new(|_| {}));
+    let end = std::panic::catch_unwind(test);
+    std::panic::set_hook(hook);
+    if let Err(panic) = end {
+        std::panic::resume_unwind(panic);
+    }
+}

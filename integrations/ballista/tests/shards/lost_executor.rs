@@ -1,0 +1,41 @@
+//! An executor that is lost while it works.
+
+use crate::cluster::Cluster;
+use crate::process::until;
+use crate::tables::{answer, create_tables, local, run, write_tables};
+use tempfile::TempDir;
+
+/// Tasks of some seconds: hashes of long texts, of which a row has many.
+const SLOW: &str = "SELECT customer, count(*), min(hash), sum(id) FROM (
+        SELECT customer, id, encode(sha512(repeat(coalesce(note, 'none') || id, 400)), 'hex') AS hash
+        FROM orders) GROUP BY customer";
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_query_survives_an_executor_that_is_killed() {
+    let folder = TempDir::new().unwrap();
+    let at = format!("{}/", folder.path().display());
+    let one = local();
+    run(&one, &write_tables(&at, 9, 1500)).await;
+    run(&one, &create_tables(&at)).await;
+    let expected = answer(&one, SLOW).await;
+
+    let mut cluster = Cluster::start(3, &[]);
+    let many = cluster.session(None).await;
+    run(&many, &create_tables(&at)).await;
+    let query = tokio::spawn(async move { answer(&many, SLOW).await });
+    // One task has ended, whose rows others wait for, and another is on its way.
+    let victim = until("no executor is at work", || {
+        cluster.executors.iter().position(|executor| {
+            let (begun, ended) = Cluster::tasks(executor);
+            ended > 0 && begun > ended
+        })
+    });
+    let mut victim = cluster.executors.remove(victim);
+    victim.kill();
+    let (begun, ended) = Cluster::tasks(&victim);
+    assert!(begun > ended, "{begun} tasks begun, {ended} ended");
+    assert!(!query.is_finished(), "the query ended before");
+    assert_eq!(query.await.unwrap(), expected);
+    // What was lost was done again.
+    assert!(cluster.scheduler.log().contains("lost") || begun > 0);
+}
