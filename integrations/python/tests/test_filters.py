@@ -16,7 +16,7 @@ import pytest
 
 D = decimal.Decimal
 COUNT = 3_000
-EDGES = [0.0, -0.0, math.nan, math.inf, -math.inf, 1.5, -1.5, 2.0**53, 1e-310]
+EDGES = [0.0, -0.0, math.nan, math.copysign(math.nan, -1), math.inf, -math.inf, 1.5, -1.5, 2.0**53, 1e-310]
 
 
 def rows(generator: random.Random) -> pa.Table:
@@ -103,6 +103,10 @@ class Expressions:
             data_type = self.generator.choice([data_type, pa.float64()])
         elif pa.types.is_decimal(data_type) and self.generator.random() < 0.3:
             return pa.scalar(self.generator.randint(-5, 5))
+        elif pa.types.is_decimal(data_type) and self.generator.random() < 0.3:
+            return pa.scalar(value + self.generator.choice([D(0), D("0.001")]), pa.decimal128(12, 3))
+        elif pa.types.is_timestamp(data_type):
+            data_type = pa.timestamp(self.generator.choice(["s", "ms", "us", "ns"]), data_type.tz)
         elif pa.types.is_large_string(data_type):
             data_type = pa.string()
         return pa.scalar(value, data_type)
@@ -173,6 +177,21 @@ def test_expressions_of_pyarrow_match_the_same_rows_as_there(seed: int, tmp_path
             assert dataset.to_table(["row"], expression)["row"].to_pylist() == expected, str(expression)
             assert dataset.count_rows(expression) == len(expected)
     assert compared > 60
+
+
+def test_zeros_and_nan_of_both_signs_are_those_of_pyarrow(tmp_path: Path) -> None:
+    values = [*EDGES, None, -2.0**53, 0.1, 1e308, -1e308]
+    for data_type in (pa.float32(), pa.float64()):
+        table = pa.table({"x": pa.array(values, data_type)})
+        path = tmp_path / "t.amudai.shard"
+        sh.write(table, path, overwrite=True)
+        f = sh.open(path)
+        for literal in [*EDGES[:2], *EDGES[4:], 0, 1, -1, 0.1, pa.scalar(0.1, pa.float32())]:
+            for comparison in ("__eq__", "__ne__", "__lt__", "__le__", "__gt__", "__ge__"):
+                expression = getattr(pc.field("x"), comparison)(literal)
+                for condition in (expression, ~expression):
+                    expected = table.filter(condition)["x"]
+                    assert repr(pa.table(f.scan(filter=condition))["x"].to_pylist()) == repr(expected.to_pylist())
 
 
 def test_integers_near_2_to_the_53_compare_as_in_pyarrow_or_fail(tmp_path: Path) -> None:
