@@ -81,9 +81,11 @@ impl ShardLogicalExtensionCodec {
             let of = of.ok_or_else(|| damaged("a partition column without a type"))?;
             Ok((column.name.clone(), DataType::try_from(of)?))
         });
-        let partition_columns: Vec<(String, DataType)> = partition_columns.collect::<Result<_>>()?;
+        let partition_columns: Vec<(String, DataType)> =
+            partition_columns.collect::<Result<_>>()?;
         let of_files = schema.fields().len().checked_sub(partition_columns.len());
-        let of_files = of_files.ok_or_else(|| damaged("fewer columns than it is partitioned by"))?;
+        let of_files =
+            of_files.ok_or_else(|| damaged("fewer columns than it is partitioned by"))?;
         let (fields, last) = schema.fields().split_at(of_files);
         let last = last.iter().map(|field| field.name());
         if !last.eq(partition_columns.iter().map(|(name, _)| name)) {
@@ -109,7 +111,10 @@ impl ShardLogicalExtensionCodec {
             .with_listing_options(options)
             .with_schema(Arc::new(file_schema));
         let constraints = table.constraints.as_ref().map(decode_constraints);
-        let cache = context.runtime_env().cache_manager.get_file_statistic_cache();
+        let cache = context
+            .runtime_env()
+            .cache_manager
+            .get_file_statistic_cache();
         Ok(ListingTable::try_new(config)?
             .with_constraints(constraints.transpose()?.unwrap_or_default())
             .with_cache(cache))
@@ -185,9 +190,7 @@ impl LogicalExtensionCodec for ShardLogicalExtensionCodec {
             return Err(damaged("it is no file format"));
         };
         Ok(Arc::new(match &format.options {
-            Some(options) => {
-                ShardFormatFactory::new_with_options(options::from_map(&options.set)?)
-            }
+            Some(options) => ShardFormatFactory::new_with_options(options::from_map(&options.set)?),
             None => ShardFormatFactory::new(),
         }))
     }

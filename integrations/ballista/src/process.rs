@@ -36,9 +36,8 @@ pub fn scheduler(config: SchedulerConfig) -> Result<SchedulerConfig> {
 /// # Errors
 /// If there is no place for temporary files.
 pub fn executor(mut config: ExecutorProcessConfig) -> Result<ExecutorProcessConfig> {
-    let mut runtime = RuntimeEnvBuilder::from_runtime_env(&*runtime_env(Arc::new(
-        EnvironmentStores::default(),
-    ))?);
+    let mut runtime =
+        RuntimeEnvBuilder::from_runtime_env(&*runtime_env(Arc::new(EnvironmentStores::default()))?);
     if let Some(folder) = &config.work_dir {
         runtime = runtime.with_temp_file_path(folder);
     }

@@ -121,7 +121,10 @@ pub async fn standalone_with_state(state: SessionState) -> Result<SessionContext
         Arc::new(move || config.clone()),
         codec,
     );
-    let url = format!("http://localhost:{}", address.await.map_err(external)?.port());
+    let url = format!(
+        "http://localhost:{}",
+        address.await.map_err(external)?.port()
+    );
     let scheduler = SchedulerGrpcClient::connect(url.clone()).await;
     let scheduler = scheduler.map_err(|error| DataFusionError::External(Box::new(error)))?;
     let executor = new_standalone_executor_from_state(scheduler, slots, &state);

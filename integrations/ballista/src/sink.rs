@@ -1,8 +1,8 @@
 //! Sinks of shards as messages, and back.
 
+use crate::options;
 use crate::scan::check;
 use crate::wire::{self, damaged};
-use crate::options;
 use arrow_shard::read::SortingColumn;
 use arrow_shard_datafusion::ShardSink;
 use datafusion::common::Result;

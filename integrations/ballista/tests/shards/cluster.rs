@@ -132,7 +132,10 @@ async fn processes_share_local_files() {
     }
     let more = "INSERT INTO customers SELECT id + 1000, note, 'r9' FROM orders WHERE id < 100";
     assert_eq!(answer(&many, more).await, ["| 100 |"]);
-    assert_eq!(answer(&many, "SELECT count(*) FROM customers").await, ["| 200 |"]);
+    assert_eq!(
+        answer(&many, "SELECT count(*) FROM customers").await,
+        ["| 200 |"]
+    );
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -30,9 +30,7 @@ use datafusion::physical_expr::{
 use datafusion::physical_plan::ExecutionPlan;
 use datafusion::physical_plan::empty::EmptyExec;
 use datafusion_proto::logical_plan::LogicalExtensionCodec;
-use datafusion_proto::physical_plan::{
-    DefaultPhysicalProtoConverter, PhysicalExtensionCodec,
-};
+use datafusion_proto::physical_plan::{DefaultPhysicalProtoConverter, PhysicalExtensionCodec};
 use object_store::ObjectMeta;
 use object_store::path::Path;
 use proptest::collection::vec;
@@ -139,26 +137,28 @@ fn files() -> impl Strategy<Value = PartitionedFile> {
         proptest::option::of(0usize..1_000_000),
         (0i64..i64::from(u32::MAX), "[a-z]{0,3}"),
     )
-        .prop_map(|(object, range, ordering, known, hint, (changed, region))| {
-            let (size, name, e_tag, version) = object;
-            let mut file = PartitionedFile::new_from_meta(ObjectMeta {
-                location: Path::from_iter(["data", &name, "x.shard"]),
-                last_modified: chrono_at(changed),
-                size: u64::from(size),
-                e_tag,
-                version,
-            })
-            .with_partition_values(vec![ScalarValue::from(region)]);
-            if let Some((rows, exact)) = known {
-                file = file.with_statistics(Arc::new(statistics(rows, exact)));
-            }
-            if let Some((start, end)) = range {
-                file = file.with_range(start, end);
-            }
-            file.ordering = ordering;
-            file.metadata_size_hint = hint;
-            file
-        })
+        .prop_map(
+            |(object, range, ordering, known, hint, (changed, region))| {
+                let (size, name, e_tag, version) = object;
+                let mut file = PartitionedFile::new_from_meta(ObjectMeta {
+                    location: Path::from_iter(["data", &name, "x.shard"]),
+                    last_modified: chrono_at(changed),
+                    size: u64::from(size),
+                    e_tag,
+                    version,
+                })
+                .with_partition_values(vec![ScalarValue::from(region)]);
+                if let Some((rows, exact)) = known {
+                    file = file.with_statistics(Arc::new(statistics(rows, exact)));
+                }
+                if let Some((start, end)) = range {
+                    file = file.with_range(start, end);
+                }
+                file.ordering = ordering;
+                file.metadata_size_hint = hint;
+                file
+            },
+        )
 }
 
 /// A time, with nanoseconds.
@@ -168,8 +168,12 @@ fn chrono_at<T: From<std::time::SystemTime>>(seconds: i64) -> T {
 }
 
 fn options() -> impl Strategy<Value = TableShardOptions> {
-    (any::<bool>(), any::<bool>(), proptest::option::of(1usize..9)).prop_map(
-        |(pushdown, pruning, rows)| {
+    (
+        any::<bool>(),
+        any::<bool>(),
+        proptest::option::of(1usize..9),
+    )
+        .prop_map(|(pushdown, pruning, rows)| {
             let mut options = TableShardOptions::default();
             options.pushdown_filters = pushdown;
             options.pruning = pruning;
@@ -177,8 +181,7 @@ fn options() -> impl Strategy<Value = TableShardOptions> {
             options.sorting_columns = rows.map(|_| "\"a, b\" DESC, c".to_owned());
             options.profile = "fast".to_owned();
             options
-        },
-    )
+        })
 }
 
 pub(crate) fn scans() -> impl Strategy<Value = FileScanConfig> {
@@ -190,9 +193,24 @@ pub(crate) fn scans() -> impl Strategy<Value = FileScanConfig> {
     ]);
     let projection = proptest::sample::subsequence(vec![0usize, 1, 2, 3, 4], 1..=5);
     (
-        (options(), proptest::option::of(filters()), orders(), any::<(bool, bool)>()),
-        (groups, limit, any::<bool>(), proptest::option::of(1usize..10_000)),
-        (proptest::option::of(projection), orders(), 0usize..1000, any::<bool>()),
+        (
+            options(),
+            proptest::option::of(filters()),
+            orders(),
+            any::<(bool, bool)>(),
+        ),
+        (
+            groups,
+            limit,
+            any::<bool>(),
+            proptest::option::of(1usize..10_000),
+        ),
+        (
+            proptest::option::of(projection),
+            orders(),
+            0usize..1000,
+            any::<bool>(),
+        ),
     )
         .prop_map(|(source, config, more)| {
             let (options, filter, order, (evaluates, reverse)) = source;
@@ -213,7 +231,9 @@ pub(crate) fn scans() -> impl Strategy<Value = FileScanConfig> {
                 source = source.try_pushdown_projection(&columns).unwrap().unwrap();
             }
             let mut known = statistics(rows, exact);
-            known.column_statistics.push(ColumnStatistics::new_unknown());
+            known
+                .column_statistics
+                .push(ColumnStatistics::new_unknown());
             FileScanConfigBuilder::new(ObjectStoreUrl::parse("s3://bucket").unwrap(), source)
                 .with_file_groups(groups)
                 .with_limit(limit)
@@ -251,13 +271,19 @@ fn parts(plan: &Arc<dyn ExecutionPlan>) -> Vec<String> {
     vec![
         format!("{:?}", config.object_store_url),
         format!("{:#?}", config.file_groups),
-        format!("{:?}", (config.limit, config.preserve_order, config.batch_size)),
+        format!(
+            "{:?}",
+            (config.limit, config.preserve_order, config.batch_size)
+        ),
         format!("{:?}", config.output_ordering),
         format!("{:?}", config.statistics()),
         format!("{:?}", config.projected_schema().unwrap()),
         format!("{:?}", source.table_schema()),
         format!("{:?}", source.options().to_options()),
-        format!("{:?}", (source.evaluates(), source.order(), source.is_reverse())),
+        format!(
+            "{:?}",
+            (source.evaluates(), source.order(), source.is_reverse())
+        ),
         format!("{:?}", source.projection()),
         format!("{filter:?}"),
     ]
@@ -312,7 +338,11 @@ fn sinks_arrive_as_they_were() {
         let sink = plan.sink().downcast_ref::<ShardSink>().unwrap();
         (
             format!("{:?}", sink.config()),
-            format!("{:?} {:?}", sink.options().to_options(), sink.sorting_columns()),
+            format!(
+                "{:?} {:?}",
+                sink.options().to_options(),
+                sink.sorting_columns()
+            ),
             format!("{:?}", plan.sort_order()),
         )
     };
@@ -341,9 +371,8 @@ fn formats_arrive_as_they_were() {
         let context = TaskContext::default();
         let arrived = codec.try_decode_file_format(&bytes, &context).unwrap();
         let arrived = arrived.downcast_ref::<ShardFormatFactory>().unwrap();
-        let options = |factory: &ShardFormatFactory| {
-            factory.options().map(TableShardOptions::to_options)
-        };
+        let options =
+            |factory: &ShardFormatFactory| factory.options().map(TableShardOptions::to_options);
         assert_eq!(options(arrived), options(&factory));
         let as_table = codec.try_decode_table_provider(
             &bytes,
@@ -351,7 +380,10 @@ fn formats_arrive_as_they_were() {
             file_schema(),
             &context,
         );
-        let error = as_table.map(|table| table.schema()).unwrap_err().to_string();
+        let error = as_table
+            .map(|table| table.schema())
+            .unwrap_err()
+            .to_string();
         assert!(error.contains("it is no table"), "{error}");
     }
     // Others are left to Ballista.

@@ -26,12 +26,12 @@ impl InMemory {
     fn start() -> Self {
         let (client, server) = tokio::io::duplex(1 << 20);
         let mut client = Some(client);
-        let channel = Endpoint::from_static(WORKER).connect_with_connector_lazy(
-            tower::service_fn(move |_| {
+        let channel = Endpoint::from_static(WORKER).connect_with_connector_lazy(tower::service_fn(
+            move |_| {
                 let client = client.take().map(TokioIo::new);
                 async move { client.ok_or_else(|| std::io::Error::other("connected twice")) }
-            }),
-        );
+            },
+        ));
         let this = Self(grpc::BoxCloneSyncChannel::new(channel));
         let workers = this.clone();
         let worker = Worker::from_session_builder(move |context: WorkerQueryContext| {
@@ -102,7 +102,10 @@ async fn queries_of_another_engine_are_those_of_one_machine() {
     let sql = "SELECT customer, sum(amount) FROM orders GROUP BY customer";
     let plan = many.sql(sql).await.unwrap().create_physical_plan().await;
     let plan = display_plan_ascii(plan.unwrap().as_ref(), false);
-    let stage = plan.rfind("Stage").map(|at| &plan[at..]).unwrap_or_default();
+    let stage = plan
+        .rfind("Stage")
+        .map(|at| &plan[at..])
+        .unwrap_or_default();
     assert!(stage.contains("file_type=shard"), "{plan}");
     assert!(stage.contains("t1:"), "{plan}");
     let rows = answer(&many, "SELECT count(*) FROM orders WHERE id % 2 = 0").await;

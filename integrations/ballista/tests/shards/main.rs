@@ -11,6 +11,7 @@ mod cluster;
 mod codec;
 mod damage;
 mod distributed;
+mod dynamic_filters;
 mod lost_executor;
 #[path = "../../../../tests/support/moto.rs"]
 mod moto;

@@ -1,8 +1,6 @@
 //! Scheduler and executor in the process of the client.
 
-use crate::tables::{
-    answer, compare, create_tables, local, run, try_answer, write_tables,
-};
+use crate::tables::{answer, compare, create_tables, local, run, try_answer, write_tables};
 use arrow_shard_ballista::{
     EnvironmentStores, runtime_env, session_config, session_state, standalone_with_state,
 };
@@ -63,9 +61,15 @@ async fn what_a_cluster_writes_is_what_it_was_given() {
     let one = local();
     run(&one, &create_tables(&at)).await;
     for (sql, expected) in [
-        ("SELECT count(*), count(name) FROM customers", "| 102 | 101 |"),
+        (
+            "SELECT count(*), count(name) FROM customers",
+            "| 102 | 101 |",
+        ),
         ("SELECT count(*), min(id) FROM orders", "| 2210 | 990 |"),
-        ("SELECT count(*) FROM events WHERE region = 'r7' AND year = 2030", "| 10 |"),
+        (
+            "SELECT count(*) FROM events WHERE region = 'r7' AND year = 2030",
+            "| 10 |",
+        ),
     ] {
         assert_eq!(answer(&one, sql).await, [expected], "{sql}");
         assert_eq!(answer(&many, sql).await, [expected], "{sql}");
@@ -79,9 +83,7 @@ async fn options_of_the_session_travel() {
     let set = |option: &str| [format!("SET shard.{option}")];
     run(&many, &set("stripe_rows = 100")).await;
     let file = format!("{at}x.shard");
-    let copy = format!(
-        "COPY (SELECT unnest(range(0, 1000)) AS id) TO '{file}' STORED AS SHARD"
-    );
+    let copy = format!("COPY (SELECT unnest(range(0, 1000)) AS id) TO '{file}' STORED AS SHARD");
     run(&many, std::slice::from_ref(&copy)).await;
     assert_eq!(arrow_shard::Shard::open(&file).unwrap().num_stripes(), 10);
 
@@ -146,9 +148,15 @@ async fn tables_need_no_statement() {
     run(&many, &write_tables(&at, 3, 100)).await;
     let format = Arc::new(arrow_shard_datafusion::ShardFormat::default());
     let options = datafusion::datasource::listing::ListingOptions::new(format);
-    many.register_listing_table("some", format!("{at}orders/[01].shard"), options, None, None)
-        .await
-        .unwrap();
+    many.register_listing_table(
+        "some",
+        format!("{at}orders/[01].shard"),
+        options,
+        None,
+        None,
+    )
+    .await
+    .unwrap();
     let sql = "SELECT count(*), max(id) FROM some";
     assert_eq!(answer(&many, sql).await, ["| 200 | 199 |"]);
     let many = many.enable_url_table();
