@@ -368,17 +368,14 @@ impl NumberReader<'_> {
                 Some(cache) if cx.sequential && !part.is_whole() => {
                     let block = cache
                         .get_or_decode(part.block.ordinal, || self.read_whole::<W>(part, cx))?;
-                    for range in &part.ranges {
-                        let kept = block.slice(range, W::BYTES);
-                        data.append(range.len(), |slots| {
-                            let is_whole = slots.copy_from_le(&kept.data);
-                            is_whole.then_some(()).ok_or_else(|| {
-                                self.buffer
-                                    .too_few(range.end as u64, block.data.len() as u64)
-                            })
-                        })?;
-                        nulls.append(range.len(), kept.nulls.as_ref());
-                    }
+                    data.append(part.selected(), |slots| {
+                        let is_whole = slots.copy_ranges_from_le(&block.data, &part.ranges);
+                        is_whole.then_some(()).ok_or_else(|| {
+                            let len = block.data.len() / W::BYTES;
+                            self.buffer.too_few(part.len as u64, len as u64)
+                        })
+                    })?;
+                    nulls.append_ranges(&part.ranges, block.nulls.as_ref());
                 }
                 _ => data
                     .append(part.selected(), |slots| {
@@ -458,6 +455,24 @@ impl NullsBuilder {
             self.bits().append_buffer(presence);
         } else if let Some(bits) = &mut self.bits {
             bits.append_n(len, true);
+        }
+        self.len += len;
+    }
+
+    /// Appends the presence of ranges of a block whose values were decoded before.
+    pub(super) fn append_ranges(
+        &mut self,
+        ranges: &[Range<usize>],
+        presence: Option<&BooleanBuffer>,
+    ) {
+        let len = ranges.iter().map(Range::len).sum();
+        let Some(presence) = presence else {
+            self.append(len, None);
+            return;
+        };
+        let (bits, offset) = (self.bits(), presence.offset());
+        for range in ranges {
+            bits.append_packed_range(range.start + offset..range.end + offset, presence.values());
         }
         self.len += len;
     }

@@ -287,13 +287,9 @@ fn read_blocks(
             continue;
         }
         let block = cache.get_or_decode((layout, part.block.ordinal), || read_whole(part, cx))?;
-        for range in &part.ranges {
-            builder.append_decoded(&block.values, range.clone())?;
-            cx.check_batch_bytes(builder.bytes(), 1)?;
-            let kept = block.nulls.as_ref();
-            let kept = kept.map(|nulls| nulls.slice(range.start, range.len()));
-            nulls.append(range.len(), kept.as_ref());
-        }
+        builder.append_decoded(&block.values, &part.ranges)?;
+        cx.check_batch_bytes(builder.bytes(), 1)?;
+        nulls.append_ranges(&part.ranges, block.nulls.as_ref());
     }
     Ok(Strings {
         values: builder.finish(),

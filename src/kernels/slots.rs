@@ -10,6 +10,7 @@ use arrow_buffer::{Buffer, MutableBuffer};
 use std::fmt;
 use std::marker::PhantomData;
 use std::mem::MaybeUninit;
+use std::ops::Range;
 use std::slice;
 
 /// Places for values. Either they hold some, as those of a slice do, or they are fresh memory.
@@ -65,11 +66,30 @@ impl<W: Word> Slots<'_, W> {
         if bytes.len() != self.places.len() * W::BYTES {
             return false;
         }
-        for (place, word) in self.places.iter_mut().zip(W::chunks(bytes)) {
-            place.write(W::from_le(*word));
-        }
+        copy_words(self.places, W::chunks(bytes));
         self.is_filled = true;
         true
+    }
+
+    /// Copies the words of ranges, little-endian, one range after the other; false if one of them is not
+    /// there, or they have more or fewer together.
+    #[must_use]
+    pub(crate) fn copy_ranges_from_le(&mut self, bytes: &[u8], ranges: &[Range<usize>]) -> bool {
+        let words = W::chunks(bytes);
+        let mut rest = &mut *self.places;
+        for range in ranges {
+            let Some(words) = words.get(range.clone()) else {
+                return false;
+            };
+            let Some((places, behind)) = rest.split_at_mut_checked(words.len()) else {
+                return false;
+            };
+            copy_words(places, words);
+            rest = behind;
+        }
+        let is_whole = rest.is_empty();
+        self.is_filled |= is_whole;
+        is_whole
     }
 
     /// Unpacks values of 1 to `BITS` bits from whole chunks and adds `reference` to each; false, and
@@ -111,6 +131,13 @@ impl<W: Word> Slots<'_, W> {
         let done = gather_places(codes, entries, self.places);
         self.is_filled |= done;
         done
+    }
+}
+
+/// Copies as many little-endian words as both have.
+fn copy_words<W: Word>(places: &mut [MaybeUninit<W>], words: &[W::Bytes]) {
+    for (place, word) in places.iter_mut().zip(words) {
+        place.write(W::from_le(*word));
     }
 }
 
@@ -205,6 +232,20 @@ mod tests {
         // Of another number of values, none is taken.
         assert_eq!(copied(3), [0; 0]);
         assert_eq!(copied(1), [0; 0]);
+    }
+
+    #[test]
+    fn ranges_are_copied_one_after_the_other_or_not_at_all() {
+        let bytes: Vec<u8> = (0..10u32).flat_map(|i| (i * 300).to_le_bytes()).collect();
+        let copied = |count: usize, ranges: &[Range<usize>]| {
+            appended(count, |slots| slots.copy_ranges_from_le(&bytes, ranges))
+        };
+        assert_eq!(copied(4, &[1..3, 5..5, 8..10]), [300, 600, 2400, 2700]);
+        assert_eq!(copied(0, &[]), [0; 0]);
+        // More than there are places or words, or fewer than there are places.
+        for (count, ranges) in [(3, [1..3, 8..10]), (5, [1..3, 8..10]), (5, [1..3, 8..11])] {
+            assert_eq!(copied(count, &ranges), [0; 0]);
+        }
     }
 
     #[test]

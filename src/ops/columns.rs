@@ -1,13 +1,12 @@
 //! The columns of an edited shard.
 
+use super::added::Added;
 use super::arrow;
 use super::node::{Node, places};
 use crate::Shard;
 use crate::column::{ColumnPlace, column_places, has_packed_columns};
 use crate::error::{Error, ErrorKind, Result};
-use crate::format::{
-    BasicType, DELETED_RECORD, DataType, Field as StoredField, FieldDescriptor, Schema,
-};
+use crate::format::{BasicType, DELETED_RECORD, DataType, Field as StoredField, Schema};
 use crate::read::unknown_column;
 use crate::sorting::SortingColumn;
 use arrow_schema::{DataType as ArrowType, Field, Fields};
@@ -23,7 +22,7 @@ pub(super) struct Column {
     internal_kind: Option<String>,
     pub(super) node: Node,
     /// Of a column that was added, and is not null.
-    pub(super) constant: Option<Constant>,
+    pub(super) added: Option<Added>,
 }
 
 impl Column {
@@ -49,15 +48,6 @@ impl Column {
     }
 }
 
-/// One value, which rows of the first sources have in a column.
-#[derive(Debug, Clone)]
-pub(super) struct Constant {
-    /// What a stripe of one row says of it.
-    pub(super) of_one: FieldDescriptor,
-    /// The sources that were there when the column was added.
-    pub(super) sources: usize,
-}
-
 /// The columns of an edited shard.
 #[derive(Debug, Clone)]
 pub(super) struct Columns {
@@ -76,7 +66,7 @@ impl Columns {
             field,
             internal_kind,
             node: Node::of(node, source),
-            constant: None,
+            added: None,
         };
         let visible = shard.stored_columns().await?.into_iter();
         let mut columns = Self {
@@ -118,7 +108,7 @@ impl Columns {
                     field: field.with_nullable(true),
                     internal_kind: None,
                     node: Node::of(node, source),
-                    constant: None,
+                    added: None,
                 });
                 continue;
             };
@@ -146,7 +136,7 @@ impl Columns {
                     field: Field::new(&kind, ArrowType::Null, true),
                     internal_kind: Some(kind),
                     node: Node::of(field.data_type, source),
-                    constant: None,
+                    added: None,
                 });
             }
         }
@@ -350,12 +340,12 @@ impl Columns {
     }
 
     /// Adds a column that no source has.
-    pub(super) fn add(&mut self, field: Field, node: DataType, constant: Option<Constant>) {
+    pub(super) fn add(&mut self, field: Field, node: DataType, added: Option<Added>) {
         self.visible.push(Column {
             field,
             internal_kind: None,
-            node: Node::new(node),
-            constant,
+            node: Node::added(node),
+            added,
         });
         self.visible.sort_by_key(Column::has_packed);
     }

@@ -1,14 +1,13 @@
 //! The directory of an edited shard.
 
+use super::beside::Beside;
 use super::columns::{Column, Columns};
-use super::constant::repeated;
 use super::deletes::{Deleted, Stripe, deletes_shard};
 use super::node::Node;
 use super::place::Place;
 use super::source::Source;
 use super::wires;
 use crate::Limits;
-use crate::Shard;
 use crate::column::encode_arrow_schema;
 use crate::error::{Error, ErrorKind, Result, Within};
 use crate::format::{DataEncoding, ShardProperties, StripeFieldDescriptor};
@@ -183,7 +182,9 @@ impl Plan<'_> {
         out.begin()?;
         stripes.finish(&mut out, &stored_schema(stored, &capabilities), &properties)?;
         let deleted_rows = self.stripes.iter().map(|s| s.deleted_rows).sum();
-        let others: Vec<(String, Bytes)> = deletes.file.into_iter().collect();
+        let added = self.columns.iter().filter_map(|c| c.added.as_ref()?.file());
+        let deletes = deletes.file.as_ref().map(|(file, _)| file);
+        let others: Vec<(String, Bytes)> = added.chain(deletes).map(Beside::file).collect();
         let bytes: usize = others.iter().map(|(_, bytes)| bytes.len()).sum();
         Ok(Files {
             summary: EditSummary {
@@ -229,15 +230,14 @@ impl Plan<'_> {
         let mut found = found.into_iter();
         let mut fields = Vec::with_capacity(nodes.len() + 1);
         for (column, node) in nodes {
-            let mut described = match (node.id_in(stripe.source), &column.constant) {
+            let mut wire = shard.wire();
+            let mut described = match (node.id_in(stripe.source), &column.added) {
                 (Some(_), _) => found.next().flatten(),
-                (None, Some(constant)) if stripe.source < constant.sources => {
-                    Some(StripeFieldDescriptor {
-                        field: repeated(&constant.of_one, stripe.rows),
-                        encodings: Vec::new(),
-                    })
+                (None, Some(added)) => {
+                    wire = added.wire().unwrap_or(wire);
+                    added.descriptor(node, stripe, &mut urls).await?
                 }
-                (None, _) => None,
+                (None, None) => None,
             };
             if let Some(described) = &described
                 && node.is_narrow_in(stripe.source)
@@ -256,7 +256,7 @@ impl Plan<'_> {
             }
             if let Some(described) = &mut described {
                 let label = node.stored.label();
-                wires::translate(&mut described.field, label, shard.wire(), self.wire);
+                wires::translate(&mut described.field, label, wire, self.wire);
             }
             fields.push(described);
         }
@@ -361,9 +361,8 @@ pub(super) fn holds_rows() -> Error {
 
 /// What says which rows are deleted, of the stripes in which that has changed.
 struct Deletes {
-    file: Option<(String, Bytes)>,
-    /// The file as a shard, and the number of its only column.
-    shard: Option<(Shard, u32)>,
+    /// The file, and the number of its only column.
+    file: Option<(Beside, u32)>,
     /// By ordinal of the stripe: that of the stripe in the file.
     stripes: HashMap<usize, u64>,
 }
@@ -379,17 +378,14 @@ impl Deletes {
         if rows.is_empty() {
             return Ok(Self {
                 file: None,
-                shard: None,
                 stripes: HashMap::new(),
             });
         }
-        let file = Bytes::from(deletes_shard(&rows, wire)?);
-        let shard = Shard::from_bytes(file.clone())?;
-        let columns = shard.stored_columns().await?;
+        let file = Beside::of(deletes_shard(&rows, wire)?)?;
+        let columns = file.shard().stored_columns().await?;
         let id = columns.first().map_or(0, |(_, node)| node.schema_id);
         Ok(Self {
-            file: Some((random_stripe_file_name(), file)),
-            shard: Some((shard, id)),
+            file: Some((file, id)),
             stripes: ordinals.into_iter().zip(0..).collect(),
         })
     }
@@ -400,19 +396,9 @@ impl Deletes {
         stripe: usize,
         urls: &mut Vec<String>,
     ) -> Result<Option<StripeFieldDescriptor>> {
-        let (Some(ordinal), Some((shard, id)), Some((name, _))) =
-            (self.stripes.get(&stripe), &self.shard, &self.file)
-        else {
-            return Ok(None);
-        };
-        let url = RelativeUrl::from_file_name(name)?.to_string();
-        let mut lead = |_: Option<&RelativeUrl>| {
-            if !urls.contains(&url) {
-                urls.push(url.clone());
-            }
-            Ok(url.clone())
-        };
-        let found = shard.descriptors(*ordinal, &[*id], &mut lead).await?;
-        Ok(found.into_iter().next().flatten())
+        match (self.stripes.get(&stripe), &self.file) {
+            (Some(&ordinal), Some((file, id))) => file.descriptor(ordinal, *id, urls).await,
+            _ => Ok(None),
+        }
     }
 }

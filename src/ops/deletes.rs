@@ -110,8 +110,13 @@ fn bits(rows: u64) -> Result<usize> {
 pub(super) struct RowSets(BTreeMap<usize, BooleanBufferBuilder>);
 
 impl RowSets {
-    /// The rows of a shard that match, by ordinal of the stripe there.
-    pub(super) async fn matching(source: &Source, predicate: &Predicate) -> Result<Self> {
+    /// The rows of a shard that match, by ordinal of the stripe there. `left` is told how many have not been
+    /// looked at yet.
+    pub(super) async fn matching(
+        source: &Source,
+        predicate: &Predicate,
+        left: impl FnMut(u64),
+    ) -> Result<Self> {
         let starts: Vec<(u64, u64)> = source.starts_and_lens().collect();
         let (mut sets, mut failed) = (Self::default(), Ok(()));
         let found = |row: u64| {
@@ -121,7 +126,7 @@ impl RowSets {
         };
         source
             .shard
-            .for_each_match(predicate.clone(), found)
+            .for_each_match(predicate.clone(), found, left)
             .await?;
         failed?;
         Ok(sets)

@@ -1,10 +1,12 @@
 //! Changes of a shard, which a new directory makes.
 
-use super::columns::{Columns, Constant};
+use super::added::{Added, Constant, check_type, encode};
+use super::columns::Columns;
 use super::commit::{Files, Naming, Plan};
 use super::constant::constant;
 use super::deletes::{RowSets, Stripe};
 use super::place::Place;
+use super::progress::EditProgress;
 use super::source::Source;
 use super::wires;
 use crate::Shard;
@@ -12,11 +14,12 @@ use crate::error::{Error, ErrorKind, Result, Within};
 use crate::format::{NameValuePair, ShardProperties, StripeProperties};
 use crate::read::{Predicate, now};
 use crate::sorting::{SORTING_COLUMNS_PROPERTY, SortingColumn};
-use crate::write::{ARROW_SCHEMA_PROPERTY, Wire};
+use crate::write::{ARROW_SCHEMA_PROPERTY, ColumnOptions, Wire};
 use arrow_array::ArrayRef;
 use arrow_schema::{Field, Schema};
 use std::collections::HashMap;
 use std::ops::Range;
+use std::sync::Arc;
 
 /// Changes a shard without writing its rows anew: a commit writes a directory that refers to the buffers
 /// that are there.
@@ -247,7 +250,19 @@ impl ShardEditor {
     /// # Errors
     /// Those of a scan with the predicate.
     pub fn delete(&mut self, predicate: &Predicate) -> Result<u64> {
-        now(self.delete_async(predicate))
+        self.delete_with(predicate, |_| {})
+    }
+
+    /// As [`delete`](Self::delete); `progress` is called now and then.
+    ///
+    /// # Errors
+    /// Those of [`delete`](Self::delete).
+    pub fn delete_with(
+        &mut self,
+        predicate: &Predicate,
+        progress: impl FnMut(EditProgress),
+    ) -> Result<u64> {
+        now(self.delete_with_async(predicate, progress))
     }
 
     /// As [`delete`](Self::delete), of shards behind asynchronous readers.
@@ -255,11 +270,31 @@ impl ShardEditor {
     /// # Errors
     /// Those of [`delete`](Self::delete).
     pub async fn delete_async(&mut self, predicate: &Predicate) -> Result<u64> {
+        self.delete_with_async(predicate, |_| {}).await
+    }
+
+    /// As [`delete_with`](Self::delete_with), of shards behind asynchronous readers.
+    ///
+    /// # Errors
+    /// Those of [`delete`](Self::delete).
+    pub async fn delete_with_async(
+        &mut self,
+        predicate: &Predicate,
+        mut progress: impl FnMut(EditProgress),
+    ) -> Result<u64> {
         let mut after = self.stripes.clone();
         let mut deleted = 0;
+        let rows = |source: &Source| source.starts_and_lens().map(|(_, rows)| rows).sum::<u64>();
+        let total: u64 = self.sources.iter().map(rows).sum();
+        let mut before = 0;
         for (ordinal, source) in self.sources.iter().enumerate() {
             let place = || format!("`{}`", source.place);
-            let found = RowSets::matching(source, predicate).await;
+            before += rows(source);
+            let left = |left: u64| {
+                let done = before.saturating_sub(left);
+                progress(EditProgress { done, total });
+            };
+            let found = RowSets::matching(source, predicate, left).await;
             let found = found.within(place)?.finish();
             for stripe in after.iter_mut().filter(|s| s.source == ordinal) {
                 let rows = usize::try_from(stripe.ordinal)
@@ -408,10 +443,47 @@ impl ShardEditor {
     pub fn add_column(&mut self, field: Field, value: &ArrayRef) -> Result<()> {
         self.columns.check_is_new(field.name())?;
         let place = || format!("column `{}`", field.name());
+        check_type(&field, value).within(place)?;
         let (node, constant) = now(constant(&field, value, self.wire)).within(place)?;
         let sources = self.sources.len();
-        let constant = constant.map(|of_one| Constant { of_one, sources });
+        let constant = constant.map(|of_one| Added::Constant(Constant { of_one, sources }));
         self.columns.add(field, node, constant);
+        Ok(())
+    }
+
+    /// Adds a last column of values of its own: one for each row, deleted ones included, in arrays of any
+    /// lengths. They are encoded at once, and held until a commit writes them to a file beside the directory.
+    ///
+    /// ```no_run
+    /// # use arrow_shard::ops::ShardEditor;
+    /// # let mut editor = ShardEditor::open("flights.amudai.shard")?;
+    /// use arrow_shard::arrow_array::{ArrayRef, Int32Array};
+    /// use arrow_shard::arrow_schema::{DataType, Field};
+    /// use arrow_shard::write::ColumnOptions;
+    /// use std::sync::Arc;
+    /// let places = Arc::new(Int32Array::from(vec![2, 1, 3])) as ArrayRef;
+    /// let field = Field::new("place", DataType::Int32, false);
+    /// editor.add_column_values(field, [places], &ColumnOptions::default())?;
+    /// # Ok::<(), arrow_shard::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`InvalidArgument`](crate::ErrorKind::InvalidArgument) for more or fewer values than rows, or if there is
+    /// a column of that name; [`SchemaMismatch`](crate::ErrorKind::SchemaMismatch) if they are not of the
+    /// field's type; [`Unsupported`](crate::ErrorKind::Unsupported) if those of a stripe do not fit into one;
+    /// and those of a writer. The editor is then as it was.
+    pub fn add_column_values(
+        &mut self,
+        field: Field,
+        values: impl IntoIterator<Item = ArrayRef>,
+        options: &ColumnOptions,
+    ) -> Result<()> {
+        self.columns.check_is_new(field.name())?;
+        let place = || format!("column `{}`", field.name());
+        let encoded = encode(&field, values, options, &self.stripes, self.wire);
+        let (node, values) = encoded.within(place)?;
+        let added = Added::Values(Arc::new(values));
+        self.columns.add(field, node, Some(added));
         Ok(())
     }
 }

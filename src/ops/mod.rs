@@ -22,7 +22,9 @@
     )
 )]
 
+mod added;
 mod arrow;
+mod beside;
 mod columns;
 mod commit;
 #[cfg(any(not(target_family = "wasm"), feature = "object_store"))]
@@ -36,6 +38,7 @@ mod node;
 #[cfg(feature = "object_store")]
 mod object;
 mod place;
+mod progress;
 #[cfg(any(not(target_family = "wasm"), feature = "object_store"))]
 mod set;
 mod sinks;
@@ -56,6 +59,7 @@ pub use editor::ShardEditor;
 pub use local::{list_shards, merge};
 #[cfg(feature = "object_store")]
 pub use object::list_shard_objects;
+pub use progress::EditProgress;
 #[cfg(any(not(target_family = "wasm"), feature = "object_store"))]
 pub use set::ShardSet;
 #[cfg(any(not(target_family = "wasm"), feature = "object_store"))]

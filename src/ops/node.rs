@@ -15,6 +15,8 @@ pub(super) struct Node {
     ids: Vec<Option<u32>>,
     /// Ordinals of the sources in which the numbers have half of the bytes.
     narrow: Vec<usize>,
+    /// Of a column that was added: the number of the node in the file that holds its values, and its type there.
+    added: Option<(u32, BasicType)>,
 }
 
 impl Node {
@@ -26,6 +28,17 @@ impl Node {
             children: children.into_iter().map(Self::new).collect(),
             ids: Vec::new(),
             narrow: Vec::new(),
+            added: None,
+        }
+    }
+
+    /// A node of a column that no source has, with its numbers in the file that holds its values.
+    pub(super) fn added(mut stored: DataType) -> Self {
+        let children = std::mem::take(&mut stored.children);
+        Self {
+            added: Some((stored.schema_id, stored.basic_type)),
+            children: children.into_iter().map(Self::added).collect(),
+            ..Self::new(stored)
         }
     }
 
@@ -52,9 +65,18 @@ impl Node {
         self.ids.get(source).copied().flatten()
     }
 
-    /// Whether the numbers of a source have half of the bytes of the node's type.
+    /// The number of the node in the file that holds the values of its column.
+    pub(super) fn added_id(&self) -> Option<u32> {
+        self.added.map(|(id, _)| id)
+    }
+
+    /// Whether the numbers of a source have half of the bytes of the node's type; where a source has not the
+    /// node, those that were added.
     pub(super) fn is_narrow_in(&self, source: usize) -> bool {
-        self.narrow.contains(&source)
+        match (self.id_in(source), self.added) {
+            (None, Some((_, added))) => added != self.stored.basic_type,
+            _ => self.narrow.contains(&source),
+        }
     }
 
     /// Adds that a source has the node, and those below it, as they are `there`.

@@ -134,11 +134,12 @@ impl Shard {
     }
 
     /// Calls `found` with the number of each row that matches, deleted ones included: who edits the shard may
-    /// have brought some of them back.
+    /// have brought some of them back. `left` is told how many rows are left, in the end 0.
     pub(crate) async fn for_each_match(
         &self,
         predicate: Predicate,
         mut found: impl FnMut(u64),
+        mut left: impl FnMut(u64),
     ) -> Result<()> {
         let scan = self.scan().with_projection(Projection::Indices(Vec::new()));
         let scan = scan.with_row_number("row").with_filter(predicate);
@@ -147,7 +148,9 @@ impl Shard {
         while let Some(batch) = reader.next_batch().await.transpose()? {
             let rows = batch.column(0).as_primitive::<UInt64Type>();
             rows.values().iter().for_each(|&row| found(row));
+            left(reader.remaining_rows());
         }
+        left(0);
         Ok(())
     }
 

@@ -3,8 +3,9 @@
 use super::Folder;
 #[cfg(unix)]
 use arrow_shard::Shard;
+use std::process::Command;
 #[cfg(unix)]
-use std::process::{Command, Stdio};
+use std::process::Stdio;
 
 /// A folder with `a.amudai.shard`, of ten rows in stripes of four, and `b.amudai.shard`, of two rows and
 /// another column.
@@ -167,16 +168,8 @@ fn of_processes_that_change_a_shard_at_once_none_loses_anything() {
         std::thread::spawn(move || {
             let mut deleted = 0;
             for row in (worker..10).step_by(3) {
-                let output = std::process::Command::new(env!("CARGO_BIN_EXE_arrow-shard"))
-                    .args(["delete", A, "--rows", &row.to_string()])
-                    .current_dir(&path)
-                    .output()
-                    .unwrap();
-                let error = String::from_utf8(output.stderr).unwrap();
-                match output.status.success() {
-                    true => deleted += 1,
-                    false => assert!(error.starts_with("error: conflict: "), "{error}"),
-                }
+                let delete = ["delete", A, "--rows", &row.to_string()];
+                deleted += usize::from(changed(&path, &delete));
             }
             deleted
         })
@@ -189,6 +182,55 @@ fn of_processes_that_change_a_shard_at_once_none_loses_anything() {
     assert!(deleted > 0);
     assert_eq!(rows(&folder, A).len(), 10 - deleted);
     folder.run(&["verify", A]).ok();
+}
+
+/// Starts a command that changes a shard; whether it did that, or somebody else came first.
+fn changed(folder: &std::path::Path, arguments: &[&str]) -> bool {
+    let output = Command::new(env!("CARGO_BIN_EXE_arrow-shard"))
+        .args(arguments)
+        .current_dir(folder)
+        .output()
+        .unwrap();
+    let error = String::from_utf8(output.stderr).unwrap();
+    let is_conflict = error.starts_with("error: conflict: ");
+    assert!(
+        output.status.success() || is_conflict,
+        "{arguments:?}: {error}"
+    );
+    output.status.success()
+}
+
+/// One process appends, one compacts and one deletes, all of the same shard and at the same time.
+#[test]
+fn of_processes_that_do_different_things_at_once_none_loses_anything() {
+    let folder = shards();
+    let path = || folder.0.path().to_path_buf();
+    let (appender, deleter, compactor) = (path(), path(), path());
+    let appender = std::thread::spawn(move || {
+        let appends = (0..8).filter(|_| changed(&appender, &["append", A, B]));
+        appends.count()
+    });
+    let deleter = std::thread::spawn(move || {
+        let delete = |id: &i32| changed(&deleter, &["delete", A, "--where", &format!("id = {id}")]);
+        (0..10).filter(delete).collect::<Vec<i32>>()
+    });
+    let compactor = std::thread::spawn(move || {
+        let compacted = (0..8).filter(|_| changed(&compactor, &["compact", A]));
+        compacted.count()
+    });
+    let (appends, deleted) = (appender.join().unwrap(), deleter.join().unwrap());
+    let compactions = compactor.join().unwrap();
+    println!("{appends} appends, {compactions} compactions, without {deleted:?}");
+    // Of those that come at once, one wins.
+    assert!(appends + compactions + deleted.len() > 0);
+    let mut expected: Vec<i32> = (0..10).filter(|id| !deleted.contains(id)).collect();
+    expected.extend([10; 8].iter().take(appends));
+    expected.extend([11; 8].iter().take(appends));
+    let id = |row: &String| row.split(',').next().unwrap().parse::<i32>().unwrap();
+    let mut found: Vec<i32> = rows(&folder, A).iter().map(id).collect();
+    found.sort_unstable();
+    assert_eq!(found, expected);
+    folder.run(&["verify", A, B]).ok();
 }
 
 /// Kills a command at some moment; gives whether it was done before.

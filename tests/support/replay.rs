@@ -25,15 +25,17 @@ pub(crate) fn single_seed() -> Option<u64> {
     number("ARROW_SHARD_SEED")
 }
 
-/// Runs the cases of a test, by seed: one if one is asked for, else `ARROW_SHARD_CASES` times as many.
-pub(crate) fn run_cases(file: &str, test: &str, cases: u64, mut case: impl FnMut(u64)) {
+/// Runs the cases of a test, by seed: one if one is asked for, else `ARROW_SHARD_CASES` times as many. `module` is
+/// that of the test, as `module_path!` has it.
+pub(crate) fn run_cases(module: &str, test: &str, cases: u64, mut case: impl FnMut(u64)) {
+    let (program, module) = module.split_once("::").unwrap();
     let seeds = match single_seed() {
         Some(seed) => seed..seed + 1,
         None => 0..cases * number("ARROW_SHARD_CASES").unwrap_or(1),
     };
     for seed in seeds {
         let command = format!(
-            "ARROW_SHARD_SEED={seed} cargo test --features cli --test {file} -- --exact {test}"
+            "ARROW_SHARD_SEED={seed} cargo test --features cloud,experimental --test {program} -- --exact {module}::{test}"
         );
         let _replay = Replay(command);
         case(seed);

@@ -1,7 +1,20 @@
-//! A progress bar, where standard error is a terminal.
+//! Progress bars, where standard error is a terminal.
 
 use crate::input::Total;
-use indicatif::{ProgressBar, ProgressStyle};
+use indicatif::{ProgressBar, ProgressFinish, ProgressStyle};
+
+/// A bar of so many rows, files or the like of which some are done.
+pub(crate) fn bar(total: u64, unit: &str) -> ProgressBar {
+    // An error clears it, too.
+    let bar = ProgressBar::new(total).with_finish(ProgressFinish::AndClear);
+    // The default style is fine, too.
+    let template =
+        format!("[{{elapsed_precise}}] {{bar:40}} {{human_pos}} of {{human_len}} {unit}");
+    match ProgressStyle::with_template(&template) {
+        Ok(style) => bar.with_style(style),
+        Err(_) => bar,
+    }
+}
 
 /// Shows how much of an input has been read.
 pub(crate) struct Progress {

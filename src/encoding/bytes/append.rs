@@ -39,23 +39,25 @@ impl BytesBuilder {
         self.push_repeated(value, n, |_| true, cx)
     }
 
-    /// Appends values of a range that were decoded into the same layout before.
+    /// Appends the values of ascending ranges of those that were decoded into the same layout before.
     ///
     /// # Errors
     /// [`OffsetOverflow`](crate::ErrorKind::OffsetOverflow) if the layout's offsets do not suffice.
-    pub fn append_decoded(&mut self, decoded: &Decoded, range: Range<usize>) -> Result<()> {
+    pub fn append_decoded(&mut self, decoded: &Decoded, ranges: &[Range<usize>]) -> Result<()> {
         match (decoded, &mut self.data) {
-            (Decoded::Offsets32(offsets, data), _) => self.append_window(offsets, range, data),
-            (Decoded::Offsets64(offsets, data), _) => self.append_window(offsets, range, data),
+            (Decoded::Offsets32(offsets, data), _) => self.append_window(offsets, ranges, data),
+            (Decoded::Offsets64(offsets, data), _) => self.append_window(offsets, ranges, data),
             (Decoded::Views(views, buffers), Data::Views(own)) => {
-                own.append(views.get(range.clone()).unwrap_or_default(), buffers);
-                self.len += range.len();
+                own.append(views, ranges, buffers);
+                self.len += ranges.iter().map(Range::len).sum::<usize>();
                 Ok(())
             }
             (Decoded::Fixed(data), Data::Fixed { width, values }) => {
-                let bytes = range.start * *width..range.end * *width;
-                values.extend_from_slice(data.get(bytes).unwrap_or_default());
-                self.len += range.len();
+                for range in ranges {
+                    let bytes = range.start * *width..range.end * *width;
+                    values.extend_from_slice(data.get(bytes).unwrap_or_default());
+                    self.len += range.len();
+                }
                 Ok(())
             }
             _ => Err(Error::invalid("values of another layout")),
@@ -65,16 +67,20 @@ impl BytesBuilder {
     fn append_window<O: ArrowNativeType>(
         &mut self,
         offsets: &[O],
-        range: Range<usize>,
+        ranges: &[Range<usize>],
         data: &Buffer,
     ) -> Result<()> {
-        let window = offsets.get(range.start..=range.end).unwrap_or_default();
+        let (Some(first), Some(last)) = (ranges.first(), ranges.last()) else {
+            return Ok(());
+        };
+        let window = offsets.get(first.start..=last.end).unwrap_or_default();
         let window: Vec<u64> = window
             .iter()
             .map(|offset| offset.as_usize() as u64)
             .collect();
-        let all = 0..range.len();
-        self.push_slices(Spans::Offsets(&window), std::slice::from_ref(&all), data)
+        let local = |range: &Range<usize>| range.start - first.start..range.end - first.start;
+        let local: Vec<Range<usize>> = ranges.iter().map(local).collect();
+        self.push_slices(Spans::Offsets(&window), &local, data)
     }
 }
 
@@ -121,8 +127,10 @@ mod tests {
                 .unwrap();
             let first = first.finish();
             let mut second = BytesBuilder::new(layout, 5);
-            second.append_decoded(&first, 2..4).unwrap();
-            second.append_decoded(&first.slice(1..5, 0), 0..2).unwrap();
+            second.append_decoded(&first, &[2..4]).unwrap();
+            second
+                .append_decoded(&first.slice(1..5, 0), &[0..2])
+                .unwrap();
             let got: Vec<Vec<u8>> = match second.finish() {
                 Decoded::Offsets32(o, d) => o
                     .windows(2)

@@ -419,13 +419,19 @@ impl Views {
         self.buffers.push(buffer);
     }
 
-    /// Adds views into buffers of their own.
-    pub(super) fn append(&mut self, views: &[u128], buffers: &[Buffer]) {
+    /// Adds the views of some ranges, which point into buffers of their own.
+    pub(super) fn append(&mut self, views: &[u128], ranges: &[Range<usize>], buffers: &[Buffer]) {
         let shift = (self.buffers.len() as u128) << 64;
         // Only views of more than 12 bytes point into a buffer.
         let is_long = |view: u128| view & u128::from(u32::MAX) > u128::from(INLINE);
         let moved = |&view: &u128| if is_long(view) { view + shift } else { view };
-        self.views.extend(views.iter().map(moved));
+        for range in ranges {
+            let views = views.get(range.clone()).unwrap_or_default();
+            match shift {
+                0 => self.views.extend_from_slice(views),
+                _ => self.views.extend(views.iter().map(moved)),
+            }
+        }
         for buffer in buffers {
             self.push_buffer(buffer.clone());
         }

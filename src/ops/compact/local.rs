@@ -8,6 +8,7 @@ use crate::ops::commit::EditSummary;
 use crate::ops::editor::ShardEditor;
 use crate::ops::local::{existing, place_of};
 use crate::ops::place::Place;
+use crate::ops::progress::Rows;
 use crate::read::now;
 use crate::write::ShardWriter;
 use arrow_array::RecordBatchReader;
@@ -74,6 +75,7 @@ fn run(
         folder: LocalFolder::of_file(&path)?.with_permissions_of(&path),
         path,
         options,
+        rows: options.rows_of(editor.stripes(), &runs),
         written: Vec::new(),
     };
     let rewritten = now(rewrite_all(&mut editor, runs, &mut to));
@@ -92,6 +94,7 @@ struct Beside<'a> {
     folder: LocalFolder,
     path: PathBuf,
     options: &'a CompactOptions,
+    rows: Rows,
     written: Vec<PathBuf>,
 }
 
@@ -107,7 +110,9 @@ impl Rewriting for Beside<'_> {
         let batches = scan.with_threads(self.options.threads).build()?;
         let mut writer = ShardWriter::try_new(sink, batches.schema(), writing)?;
         for batch in batches {
-            writer.write(&batch?)?;
+            let batch = batch?;
+            writer.write(&batch)?;
+            self.rows.add(batch.num_rows());
         }
         let bytes = writer.finish()?.bytes();
         let place = || file.display().to_string();

@@ -13,6 +13,7 @@ pub use object::{compact_object, compact_object_to, compaction_object};
 use super::deletes::Stripe;
 use super::editor::ShardEditor;
 use super::place::Place;
+use super::progress::{EditProgress, Listener, Rows};
 use crate::Shard;
 use crate::column::{TypeMapping, has_packed_columns};
 use crate::error::{Result, Within};
@@ -20,6 +21,7 @@ use crate::format::{DELETED_RECORD, Field};
 use crate::settings::settings;
 use crate::write::{Profile, WriterOptions};
 use std::ops::Range;
+use std::sync::Arc;
 
 /// Which stripes a compaction writes anew, and how.
 #[derive(Debug, Clone, PartialEq)]
@@ -28,6 +30,7 @@ pub struct CompactOptions {
     max_deleted: f64,
     profile: Profile,
     threads: usize,
+    listener: Option<Listener>,
 }
 
 impl Default for CompactOptions {
@@ -37,6 +40,7 @@ impl Default for CompactOptions {
             max_deleted: 0.2,
             profile: Profile::default(),
             threads: 1,
+            listener: None,
         }
     }
 }
@@ -58,6 +62,25 @@ settings! {
 }
 
 impl CompactOptions {
+    /// Calls `progress` with every batch of rows that is written anew.
+    #[must_use]
+    pub fn with_progress(
+        mut self,
+        progress: impl Fn(EditProgress) + Send + Sync + 'static,
+    ) -> Self {
+        self.listener = Some(Listener(Arc::new(progress)));
+        self
+    }
+
+    /// The rows of the runs that are written anew, of which none is done.
+    fn rows_of(&self, stripes: &[Stripe], runs: &[Range<usize>]) -> Rows {
+        let stripes = runs.iter().filter_map(|run| stripes.get(run.clone()));
+        let rows = stripes
+            .flatten()
+            .map(|stripe| stripe.rows - stripe.deleted_rows);
+        Rows::new(self.listener.clone(), rows.sum())
+    }
+
     /// Whether a stripe is better written anew, with others or alone.
     fn is_small(&self, stripe: &Stripe) -> bool {
         stripe.rows - stripe.deleted_rows < self.min_rows

@@ -8,6 +8,7 @@ use crate::ops::commit::EditSummary;
 use crate::ops::editor::ShardEditor;
 use crate::ops::object::{beside, delete_all, place_of};
 use crate::ops::place::Place;
+use crate::ops::progress::Rows;
 use crate::read::ShardOptions;
 use crate::write::AsyncShardWriter;
 use futures_util::TryStreamExt;
@@ -74,6 +75,7 @@ async fn run(
         store: store.clone(),
         path,
         options,
+        rows: options.rows_of(editor.stripes(), &runs),
         written: Vec::new(),
     };
     let bytes = match rewrite_all(&mut editor, runs, &mut to).await {
@@ -99,6 +101,7 @@ struct Beside<'a> {
     store: Arc<dyn ObjectStore>,
     path: &'a Path,
     options: &'a CompactOptions,
+    rows: Rows,
     written: Vec<Path>,
 }
 
@@ -113,6 +116,7 @@ impl Rewriting for Beside<'_> {
         let mut writer = AsyncShardWriter::create_object(store, &object, schema, writing).await?;
         while let Some(batch) = batches.try_next().await? {
             writer.write(&batch).await?;
+            self.rows.add(batch.num_rows());
         }
         self.written.push(object.clone());
         let bytes = writer.finish().await?.bytes();

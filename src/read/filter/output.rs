@@ -6,13 +6,14 @@ pub(super) use pending::Pending;
 
 use super::Counters;
 use super::metrics::count;
-use crate::buffer::Selection;
+use crate::buffer::{Body, Selection, Storage};
 use crate::error::{Error, ErrorKind, Result, Within, to_usize};
 use crate::read::scan::fit::{Fit, fewer_may_fit};
 use crate::read::scan::join::defeats_kernels;
 use crate::read::scan::plan::{StripeReader, fetched_rows, is_blockwise, open_fields, window_rows};
 use crate::read::scan::rows::RowFormat;
 use crate::read::scan::source::{ReadState, StripeFields};
+use crate::read::shard::column::Column;
 use crate::read::shard::fetch::{Bench, Fetched, drive};
 use crate::read::shard::metadata::WINDOW;
 use arrow_array::{Array, ArrayRef, BooleanArray, RecordBatch};
@@ -29,6 +30,8 @@ const READ_WHOLE: usize = 16;
 const SCATTERED: usize = 35;
 /// How many times more or less of them may match before parts are read in another way.
 const LATITUDE: usize = 4;
+/// Leave out the rows between runs of matches that have so many rows on average while blocks are read.
+const LONG_RUN: usize = 16;
 
 /// Neighbouring rows of a stripe, and which of them are still in question or match.
 #[derive(Debug, Clone)]
@@ -432,15 +435,36 @@ impl Output {
         }
         let filter = filter.build();
         let matching = part.selection(0);
+        let has_runs = matching.ranges().len().saturating_mul(LONG_RUN) <= part.matches;
         let mut columns = Vec::with_capacity(format.columns.len());
         for (i, column) in format.columns.iter().enumerate() {
+            let is_read = part.values.get(i).is_some_and(Option::is_some);
+            let is_cut = has_runs && !is_read && self.is_of_blocks(column);
             // Each is filtered while it is in the processor's cache, and makes room for the next.
-            columns.push(match defeats_filter(column.field.data_type()) {
+            columns.push(match is_cut || defeats_filter(column.field.data_type()) {
                 true => self.read_column(format, i, &matching, &[])?,
                 false => filter.filter(&self.read_column(format, i, &rows, &part.values)?)?,
             });
         }
         Ok(columns)
+    }
+
+    /// Whether a column is a leaf whose values, or the codes of them, are copied out of decoded blocks. They
+    /// take fewer bytes there than in arrays.
+    fn is_of_blocks(&self, column: &Column) -> bool {
+        let layout = self
+            .fields
+            .as_ref()
+            .and_then(|fields| fields.layout(column.node.schema_id));
+        layout.is_some_and(|layout| match &layout.storage {
+            Storage::Buffers(buffers) => {
+                let data = buffers.data.as_ref();
+                column.node.children.is_empty()
+                    && !buffers.has_separate_offsets()
+                    && data.is_some_and(|data| matches!(data.body, Body::Blocks(_)))
+            }
+            Storage::Null | Storage::Constant(_) => true,
+        })
     }
 
     /// Reads a part now, of which few rows match, and keeps these until they make a batch.

@@ -28,8 +28,6 @@ pub(crate) struct Args {
 /// Runs the command.
 pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     let mut editing = Editing::open(&args.file)?;
-    for other in &args.others {
-        editing.append(other)?;
-    }
+    editing.append_all(&args.others)?;
     args.target.commit(editing, &args.file)
 }

@@ -2,10 +2,11 @@
 
 use crate::failure::Failure;
 use crate::location::Location;
+use crate::progress::bar;
 use arrow_shard::Result;
-use arrow_shard::ops::{EditSummary, ShardEditor};
+use arrow_shard::ops::{EditProgress, EditSummary, ShardEditor};
 use arrow_shard::read::Predicate;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// An editor, and where its shard is.
 pub(super) struct Editing {
@@ -26,7 +27,7 @@ impl Editing {
     }
 
     /// Appends the stripes of another shard.
-    pub(super) fn append(&mut self, path: &Path) -> Result<(), Failure> {
+    fn append(&mut self, path: &Path) -> Result<(), Failure> {
         match (Location::of(path)?, &self.location) {
             (Location::Local(path), Location::Local(_)) => self.editor.append(path)?,
             #[cfg(feature = "cloud")]
@@ -39,13 +40,33 @@ impl Editing {
         Ok(())
     }
 
+    /// Appends the stripes of other shards.
+    pub(super) fn append_all(&mut self, paths: &[PathBuf]) -> Result<(), Failure> {
+        let bar = bar(paths.len() as u64, "shards");
+        for path in paths {
+            self.append(path)?;
+            bar.inc(1);
+        }
+        bar.finish_and_clear();
+        Ok(())
+    }
+
     /// Deletes the rows that match.
     pub(super) fn delete(&mut self, predicate: &Predicate) -> Result<u64> {
-        match &self.location {
-            Location::Local(_) => self.editor.delete(predicate),
+        let bar = bar(0, "rows");
+        let progress = |progress: EditProgress| {
+            bar.set_length(progress.total);
+            bar.set_position(progress.done);
+        };
+        let deleted = match &self.location {
+            Location::Local(_) => self.editor.delete_with(predicate, progress),
             #[cfg(feature = "cloud")]
-            Location::Object(_) => crate::cloud::wait(self.editor.delete_async(predicate)),
-        }
+            Location::Object(_) => {
+                crate::cloud::wait(self.editor.delete_with_async(predicate, progress))
+            }
+        };
+        bar.finish_and_clear();
+        deleted
     }
 
     /// Deletes rows by number.

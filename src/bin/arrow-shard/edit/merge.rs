@@ -33,9 +33,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
         return Err(Failure::Usage("no shard is named".to_owned()));
     };
     let mut editing = Editing::open(first)?;
-    for other in others {
-        editing.append(other)?;
-    }
+    editing.append_all(others)?;
     let target = super::TargetArgs {
         output: Some(args.output.clone()),
         dry_run: args.dry_run,

@@ -1,0 +1,187 @@
+//! Columns that no source has.
+
+use super::beside::Beside;
+use super::constant::repeated;
+use super::deletes::Stripe;
+use super::node::Node;
+use crate::error::{Error, ErrorKind, Result};
+use crate::format::{DataType, FieldDescriptor, StripeFieldDescriptor};
+use crate::read::now;
+use crate::write::{ColumnOptions, ShardWriter, Wire, WriterOptions};
+use arrow_array::{Array, ArrayRef, RecordBatch};
+use arrow_schema::{Field, Schema};
+use std::collections::HashMap;
+use std::sync::Arc;
+
+/// What the rows hold that were there when a column was added, unless they are null. Rows that are appended
+/// later are null.
+#[derive(Debug, Clone)]
+pub(super) enum Added {
+    /// All of them the same.
+    Constant(Constant),
+    /// Each its own.
+    Values(Arc<Values>),
+}
+
+/// One value, which rows of the first sources have in a column.
+#[derive(Debug, Clone)]
+pub(super) struct Constant {
+    /// What a stripe of one row says of it.
+    pub(super) of_one: FieldDescriptor,
+    /// The sources that were there when the column was added.
+    pub(super) sources: usize,
+}
+
+/// Values as a shard of one column, which has the stripes of the edited one, but for those without rows.
+#[derive(Debug)]
+pub(super) struct Values {
+    pub(super) file: Beside,
+    /// Of the file.
+    pub(super) wire: Wire,
+    /// By ordinal of the source and of its stripe: that of the stripe in the file.
+    stripes: HashMap<(usize, u64), u64>,
+}
+
+impl Added {
+    /// What a stripe says of a node of the column, if it is not null there.
+    pub(super) async fn descriptor(
+        &self,
+        node: &Node,
+        stripe: &Stripe,
+        urls: &mut Vec<String>,
+    ) -> Result<Option<StripeFieldDescriptor>> {
+        match self {
+            Self::Constant(constant) => {
+                let is_there = stripe.source < constant.sources;
+                Ok(is_there.then(|| StripeFieldDescriptor {
+                    field: repeated(&constant.of_one, stripe.rows),
+                    encodings: Vec::new(),
+                }))
+            }
+            Self::Values(values) => {
+                let place = values.stripes.get(&(stripe.source, stripe.ordinal));
+                match (place, node.added_id()) {
+                    (Some(&place), Some(id)) => values.file.descriptor(place, id, urls).await,
+                    _ => Ok(None),
+                }
+            }
+        }
+    }
+
+    /// The wire of what is said of stripes, of which the sources have another.
+    pub(super) fn wire(&self) -> Option<Wire> {
+        match self {
+            Self::Constant(_) => None,
+            Self::Values(values) => Some(values.wire),
+        }
+    }
+
+    /// The file that a commit has to write.
+    pub(super) fn file(&self) -> Option<&Beside> {
+        match self {
+            Self::Constant(_) => None,
+            Self::Values(values) => Some(&values.file),
+        }
+    }
+}
+
+/// Encodes the values of a column, one for each row of the stripes; gives how it is stored.
+pub(super) fn encode(
+    field: &Field,
+    values: impl IntoIterator<Item = ArrayRef>,
+    column: &ColumnOptions,
+    stripes: &[Stripe],
+    wire: Wire,
+) -> Result<(DataType, Values)> {
+    let schema = Arc::new(Schema::new(vec![field.clone()]));
+    let options = WriterOptions::default()
+        .with_wire(wire)
+        .with_column(field.name(), column.clone())
+        .with_stripe_rows(u64::MAX)
+        .with_stripe_bytes(u64::MAX)
+        .with_memory_limit(u64::MAX);
+    let mut file = Vec::new();
+    let mut writer = ShardWriter::try_new(&mut file, schema.clone(), options)?;
+    let total: u64 = stripes.iter().map(|stripe| stripe.rows).sum();
+    let mut filled = stripes.iter().filter(|stripe| stripe.rows > 0);
+    let mut left = filled.next().map_or(0, |stripe| stripe.rows);
+    let mut given = 0u64;
+    for mut array in values {
+        check_type(field, &array)?;
+        given += array.len() as u64;
+        if given > total {
+            return Err(other_count(given, total));
+        }
+        while !array.is_empty() {
+            let now = usize::try_from(left).map_or(array.len(), |left| left.min(array.len()));
+            let some = array.slice(0, now);
+            writer.write(&RecordBatch::try_new(schema.clone(), vec![some])?)?;
+            array = array.slice(now, array.len() - now);
+            left -= now as u64;
+            if left == 0 {
+                writer.flush_stripe()?;
+                left = filled.next().map_or(0, |stripe| stripe.rows);
+            }
+        }
+    }
+    if given < total {
+        return Err(other_count(given, total));
+    }
+    writer.finish()?;
+    let file = Beside::of(file)?;
+    let places = places(stripes, &file)?;
+    let columns = now(file.shard().stored_columns())?;
+    let Some((_, node)) = columns.into_iter().next() else {
+        return Err(Error::corrupt("a shard of one column has none"));
+    };
+    let values = Values {
+        file,
+        wire,
+        stripes: places,
+    };
+    Ok((node, values))
+}
+
+/// Refuses values of another type than the field has.
+pub(super) fn check_type(field: &Field, values: &ArrayRef) -> Result<()> {
+    match values.data_type() == field.data_type() {
+        true => Ok(()),
+        false => Err(Error::new(
+            ErrorKind::SchemaMismatch,
+            format!(
+                "the values are {}, and the field is {}",
+                values.data_type(),
+                field.data_type()
+            ),
+        )),
+    }
+}
+
+fn other_count(given: u64, total: u64) -> Error {
+    let found = match given > total {
+        true => format!("{given} or more"),
+        false => given.to_string(),
+    };
+    Error::invalid(format!(
+        "a column of {found} values for {total} rows, the deleted ones included"
+    ))
+}
+
+/// Which stripe of the file has the rows of each stripe.
+fn places(stripes: &[Stripe], file: &Beside) -> Result<HashMap<(usize, u64), u64>> {
+    let filled = stripes.iter().filter(|stripe| stripe.rows > 0);
+    let written = file.shard().stripes()?;
+    let mut rows = written.iter().map(|stripe| stripe.num_rows());
+    let mut places = HashMap::new();
+    for (stripe, place) in filled.zip(0..) {
+        if rows.next() != Some(stripe.rows) {
+            return Err(Error::unsupported(format!(
+                "the values of the {} rows of a stripe do not fit into one: a dictionary has no keys for \
+                 more of them",
+                stripe.rows
+            )));
+        }
+        places.insert((stripe.source, stripe.ordinal), place);
+    }
+    Ok(places)
+}

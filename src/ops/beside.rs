@@ -1,0 +1,55 @@
+//! Files that a commit writes beside the directory, which refers to their buffers.
+
+use crate::Shard;
+use crate::error::Result;
+use crate::format::StripeFieldDescriptor;
+use crate::io::{RelativeUrl, random_stripe_file_name};
+use bytes::Bytes;
+
+/// A shard of one column with a stripe file's name, which is in memory until a commit writes it.
+#[derive(Debug, Clone)]
+pub(super) struct Beside {
+    name: String,
+    bytes: Bytes,
+    shard: Shard,
+}
+
+impl Beside {
+    /// Of the bytes of a shard.
+    pub(super) fn of(file: Vec<u8>) -> Result<Self> {
+        let bytes = Bytes::from(file);
+        Ok(Self {
+            name: random_stripe_file_name(),
+            shard: Shard::from_bytes(bytes.clone())?,
+            bytes,
+        })
+    }
+
+    pub(super) fn shard(&self) -> &Shard {
+        &self.shard
+    }
+
+    /// Its name and its bytes.
+    pub(super) fn file(&self) -> (String, Bytes) {
+        (self.name.clone(), self.bytes.clone())
+    }
+
+    /// What a stripe says of one of its fields, with references that lead here from the directory's folder;
+    /// the URL is added to `urls` if there are any.
+    pub(super) async fn descriptor(
+        &self,
+        stripe: u64,
+        id: u32,
+        urls: &mut Vec<String>,
+    ) -> Result<Option<StripeFieldDescriptor>> {
+        let url = RelativeUrl::from_file_name(&self.name)?.to_string();
+        let mut lead = |_: Option<&RelativeUrl>| {
+            if !urls.contains(&url) {
+                urls.push(url.clone());
+            }
+            Ok(url.clone())
+        };
+        let found = self.shard.descriptors(stripe, &[id], &mut lead).await?;
+        Ok(found.into_iter().next().flatten())
+    }
+}

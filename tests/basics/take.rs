@@ -1,0 +1,161 @@
+//! Rows by number, of one stripe or of many, in any order and as often as they are asked for: what
+//! does not fit one array is an error.
+#![expect(clippy::unwrap_used, reason = "a failed helper is a failed test")]
+
+use arrow_array::cast::AsArray;
+use arrow_array::types::{Int8Type, Int16Type};
+use arrow_array::{
+    Array, ArrayRef, DictionaryArray, FixedSizeListArray, Int8Array, Int16Array, Int32Array,
+    ListArray, NullArray, RecordBatch, RunArray, StringArray, StringViewArray, StructArray,
+};
+use arrow_buffer::OffsetBuffer;
+use arrow_schema::{DataType, Field};
+use arrow_select::concat::concat;
+use arrow_shard::write::{ShardWriter, WriterOptions};
+use arrow_shard::{ErrorKind, Result, Shard};
+use std::sync::Arc;
+
+/// A shard of one column, each array a stripe.
+fn stripes(arrays: &[ArrayRef]) -> Shard {
+    let batch = |array: &ArrayRef| RecordBatch::try_from_iter([("c", array.clone())]).unwrap();
+    let mut file = Vec::new();
+    let options = WriterOptions::default();
+    let schema = batch(&arrays[0]).schema();
+    let mut writer = ShardWriter::try_new(&mut file, schema, options).unwrap();
+    for array in arrays {
+        writer.write(&batch(array)).unwrap();
+        writer.flush_stripe().unwrap();
+    }
+    writer.finish().unwrap();
+    Shard::from_bytes(file.into()).unwrap()
+}
+
+fn taken(shard: &Shard, rows: &[u64]) -> Result<ArrayRef> {
+    let batch = shard.take(rows, ["c"])?;
+    let array = batch.column(0);
+    array.to_data().validate_full().unwrap();
+    Ok(array.clone())
+}
+
+#[track_caller]
+fn assert_overflows(shard: &Shard, rows: &[u64], words: &str) {
+    let error = taken(shard, rows).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::OffsetOverflow, "{error}");
+    let text = error.to_string();
+    assert!(text.contains("`c`") && text.contains(words), "{text}");
+}
+
+/// A dictionary of the texts of the numbers, each once.
+fn coded(numbers: std::ops::Range<usize>, values: fn(Vec<String>) -> ArrayRef) -> ArrayRef {
+    let keys = Int8Array::from_iter_values((0..numbers.len()).map(|i| i8::try_from(i).unwrap()));
+    let values = values(numbers.map(|i| format!("a text of number {i}")).collect());
+    Arc::new(DictionaryArray::<Int8Type>::new(keys, values))
+}
+
+const VALUES: [fn(Vec<String>) -> ArrayRef; 3] = [
+    |texts| Arc::new(StringViewArray::from_iter_values(texts)),
+    |texts| Arc::new(StringArray::from_iter_values(texts)),
+    |texts| {
+        let member: ArrayRef = Arc::new(StringArray::from_iter_values(texts));
+        Arc::new(StructArray::try_from(vec![("member", member)]).unwrap())
+    },
+];
+
+/// Puts an array into something else.
+type Wrap = fn(ArrayRef) -> ArrayRef;
+
+const WRAPS: [Wrap; 4] = [
+    |array| array,
+    |array| {
+        let item = Arc::new(Field::new("item", array.data_type().clone(), true));
+        Arc::new(FixedSizeListArray::new(item, 1, array, None))
+    },
+    |array| {
+        let item = Arc::new(Field::new("item", array.data_type().clone(), true));
+        let ends = OffsetBuffer::from_lengths(vec![1; array.len()]);
+        Arc::new(ListArray::new(item, ends, array, None))
+    },
+    |array| Arc::new(StructArray::try_from(vec![("member", array)]).unwrap()),
+];
+
+#[test]
+fn dictionaries_of_several_stripes_are_joined_as_far_as_keys_reach() {
+    for values in VALUES {
+        for wrap in WRAPS {
+            let parts = [wrap(coded(0..100, values)), wrap(coded(100..200, values))];
+            let shard = stripes(&parts);
+            let apart: Vec<ArrayRef> = [100, 0, 0, 199, 7]
+                .map(|row| parts[row / 100].slice(row % 100, 1))
+                .to_vec();
+            let found = taken(&shard, &[100, 0, 0, 199, 7]).unwrap();
+            for (i, one) in apart.iter().enumerate() {
+                let (found, one) = (plain(&found.slice(i, 1)), plain(one));
+                assert_eq!(&found, &one, "{}", one.data_type());
+            }
+            let all: Vec<u64> = (0..200).collect();
+            assert_overflows(
+                &shard,
+                &all,
+                "200 distinct values exceed dictionary keys of type Int8",
+            );
+            // The same values are the same entries, wherever they come from.
+            let shard = stripes(&[parts[0].clone(), parts[0].clone()]);
+            let found = plain(&taken(&shard, &all).unwrap());
+            let one = plain(&parts[0]);
+            let twice = concat(&[one.as_ref(), one.as_ref()]).unwrap();
+            assert_eq!(&found, &twice, "{}", one.data_type());
+        }
+    }
+}
+
+/// The array without its dictionaries.
+fn plain(array: &ArrayRef) -> ArrayRef {
+    match array.data_type() {
+        DataType::Dictionary(..) => {
+            let array = array.as_any_dictionary();
+            arrow_select::take::take(array.values(), array.keys(), None).unwrap()
+        }
+        DataType::FixedSizeList(..) => plain(array.as_fixed_size_list().values()),
+        DataType::List(_) => {
+            let list = array.as_list::<i32>();
+            let ends = list.offsets();
+            let (first, last) = (ends[0] as usize, ends[ends.len() - 1] as usize);
+            plain(&list.values().slice(first, last - first))
+        }
+        DataType::Struct(_) => plain(array.as_struct().column(0)),
+        _ => array.clone(),
+    }
+}
+
+#[test]
+fn run_ends_that_are_too_narrow_for_the_rows_are_an_error() {
+    let values = Int32Array::from(vec![7]);
+    let runs = RunArray::<Int16Type>::try_new(&Int16Array::from(vec![30_000]), &values).unwrap();
+    let runs: ArrayRef = Arc::new(runs);
+    for wrap in WRAPS {
+        let shard = stripes(&[wrap(runs.slice(0, 1))]);
+        assert_overflows(&shard, &[0; 40_000], "run");
+        assert_eq!(taken(&shard, &[0; 30_000]).unwrap().len(), 30_000);
+        let shard = stripes(&[wrap(runs.clone()), wrap(runs.clone())]);
+        let all: Vec<u64> = (0..60_000).collect();
+        assert_overflows(&shard, &all, "run ends of type Int16");
+        assert_eq!(taken(&shard, &all[29_990..30_010]).unwrap().len(), 20);
+    }
+}
+
+#[test]
+fn items_that_exceed_the_offsets_of_lists_are_an_error() {
+    // Nulls cost nothing.
+    const ITEMS: usize = 1_200_000_000;
+    let items: ArrayRef = Arc::new(NullArray::new(ITEMS));
+    let item = Arc::new(Field::new("item", items.data_type().clone(), true));
+    let list: ArrayRef = Arc::new(ListArray::new(
+        item,
+        OffsetBuffer::from_lengths([ITEMS]),
+        items,
+        None,
+    ));
+    let shard = stripes(&[list]);
+    assert_eq!(taken(&shard, &[0]).unwrap().len(), 1);
+    assert_overflows(&shard, &[0, 0], "offset");
+}

@@ -1,0 +1,38 @@
+//! What becomes of shards after they are written.
+
+#[cfg(feature = "object_store")]
+#[path = "../common/mod.rs"]
+mod common;
+#[path = "../support/crafted.rs"]
+mod crafted;
+#[cfg(feature = "object_store")]
+#[path = "../support/moto.rs"]
+mod moto;
+#[path = "../support/numbers.rs"]
+mod numbers;
+#[cfg(feature = "object_store")]
+#[path = "../support/process.rs"]
+mod process;
+#[cfg(feature = "object_store")]
+#[path = "../support/rounds.rs"]
+mod rounds;
+#[path = "../support/mod.rs"]
+mod support;
+#[cfg(feature = "object_store")]
+#[path = "../support/watched.rs"]
+mod watched;
+#[cfg(feature = "object_store")]
+#[path = "../support/worlds.rs"]
+mod worlds;
+
+mod added_columns;
+#[cfg(feature = "object_store")]
+mod histories;
+mod internal_fields;
+#[cfg(feature = "object_store")]
+mod many_objects;
+#[cfg(feature = "object_store")]
+mod object_ops;
+mod ops;
+mod ops_edges;
+mod two_wires;

@@ -1,0 +1,328 @@
+//! A shard's life in an object store: in memory, and in S3 where there is a server.
+#![expect(clippy::unwrap_used, reason = "a failed helper is a failed test")]
+
+use crate::support::{NAME, written};
+use crate::watched::Watched;
+use arrow_array::cast::AsArray;
+use arrow_array::types::Int64Type;
+use arrow_array::{ArrayRef, Int64Array, RecordBatch};
+use arrow_schema::{DataType, Field};
+use arrow_shard::ops::{
+    CompactOptions, ShardEditor, ShardSet, VacuumOptions, compact_object, compact_object_to,
+    compaction_object, vacuum_objects,
+};
+use arrow_shard::read::{ShardOptions, col};
+use arrow_shard::write::{Layout, WriterOptions};
+use arrow_shard::{ErrorKind, Shard};
+use futures::TryStreamExt;
+use futures::executor::block_on;
+use object_store::memory::InMemory;
+use object_store::path::Path;
+use object_store::{ObjectStore, ObjectStoreExt};
+use std::sync::Arc;
+use std::time::Duration;
+
+/// Puts a shard of the numbers of a range, in stripes of 10 rows, below a prefix; gives where the
+/// directory file is.
+async fn put(
+    store: &dyn ObjectStore,
+    prefix: &str,
+    range: std::ops::Range<i64>,
+    layout: Layout,
+) -> Path {
+    let ids = Arc::new(Int64Array::from_iter_values(range)) as ArrayRef;
+    let batch = RecordBatch::try_from_iter([("id", ids)]).unwrap();
+    let options = WriterOptions::default()
+        .with_layout(layout)
+        .with_stripe_rows(10);
+    let folder = written(&batch.schema(), std::slice::from_ref(&batch), options).unwrap();
+    let prefix = Path::from(prefix);
+    for name in folder.names() {
+        let path = prefix.clone().join(name.as_str());
+        store
+            .put(&path, folder.get(&name).unwrap().into())
+            .await
+            .unwrap();
+    }
+    prefix.join(NAME)
+}
+
+async fn open(store: &Arc<dyn ObjectStore>, path: &Path) -> Shard {
+    let options = ShardOptions::default();
+    Shard::open_object(store.clone(), path, options)
+        .await
+        .unwrap()
+}
+
+async fn read(shard: &Shard) -> Vec<i64> {
+    let stream = shard.scan().build_stream().await.unwrap();
+    let batches: Vec<RecordBatch> = stream.try_collect().await.unwrap();
+    let columns = batches
+        .iter()
+        .map(|batch| batch.column(0).as_primitive::<Int64Type>());
+    columns.flat_map(|ids| ids.values().to_vec()).collect()
+}
+
+async fn names(store: &dyn ObjectStore) -> Vec<String> {
+    let objects: Vec<_> = store.list(None).try_collect().await.unwrap();
+    let mut names: Vec<String> = objects.iter().map(|o| o.location.to_string()).collect();
+    names.sort();
+    names
+}
+
+#[test]
+fn objects_are_merged_changed_and_replaced_where_they_are() {
+    block_on(async {
+        let store: Arc<dyn ObjectStore> = Arc::new(InMemory::new());
+        // Names that are not written as they are.
+        let one = put(&*store, "t 1 %/a", 0..25, Layout::SingleFile).await;
+        let two = put(&*store, "t 1 %/b", 25..40, Layout::TwoLevel).await;
+        let all = Path::from("t 1 %").join("all.amudai.shard");
+        let mut editor = ShardEditor::open_object(store.clone(), &one).await.unwrap();
+        editor.append_object(store.clone(), &two).await.unwrap();
+        let merged = editor.commit_object_to(store.clone(), &all).await.unwrap();
+        assert_eq!((merged.rows(), merged.stripes()), (40, 5));
+        let before = open(&store, &all).await;
+        assert_eq!(read(&before).await, (0..40).collect::<Vec<_>>());
+
+        let mut editor = ShardEditor::open_object(store.clone(), &all).await.unwrap();
+        let mut late = ShardEditor::open_object(store.clone(), &all).await.unwrap();
+        assert_eq!(editor.delete_async(&col("id").gt_eq(20)).await.unwrap(), 20);
+        assert_eq!(editor.undelete_rows_async(&[39]).await.unwrap(), 1);
+        late.delete_rows_async(&[0]).await.unwrap();
+        editor.commit_object(store.clone()).await.unwrap();
+        let expected: Vec<i64> = (0..20).chain([39]).collect();
+        let shard = open(&store, &all).await;
+        assert_eq!((shard.num_rows(), shard.num_deleted_rows()), (21, 19));
+        assert_eq!(read(&shard).await, expected);
+        let error = shard.scan().take_async(&[20]).await.unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::RowOutOfRange, "{error}");
+        assert!(shard.verify_async(|_| ()).await.unwrap().is_sound());
+
+        let table = [two.clone(), all.clone(), one.clone()];
+        let table = ShardSet::open_objects(store.clone(), table).await.unwrap();
+        assert_eq!(table.row_ranges(), [0..15, 15..55, 55..80]);
+        let rows: Vec<i64> = (25..40).chain(expected.clone()).chain(0..25).collect();
+        assert_eq!(read(table.shard()).await, rows);
+        let taken = table.take_async(&[(2, 3), (1, 39)], ["id"]).await.unwrap();
+        assert_eq!(
+            taken.column(0).as_primitive::<Int64Type>().values(),
+            &[3, 39]
+        );
+
+        let objects = names(&*store).await;
+        let error = late.commit_object(store.clone()).await.unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Conflict, "{error}");
+        let editor = ShardEditor::open_object(store.clone(), &all).await.unwrap();
+        let error = editor
+            .commit_object_to(store.clone(), &two)
+            .await
+            .unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::ForbiddenUrl, "{error}");
+        let editor = ShardEditor::open_object(store.clone(), &two).await.unwrap();
+        let error = editor
+            .commit_object_to(store.clone(), &all)
+            .await
+            .unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::AlreadyExists, "{error}");
+        // Others may refer to the rows that the object holds.
+        let mut editor = ShardEditor::open_object(store.clone(), &one).await.unwrap();
+        editor.delete_rows_async(&[0]).await.unwrap();
+        let error = editor.commit_object(store.clone()).await.unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Unsupported, "{error}");
+        assert_eq!(names(&*store).await, objects);
+        assert_eq!(read(&open(&store, &all).await).await, expected);
+    });
+}
+
+#[test]
+fn an_object_that_was_replaced_is_a_conflict_whichever_it_is() {
+    block_on(async {
+        let store: Arc<dyn ObjectStore> = Arc::new(InMemory::new());
+        let one = put(&*store, "t/a", 0..25, Layout::SingleFile).await;
+        let two = put(&*store, "t/b", 25..40, Layout::SingleFile).await;
+        let target = Path::from("t/all");
+        let mut editor = ShardEditor::open_object(store.clone(), &one).await.unwrap();
+        editor.append_object(store.clone(), &two).await.unwrap();
+        editor.delete_rows_async(&[1]).await.unwrap();
+        store.delete(&two).await.unwrap();
+        put(&*store, "t/b", 70..90, Layout::SingleFile).await;
+        let objects = names(&*store).await;
+        let error = editor.commit_object_to(store.clone(), &target).await;
+        let error = error.unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Conflict, "{error}");
+        assert!(error.to_string().contains("`t/b/"), "{error}");
+        assert_eq!(names(&*store).await, objects);
+    });
+}
+
+#[test]
+fn small_stripes_of_objects_are_written_anew_and_unused_ones_removed() {
+    block_on(async {
+        let store: Arc<dyn ObjectStore> = Arc::new(InMemory::new());
+        let one = put(&*store, "t/a", 0..25, Layout::SingleFile).await;
+        let two = put(&*store, "t/b", 25..45, Layout::TwoLevel).await;
+        let all = Path::from("t/all.amudai.shard");
+        let mut editor = ShardEditor::open_object(store.clone(), &one).await.unwrap();
+        editor.append_object(store.clone(), &two).await.unwrap();
+        editor.delete_async(&col("id").lt(3)).await.unwrap();
+        editor.commit_object_to(store.clone(), &all).await.unwrap();
+        let options = CompactOptions::default();
+        let runs = compaction_object(store.clone(), &all, &options).await;
+        assert_eq!(runs.unwrap().len(), 1);
+        let expected: Vec<i64> = (3..45).collect();
+        let before = open(&store, &all).await;
+        let done = compact_object(store.clone(), &all, &options).await.unwrap();
+        let done = done.unwrap();
+        assert_eq!(
+            (done.rows(), done.deleted_rows(), done.stripes()),
+            (42, 0, 1)
+        );
+        assert_eq!(read(&open(&store, &all).await).await, expected);
+        // Whoever has the old directory goes on: all of it is in memory, and what it refers to stays.
+        assert_eq!(read(&before).await, expected);
+        let again = compact_object(store.clone(), &all, &options).await.unwrap();
+        assert_eq!(again, None);
+
+        // An object that holds rows stays, whoever else refers to them, and nothing is left behind.
+        let objects = names(&*store).await;
+        let error = compact_object(store.clone(), &one, &options).await;
+        assert_eq!(error.unwrap_err().kind(), ErrorKind::Unsupported);
+        let taken = compact_object_to(store.clone(), &one, &all, &options).await;
+        assert_eq!(taken.unwrap_err().kind(), ErrorKind::AlreadyExists);
+        let elsewhere = Path::from("t/b/x");
+        let beside = compact_object_to(store.clone(), &one, &elsewhere, &options).await;
+        assert_eq!(beside.unwrap_err().kind(), ErrorKind::ForbiddenUrl);
+        assert_eq!(names(&*store).await, objects);
+        let other = Path::from("t/a").join("one");
+        let done = compact_object_to(store.clone(), &one, &other, &options).await;
+        assert_eq!(done.unwrap().unwrap().stripes(), 1);
+        assert_eq!(
+            read(&open(&store, &other).await).await,
+            (0..25).collect::<Vec<_>>()
+        );
+        assert_eq!(
+            read(&open(&store, &one).await).await,
+            (0..25).collect::<Vec<_>>()
+        );
+        let taken = compact_object_to(store.clone(), &one, &other, &options).await;
+        assert_eq!(taken.unwrap_err().kind(), ErrorKind::AlreadyExists);
+
+        // Only what said which rows were deleted is needed by nothing any more.
+        let young = VacuumOptions::default();
+        let prefix = Path::from("t");
+        let unused = vacuum_objects(store.clone(), Some(&prefix), &young).await;
+        assert_eq!(unused.unwrap(), []);
+        let options = young.with_min_age(Duration::ZERO);
+        let dry = options.clone().with_dry_run(true);
+        let listed = vacuum_objects(store.clone(), None, &dry).await.unwrap();
+        assert_eq!(listed.len(), 1, "{listed:?}");
+        store.delete(&two).await.unwrap();
+        let removed = vacuum_objects(store.clone(), Some(&prefix), &options).await;
+        // And the two stripes of the one that was deleted.
+        assert_eq!(removed.unwrap().len(), 3);
+        assert_eq!(read(&open(&store, &all).await).await, expected);
+        // A directory that is damaged may need any of them.
+        store.delete(&all).await.unwrap();
+        let mut bytes = store
+            .get(&other)
+            .await
+            .unwrap()
+            .bytes()
+            .await
+            .unwrap()
+            .to_vec();
+        let last = bytes.len() - 20;
+        bytes[last] ^= 1;
+        store.put(&all, bytes.into()).await.unwrap();
+        let error = vacuum_objects(store.clone(), None, &options).await;
+        assert_eq!(error.unwrap_err().kind(), ErrorKind::Checksum);
+    });
+}
+
+/// A shard of numbers by reference, of which some are deleted.
+async fn prepared(store: &Arc<dyn ObjectStore>) -> Path {
+    let one = put(&**store, "t/a", 0..25, Layout::SingleFile).await;
+    let two = put(&**store, "t/b", 25..40, Layout::TwoLevel).await;
+    let all = Path::from("t/all");
+    let mut editor = ShardEditor::open_object(store.clone(), &one).await.unwrap();
+    editor.append_object(store.clone(), &two).await.unwrap();
+    editor.delete_rows_async(&[7]).await.unwrap();
+    editor.commit_object_to(store.clone(), &all).await.unwrap();
+    all
+}
+
+#[test]
+fn a_store_that_fails_at_any_call_leaves_the_shard_before_or_after() {
+    let before: Vec<i64> = (0..7).chain(8..40).collect();
+    let after: Vec<i64> = (0..7).chain(8..30).collect();
+    for compacts in [false, true] {
+        for fault in ["before", "after", "again"] {
+            for call in 0.. {
+                let memory: Arc<dyn ObjectStore> = Arc::new(InMemory::new());
+                let path = block_on(prepared(&memory));
+                let watched = Arc::new(Watched::new(memory.clone()));
+                let store: Arc<dyn ObjectStore> = watched.clone();
+                {
+                    let mut calls = watched.calls();
+                    match fault {
+                        "again" => calls.sent_again = Some(call),
+                        _ => calls.fails_at = Some(call),
+                    }
+                    calls.fails_after = fault == "after";
+                }
+                let change = async {
+                    if compacts {
+                        let options = CompactOptions::default();
+                        return compact_object(store.clone(), &path, &options)
+                            .await
+                            .map(drop);
+                    }
+                    let mut editor = ShardEditor::open_object(store.clone(), &path).await?;
+                    editor.delete_async(&col("id").gt_eq(30)).await?;
+                    editor.commit_object(store.clone()).await.map(drop)
+                };
+                let done = block_on(change);
+                let place = format!("{compacts} {fault} {call}: {done:?}");
+                block_on(async {
+                    let shard = open(&memory, &path).await;
+                    let rows = read(&shard).await;
+                    assert!(
+                        shard.verify_async(|_| ()).await.unwrap().is_sound(),
+                        "{place}"
+                    );
+                    assert!(rows == before || rows == after, "{place}");
+                    if done.is_ok() {
+                        assert_eq!(rows, if compacts { &before[..] } else { &after }, "{place}");
+                    }
+                    // What was done is said to be done. Stripes of an error are garbage at worst.
+                    if fault == "again" && !compacts {
+                        assert!(done.is_ok(), "{place}");
+                    }
+                });
+                if watched.calls().count <= call {
+                    assert!(done.is_ok(), "{place}");
+                    break;
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn an_object_that_holds_rows_stays_though_the_new_directory_needs_none() {
+    block_on(async {
+        let store: Arc<dyn ObjectStore> = Arc::new(InMemory::new());
+        let path = put(&*store, "t/a", 0..25, Layout::SingleFile).await;
+        let mut editor = ShardEditor::open_object(store.clone(), &path)
+            .await
+            .unwrap();
+        let one = Arc::new(Int64Array::from(vec![1])) as ArrayRef;
+        let field = Field::new("one", DataType::Int64, false);
+        editor.add_column(field, &one).unwrap();
+        editor.drop_columns(["id"]).unwrap();
+        let error = editor.commit_object(store.clone()).await.unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Unsupported, "{error}");
+        assert_eq!(read(&open(&store, &path).await).await.len(), 25);
+    });
+}

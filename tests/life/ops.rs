@@ -1,0 +1,496 @@
+//! Merges, appends, deletes and columns of shards: what is refused, what survives, and who wins.
+#![expect(clippy::unwrap_used, reason = "a failed helper is a failed test")]
+
+use crate::numbers::{ids, names, numbers, read, write};
+use crate::support::collect;
+use arrow_array::cast::AsArray;
+use arrow_array::types::{Int64Type, UInt64Type};
+use arrow_array::{
+    Array, ArrayRef, Int32Array, Int64Array, ListArray, RecordBatch, StringArray, StructArray,
+};
+use arrow_schema::{DataType, Field, Schema};
+use arrow_shard::io::{MemoryFolder, RelativeUrl, SinkFactory, WriteSink};
+use arrow_shard::ops::{
+    CompactOptions, ShardEditor, ShardSet, VacuumOptions, compact, compaction, merge, vacuum,
+};
+use arrow_shard::read::{NameValuePair, ShardOptions, SortingColumn, col};
+use arrow_shard::write::{ColumnOptions, Layout, ShardWriter, WriterOptions};
+use arrow_shard::{ErrorKind, Shard};
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Barrier};
+use std::time::Duration;
+
+#[test]
+fn a_merge_carries_statistics_filters_indexes_and_properties() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name);
+    let options = |source: &str| {
+        let column = ColumnOptions::default()
+            .with_bloom_filter_enabled(true)
+            .with_property(NameValuePair::new("unit", "metres"));
+        WriterOptions::default()
+            .with_column("id", column)
+            .with_property(NameValuePair::new("source", source))
+            .with_property(NameValuePair::new(source, true))
+            .with_stripe_property(NameValuePair::new("day", source))
+            .with_sorting_columns(vec![SortingColumn {
+                path: "id".to_owned(),
+                descending: false,
+                nulls_first: false,
+            }])
+    };
+    write(&path("a"), vec![("id", ids(0..20_000))], options("a"));
+    write(&path("b"), vec![("id", ids(30_000..50_000))], options("b"));
+    let merged = merge([path("a"), path("b")], path("m")).unwrap();
+    assert_eq!((merged.rows(), merged.stripes()), (40_000, 2));
+    assert!(merged.bytes() < 100_000, "{} bytes", merged.bytes());
+
+    let shard = Shard::open(path("m")).unwrap();
+    let statistics = shard.statistics(["id"]).unwrap();
+    let id = statistics.column(1).as_struct();
+    let value = |name: &str| id.column_by_name(name).unwrap().clone();
+    assert_eq!(value("min").as_primitive::<Int64Type>().value(0), 0);
+    assert_eq!(value("max").as_primitive::<Int64Type>().value(0), 49_999);
+    assert!(value("max_is_exact").as_boolean().value(0));
+    let distinct = value("distinct_count")
+        .as_primitive::<UInt64Type>()
+        .value(0);
+    assert!((30_000..=40_000).contains(&distinct), "{distinct}");
+    // The filter of one stripe and the index of the other rule out nearly everything.
+    let mut scan = shard
+        .scan()
+        .with_filter(col("id").eq(30_007))
+        .build()
+        .unwrap();
+    assert_eq!(
+        scan.by_ref()
+            .map(|batch| batch.unwrap().num_rows())
+            .sum::<usize>(),
+        1
+    );
+    assert!(scan.metrics().unwrap().values_tested <= 1024);
+    // Properties of the first shard come first; rows of several are not said to be sorted.
+    assert_eq!(
+        shard.property("source").unwrap().unwrap().as_str(),
+        Some("a")
+    );
+    assert!(shard.property("a").unwrap().is_some() && shard.property("b").unwrap().is_some());
+    assert_eq!(shard.sorting_columns().unwrap(), []);
+    let stripes = shard.stripes().unwrap();
+    let day = |i: usize| stripes[i].property("day").unwrap().unwrap();
+    let days = [day(0), day(1)];
+    let days = days.each_ref().map(|day| day.as_str().unwrap());
+    assert_eq!(days, ["a", "b"]);
+    // The merged shard needs the inputs no more.
+    std::fs::remove_file(path("a")).unwrap();
+    assert_eq!(read(&path("m")).len(), 40_000);
+}
+
+#[test]
+fn columns_are_united_by_name_and_integers_widened_where_they_are_one() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name);
+    let point = |x: Option<i64>, y: Option<i64>| {
+        let fields = [("x", x), ("y", y)]
+            .into_iter()
+            .filter_map(|(name, value)| {
+                let column = Arc::new(Int64Array::from(vec![value?])) as ArrayRef;
+                Some((Arc::new(Field::new(name, DataType::Int64, false)), column))
+            });
+        Arc::new(StructArray::from(fields.collect::<Vec<_>>())) as ArrayRef
+    };
+    let narrow = Arc::new(Int32Array::from(vec![7])) as ArrayRef;
+    let columns = vec![("n", narrow), ("p", point(Some(1), None))];
+    write(&path("a"), columns, WriterOptions::default());
+    let columns = vec![
+        ("p", point(Some(2), Some(3))),
+        ("n", ids(8..9)),
+        ("s", ids(0..1)),
+    ];
+    write(&path("b"), columns, WriterOptions::default());
+    merge([path("a"), path("b")], path("m")).unwrap();
+    let shard = Shard::open(path("m")).unwrap();
+    let rows = collect(shard.scan().build().unwrap()).unwrap();
+    let names: Vec<&str> = rows
+        .schema_ref()
+        .fields()
+        .iter()
+        .map(|f| f.name().as_str())
+        .collect();
+    assert_eq!(names, ["n", "p", "s"]);
+    assert_eq!(rows.column(0).as_primitive::<Int64Type>().values(), &[7, 8]);
+    let p = rows.column(1).as_struct();
+    assert_eq!(p.column(0).as_primitive::<Int64Type>().values(), &[1, 2]);
+    assert!(p.column(1).is_null(0) && p.column(1).as_primitive::<Int64Type>().value(1) == 3);
+    assert!(rows.column(2).is_null(0) && rows.column(2).is_valid(1));
+
+    // Of several values, those of the narrow column would have to be written anew.
+    let narrow = Arc::new(Int32Array::from(vec![7, 9])) as ArrayRef;
+    write(&path("c"), vec![("n", narrow)], WriterOptions::default());
+    let error = merge([path("b"), path("c")], path("x")).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::SchemaMismatch, "{error}");
+    assert!(error.to_string().contains("`n`"), "{error}");
+    let text = Arc::new(StringArray::from(vec!["a"])) as ArrayRef;
+    write(&path("d"), vec![("n", text)], WriterOptions::default());
+    let error = merge([path("b"), path("d")], path("x")).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::SchemaMismatch, "{error}");
+    let text = error.to_string();
+    assert!(
+        text.contains("`n`") && text.contains("Int64") && text.contains("String"),
+        "{text}"
+    );
+    assert_eq!(
+        names_without_stripes(folder.path()),
+        ["a", "b", "c", "d", "m"]
+    );
+}
+
+fn names_without_stripes(folder: &Path) -> Vec<String> {
+    let mut names = names(folder);
+    names.retain(|name| !name.ends_with(".amudai.stripe"));
+    names
+}
+
+#[test]
+fn what_is_refused_leaves_everything_as_it_was() {
+    let folder = tempfile::tempdir().unwrap();
+    let below = folder.path().join("below");
+    std::fs::create_dir(&below).unwrap();
+    numbers(&folder.path().join("a"), 0..30);
+    numbers(&below.join("b"), 30..40);
+    let before = (names(folder.path()), names(&below));
+    // A directory refers to no file above or beside its folder.
+    let error = merge([folder.path().join("a")], below.join("m")).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::ForbiddenUrl, "{error}");
+    let error = merge([folder.path().join("a")], folder.path().join("a")).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::AlreadyExists, "{error}");
+    let error = merge::<PathBuf>([], folder.path().join("m")).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::InvalidArgument, "{error}");
+    let mut editor = ShardEditor::open(folder.path().join("a")).unwrap();
+    let kind = |result: arrow_shard::Result<()>| result.unwrap_err().kind();
+    assert_eq!(
+        kind(editor.delete_rows(&[3, 30]).map(drop)),
+        ErrorKind::RowOutOfRange
+    );
+    assert_eq!(
+        kind(editor.delete(&col("x").eq(1)).map(drop)),
+        ErrorKind::UnknownColumn
+    );
+    assert_eq!(
+        kind(editor.drop_columns(["id", "x"])),
+        ErrorKind::UnknownColumn
+    );
+    assert_eq!(
+        kind(editor.select_columns(["id", "id"])),
+        ErrorKind::InvalidArgument
+    );
+    assert_eq!(
+        kind(editor.rename_column("id.x", "y")),
+        ErrorKind::UnknownColumn
+    );
+    let field = Field::new("id", DataType::Int64, false);
+    assert_eq!(
+        kind(editor.add_column(field, &ids(0..1))),
+        ErrorKind::InvalidArgument
+    );
+    let field = Field::new("new", DataType::Int64, false);
+    assert_eq!(
+        kind(editor.add_column(field, &ids(0..2))),
+        ErrorKind::InvalidArgument
+    );
+    let lists = ListArray::from_iter_primitive::<Int64Type, _, _>([Some([Some(1)])]);
+    let field = Field::new("new", lists.data_type().clone(), false);
+    let lists = Arc::new(lists) as ArrayRef;
+    assert_eq!(
+        kind(editor.add_column(field, &lists)),
+        ErrorKind::Unsupported
+    );
+    assert_eq!((editor.num_rows(), editor.num_deleted_rows()), (30, 0));
+    drop(editor);
+    assert_eq!((names(folder.path()), names(&below)), before);
+    // From above, both can be referred to.
+    merge(
+        [folder.path().join("a"), below.join("b")],
+        folder.path().join("m"),
+    )
+    .unwrap();
+    assert_eq!(read(&folder.path().join("m")), (0..40).collect::<Vec<_>>());
+}
+
+#[test]
+fn sorting_columns_follow_their_columns() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a");
+    let sorted = |path: &str| SortingColumn {
+        path: path.to_owned(),
+        descending: false,
+        nulls_first: true,
+    };
+    let options = WriterOptions::default().with_sorting_columns(vec![sorted("a"), sorted("b")]);
+    write(
+        &path,
+        vec![("a", ids(0..9)), ("b", ids(0..9)), ("c", ids(0..9))],
+        options,
+    );
+    let mut editor = ShardEditor::open(&path).unwrap();
+    editor.rename_column("a", "new").unwrap();
+    editor.drop_columns(["b"]).unwrap();
+    editor.delete_rows(&[3]).unwrap();
+    editor.commit().unwrap();
+    let shard = Shard::open(&path).unwrap();
+    assert_eq!(shard.sorting_columns().unwrap(), [sorted("new")]);
+    let mut editor = ShardEditor::open(&path).unwrap();
+    editor.select_columns(["c"]).unwrap();
+    editor.commit().unwrap();
+    assert_eq!(Shard::open(&path).unwrap().sorting_columns().unwrap(), []);
+}
+
+#[test]
+fn who_comes_second_gets_a_conflict_and_nothing_is_lost() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a");
+    numbers(&path, 0..100);
+    let mut first = ShardEditor::open(&path).unwrap();
+    let mut second = ShardEditor::open(&path).unwrap();
+    first.delete_rows(&[1]).unwrap();
+    second.delete_rows(&[2]).unwrap();
+    first.commit().unwrap();
+    let files = names(folder.path());
+    let error = second.commit().unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Conflict, "{error}");
+    assert_eq!(names(folder.path()), files);
+
+    // Many at a time: each change is there once its commit has returned, and no other.
+    let start = Arc::new(Barrier::new(4));
+    let workers = (0..4u64).map(|worker| {
+        let (path, start) = (path.clone(), start.clone());
+        std::thread::spawn(move || {
+            start.wait();
+            let mut done = Vec::new();
+            for row in (0..20).map(|i| 10 + worker * 20 + i) {
+                let mut editor = ShardEditor::open(&path).unwrap();
+                editor.delete_rows(&[row]).unwrap();
+                match editor.commit() {
+                    Ok(_) => done.push(i64::try_from(row).unwrap()),
+                    Err(error) => assert_eq!(error.kind(), ErrorKind::Conflict, "{error}"),
+                }
+            }
+            done
+        })
+    });
+    let workers: Vec<_> = workers.collect();
+    let mut deleted: Vec<i64> = workers
+        .into_iter()
+        .flat_map(|w| w.join().unwrap())
+        .collect();
+    deleted.push(1);
+    let mut expected: Vec<i64> = (0..100).collect();
+    expected.retain(|row| !deleted.contains(row));
+    assert_eq!(read(&path), expected);
+    vacuum(
+        folder.path(),
+        &VacuumOptions::default().with_min_age(Duration::ZERO),
+    )
+    .unwrap();
+    assert_eq!(read(&path), expected);
+}
+
+#[test]
+fn a_writer_that_overwrites_and_an_editor_do_not_mix() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a");
+    numbers(&path, 0..20);
+    let mut editor = ShardEditor::open(&path).unwrap();
+    editor.delete_rows(&[1]).unwrap();
+    let options = WriterOptions::default().with_overwrite(true);
+    write(&path, vec![("id", ids(50..53))], options);
+    assert_eq!(editor.commit().unwrap_err().kind(), ErrorKind::Conflict);
+    assert_eq!(read(&path), [50, 51, 52]);
+}
+
+#[test]
+fn compaction_leaves_large_stripes_and_vacuum_what_is_used() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name);
+    let two = WriterOptions::default()
+        .with_layout(Layout::TwoLevel)
+        .with_stripe_rows(100);
+    write(&path("a"), vec![("id", ids(0..1000))], two.clone());
+    write(&path("b"), vec![("id", ids(1000..1010))], two);
+    merge([path("a"), path("b"), path("b")], path("m")).unwrap();
+    let mut editor = ShardEditor::open(path("m")).unwrap();
+    editor.delete_rows(&(200..260).collect::<Vec<_>>()).unwrap();
+    editor.commit().unwrap();
+    let options = CompactOptions::default().with_min_rows(50);
+    // The third stripe has lost more than a fifth, and the last two are small.
+    assert_eq!(compaction(path("m"), &options).unwrap(), [2..3, 10..12]);
+    let before = Shard::open(path("m")).unwrap();
+    let done = compact(path("m"), &options).unwrap().unwrap();
+    assert_eq!(
+        (done.rows(), done.deleted_rows(), done.stripes()),
+        (960, 0, 11)
+    );
+    let expected: Vec<i64> = (0..200).chain(260..1010).chain(1000..1010).collect();
+    assert_eq!(read(&path("m")), expected);
+    assert_eq!(compact(path("m"), &options).unwrap(), None);
+    // Whoever has the old directory open goes on.
+    assert_eq!(
+        collect(before.scan().build().unwrap()).unwrap().num_rows(),
+        960
+    );
+
+    let young = VacuumOptions::default();
+    assert_eq!(vacuum(folder.path(), &young).unwrap(), []);
+    let now = young.with_min_age(Duration::ZERO);
+    let listed = vacuum(folder.path(), &now.clone().with_dry_run(true)).unwrap();
+    // What said which rows were deleted.
+    assert_eq!(listed.len(), 1, "{listed:?}");
+    assert_eq!(vacuum(folder.path(), &now).unwrap(), listed);
+    assert_eq!(read(&path("a")).len(), 1000);
+    assert_eq!(read(&path("m")), expected);
+    std::fs::remove_file(path("a")).unwrap();
+    std::fs::remove_file(path("b")).unwrap();
+    // Two stripes of `a` and the one of `b` are in none but those.
+    vacuum(folder.path(), &now).unwrap();
+    assert_eq!(read(&path("m")), expected);
+    std::fs::write(path("damaged"), "Amudai").unwrap();
+    let names_before = names(folder.path());
+    vacuum(folder.path(), &now).unwrap();
+    assert_eq!(names(folder.path()), names_before);
+}
+
+#[test]
+fn shards_of_a_folder_are_one_table() {
+    let folder = tempfile::tempdir().unwrap();
+    let below = folder.path().join("below");
+    std::fs::create_dir(&below).unwrap();
+    let path = |name: &str| folder.path().join(name);
+    numbers(&path("a"), 0..25);
+    let two = WriterOptions::default().with_layout(Layout::TwoLevel);
+    write(&path("b"), vec![("id", ids(25..30)), ("x", ids(0..5))], two);
+    numbers(&below.join("c"), 30..50);
+    std::fs::write(path("notes.txt"), "no shard").unwrap();
+    let mut editor = ShardEditor::open(path("a")).unwrap();
+    editor.delete_rows(&[3, 4]).unwrap();
+    editor.commit().unwrap();
+    let files = names(folder.path());
+
+    let table = ShardSet::open_folder(folder.path()).unwrap();
+    assert_eq!(
+        (table.num_rows(), table.row_ranges()),
+        (28, &[0..25, 25..30][..])
+    );
+    let table = ShardSet::open([path("a"), below.join("c"), path("b")]).unwrap();
+    assert_eq!(table.row_ranges(), [0..25, 25..45, 45..50]);
+    let rows = |scan: arrow_shard::read::ScanBuilder| {
+        let rows = collect(scan.with_projection(["id"]).build().unwrap()).unwrap();
+        rows.column(0).as_primitive::<Int64Type>().values().to_vec()
+    };
+    let expected: Vec<i64> = (0..3).chain(5..25).chain(30..50).chain(25..30).collect();
+    assert_eq!(rows(table.scan()), expected);
+    assert_eq!(rows(table.scan().with_threads(3)), expected);
+    assert_eq!(
+        rows(table.scan().with_offset(20).with_limit(6)),
+        expected[20..26]
+    );
+    // Null where a shard lacks the column.
+    assert_eq!(rows(table.scan().with_filter(col("x").gt(1))), [27, 28, 29]);
+    assert_eq!(rows(table.scan().with_filter(col("x").is_null())).len(), 43);
+    let mut scan = table.scan().with_filter(col("id").eq(40)).build().unwrap();
+    assert_eq!(
+        scan.by_ref()
+            .map(|batch| batch.unwrap().num_rows())
+            .sum::<usize>(),
+        1
+    );
+    assert!(scan.metrics().unwrap().skipped_by_statistics.rows >= 35);
+    let taken = table.take(&[(2, 1), (0, 24), (1, 0)], ["id"]).unwrap();
+    assert_eq!(
+        taken.column(0).as_primitive::<Int64Type>().values(),
+        &[26, 24, 30]
+    );
+    for wrong in [(0, 25), (3, 0), (0, 3)] {
+        let error = table.take(&[wrong], ["id"]).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::RowOutOfRange, "{error}");
+    }
+    let error = ShardSet::open::<&Path>([]).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::InvalidArgument, "{error}");
+    assert_eq!(names(folder.path()), files);
+}
+
+#[test]
+fn shards_in_memory_live_as_files_do() {
+    let folder = MemoryFolder::new();
+    let add = |name: &str, range: std::ops::Range<i64>| {
+        let batch = RecordBatch::try_from_iter([("id", ids(range))]).unwrap();
+        let factory: Box<dyn SinkFactory> = Box::new(folder.clone());
+        let options = WriterOptions::default();
+        let mut writer = ShardWriter::create_in(factory, name, batch.schema(), options).unwrap();
+        writer.write(&batch).unwrap();
+        writer.finish().unwrap();
+    };
+    let open = |name: &str| {
+        let directory = Arc::new(folder.get(name).unwrap());
+        let container = Arc::new(folder.clone());
+        Shard::from_reader(directory, container, ShardOptions::default()).unwrap()
+    };
+    add("a", 0..10);
+    add("b", 10..20);
+    let url = |name: &str| name.parse::<RelativeUrl>().unwrap();
+    let mut editor = ShardEditor::of_shard(open("a"), &url("a")).unwrap();
+    editor.append_shard(open("b"), &url("b")).unwrap();
+    editor.delete(&col("id").lt(15)).unwrap();
+    let mut sink = SinkFactory::create(&mut folder.clone(), "c").unwrap();
+    let done = editor.commit_into(&mut *sink, &mut folder.clone()).unwrap();
+    assert_eq!((done.rows(), done.deleted_rows()), (5, 15));
+    let rows = collect(open("c").scan().build().unwrap()).unwrap();
+    assert_eq!(
+        rows.column(0).as_primitive::<Int64Type>().values(),
+        &[15, 16, 17, 18, 19]
+    );
+    // A sink that fails leaves nothing behind.
+    let names = folder.names();
+    let mut editor = ShardEditor::of_shard(open("a"), &url("a")).unwrap();
+    editor.delete_rows(&[1]).unwrap();
+    let mut none: &mut [u8] = &mut [];
+    let error = editor.commit_into(&mut WriteSink::new(&mut none), &mut folder.clone());
+    assert_eq!(error.unwrap_err().kind(), ErrorKind::Io);
+    assert_eq!(folder.names(), names);
+}
+
+#[test]
+fn added_columns_have_one_value_and_filters_know_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a");
+    numbers(&path, 0..25);
+    let mut editor = ShardEditor::open(&path).unwrap();
+    let text = Arc::new(StringArray::from(vec!["november"])) as ArrayRef;
+    let metadata = HashMap::from([("k".to_owned(), "v".to_owned())]);
+    let field = Field::new("month", DataType::Utf8, false).with_metadata(metadata);
+    editor.add_column(field.clone(), &text).unwrap();
+    let none = Arc::new(StringArray::from(vec![None::<&str>])) as ArrayRef;
+    editor
+        .add_column(Field::new("note", DataType::Utf8, true), &none)
+        .unwrap();
+    let schema = editor.schema();
+    editor.commit().unwrap();
+    let shard = Shard::open(&path).unwrap();
+    assert_eq!(
+        *shard.schema().unwrap(),
+        Schema::new(schema.fields().clone())
+    );
+    let scan = |filter| shard.scan().with_filter(filter).build().unwrap();
+    assert_eq!(
+        collect(scan(col("month").eq("november")))
+            .unwrap()
+            .num_rows(),
+        25
+    );
+    let mut none = scan(col("month").eq("december"));
+    assert!(none.next().is_none());
+    assert_eq!(none.metrics().unwrap().values_tested, 0);
+    let rows = collect(scan(col("note").is_null().and(col("id").lt(2)))).unwrap();
+    assert_eq!((rows.num_rows(), rows.column(2).null_count()), (2, 2));
+    assert!(shard.verify(|_| ()).unwrap().is_sound());
+}

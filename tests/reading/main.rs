@@ -1,0 +1,47 @@
+//! What readers give: of any type, filtered, from any thread, and what they refuse.
+
+#[cfg(feature = "experimental")]
+#[path = "../support/cases.rs"]
+mod cases;
+#[path = "../common/mod.rs"]
+mod common;
+#[cfg(feature = "experimental")]
+#[path = "../support/crafted.rs"]
+mod crafted;
+#[path = "../support/logged.rs"]
+mod logged;
+#[cfg(feature = "experimental")]
+#[path = "../support/predicates.rs"]
+mod random_predicates;
+#[path = "../support/mod.rs"]
+mod support;
+
+#[cfg(feature = "experimental")]
+mod byte_ranges;
+mod decimals;
+#[cfg(feature = "experimental")]
+mod dictionaries;
+mod dynamic_filters;
+#[cfg(feature = "experimental")]
+mod errors;
+mod fetching;
+mod filter_schemas;
+#[cfg(feature = "experimental")]
+mod filters;
+mod generator;
+#[cfg(feature = "experimental")]
+mod golden_statistics;
+mod limits;
+#[cfg(feature = "experimental")]
+mod native_types;
+mod predicate_edges;
+mod predicates;
+mod real_data;
+mod requested_types;
+#[cfg(feature = "experimental")]
+mod statistics;
+mod surface;
+#[cfg(feature = "experimental")]
+mod threads;
+mod two_level;
+mod zero_copy;

@@ -1,0 +1,35 @@
+//! Shards in stores, and those that are read and written without waiting.
+
+#[cfg(feature = "object_store")]
+#[path = "../support/azurite.rs"]
+mod azurite;
+#[path = "../common/mod.rs"]
+mod common;
+#[path = "../support/later.rs"]
+mod later;
+#[path = "../support/moto.rs"]
+mod moto;
+#[path = "../support/process.rs"]
+mod process;
+#[path = "../support/predicates.rs"]
+mod random_predicates;
+#[path = "../support/server.rs"]
+mod server;
+#[path = "../support/mod.rs"]
+mod support;
+#[cfg(feature = "object_store")]
+#[path = "../support/watched.rs"]
+mod watched;
+
+mod async_report;
+#[cfg(feature = "object_store")]
+mod cloud_stores;
+#[cfg(all(feature = "experimental", feature = "object_store"))]
+mod conformance;
+#[cfg(feature = "object_store")]
+mod http;
+#[cfg(feature = "object_store")]
+mod objects;
+mod streams;
+#[cfg(feature = "object_store")]
+mod uploads;

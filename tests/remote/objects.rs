@@ -1,0 +1,129 @@
+//! Shards in object stores.
+#![expect(clippy::unwrap_used, reason = "a failed helper is a failed test")]
+
+use crate::support::{NAME, written};
+use arrow_array::{ArrayRef, Int64Array, RecordBatch, StringArray};
+use arrow_select::concat::concat_batches;
+use arrow_shard::read::{ShardOptions, col};
+use arrow_shard::write::{Layout, WriterOptions};
+use arrow_shard::{Error, ErrorKind, Shard};
+use futures::TryStreamExt;
+use futures::executor::block_on;
+use object_store::local::LocalFileSystem;
+use object_store::memory::InMemory;
+use object_store::path::Path;
+use object_store::{ObjectStore, ObjectStoreExt};
+use std::sync::Arc;
+
+fn batch(rows: i64, plus: i64) -> RecordBatch {
+    let texts = (0..rows).map(|i| (i % 5 > 0).then(|| format!("text {}", i * 7919 % 1009)));
+    let columns: [(&str, ArrayRef, bool); 2] = [
+        (
+            "id",
+            Arc::new(Int64Array::from_iter_values((0..rows).map(|i| i + plus))),
+            false,
+        ),
+        ("text", Arc::new(texts.collect::<StringArray>()), true),
+    ];
+    RecordBatch::try_from_iter_with_nullable(columns).unwrap()
+}
+
+/// Puts the files of a shard below a prefix; gives where the directory file is.
+async fn put(store: &dyn ObjectStore, batch: &RecordBatch, layout: Layout) -> Path {
+    let options = WriterOptions::default()
+        .with_layout(layout)
+        .with_stripe_rows(30_000);
+    let folder = written(&batch.schema(), std::slice::from_ref(batch), options).unwrap();
+    for name in folder.names() {
+        let path = Path::from("a/table of 1 %").join(name.as_str());
+        store
+            .put(&path, folder.get(&name).unwrap().into())
+            .await
+            .unwrap();
+    }
+    Path::from("a/table of 1 %").join(NAME)
+}
+
+/// What is read as it was written, from any store.
+async fn check(store: Arc<dyn ObjectStore>) {
+    let batch = batch(100_000, 0);
+    for layout in [Layout::SingleFile, Layout::TwoLevel] {
+        let path = put(&*store, &batch, layout).await;
+        let options = ShardOptions::default().with_fetch_bytes(100_000);
+        let shard = Shard::open_object(store.clone(), &path, options)
+            .await
+            .unwrap();
+        let stream = shard.scan().build_stream().await.unwrap();
+        let read: Vec<RecordBatch> = stream.try_collect().await.unwrap();
+        assert_eq!(concat_batches(&batch.schema(), &read).unwrap(), batch);
+        let filter = col("id").between(29_990, 30_010);
+        let stream = shard
+            .scan()
+            .with_filter(filter)
+            .build_stream()
+            .await
+            .unwrap();
+        let read: Vec<RecordBatch> = stream.try_collect().await.unwrap();
+        let read = concat_batches(&batch.schema(), &read).unwrap();
+        assert_eq!(read, batch.slice(29_990, 21));
+        let rows = shard.take_async(&[99_999, 3], ["text"]).await.unwrap();
+        assert_eq!(rows.num_rows(), 2);
+    }
+}
+
+#[test]
+fn shards_are_read_from_memory_and_from_files() {
+    block_on(check(Arc::new(InMemory::new())));
+    let folder = tempfile::tempdir().unwrap();
+    let files = LocalFileSystem::new_with_prefix(folder.path()).unwrap();
+    block_on(check(Arc::new(files)));
+}
+
+#[test]
+fn an_object_that_is_replaced_or_missing_is_an_error_that_says_so() {
+    block_on(async {
+        let store = Arc::new(InMemory::new());
+        let path = put(&*store, &batch(100_000, 0), Layout::SingleFile).await;
+        // Nearly all of the object is fetched after it was opened.
+        let options = || {
+            let options = ShardOptions::default().with_tail_bytes(10_000);
+            options.with_fetch_bytes(50_000)
+        };
+        let shard = Shard::open_object(store.clone(), &path, options())
+            .await
+            .unwrap();
+        let mut stream = shard.scan().with_prefetch(1).build_stream().await.unwrap();
+        stream.try_next().await.unwrap().unwrap();
+        put(&*store, &batch(100_000, 1), Layout::SingleFile).await;
+        let error = stream.try_collect::<Vec<_>>().await.unwrap_err();
+        let error = Error::from(error);
+        assert_eq!(error.kind(), ErrorKind::Io);
+        let shown = format!("{error:#}");
+        assert!(
+            shown.contains("opened first") && shown.contains(NAME),
+            "{shown}"
+        );
+
+        let nowhere = Path::from("nowhere.shard");
+        let error = Shard::open_object(store.clone(), &nowhere, options())
+            .await
+            .unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::NotFound);
+        assert!(format!("{error:#}").contains("nowhere.shard"), "{error:#}");
+
+        let path = put(&*store, &batch(100_000, 0), Layout::TwoLevel).await;
+        let shard = Shard::open_object(store.clone(), &path, options())
+            .await
+            .unwrap();
+        let all: Vec<_> = store.list(None).try_collect().await.unwrap();
+        for object in all.iter().filter(|object| object.location != path) {
+            store.delete(&object.location).await.unwrap();
+        }
+        let read = async {
+            let stream = shard.scan().build_stream().await?;
+            stream.try_collect::<Vec<_>>().await
+        };
+        let error = Error::from(read.await.unwrap_err());
+        assert_eq!(error.kind(), ErrorKind::NotFound, "{error:#}");
+    });
+}

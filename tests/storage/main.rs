@@ -1,0 +1,24 @@
+//! How values are stored: layouts, what of them earlier versions wrote, and the reference.
+
+#[path = "../common/mod.rs"]
+mod common;
+#[cfg(feature = "experimental")]
+#[path = "../support/descriptors.rs"]
+mod descriptors;
+#[path = "../support/logged.rs"]
+mod logged;
+#[path = "../support/mod.rs"]
+mod support;
+
+#[cfg(feature = "experimental")]
+mod compressors;
+mod delimited;
+mod golden;
+#[cfg(feature = "experimental")]
+mod golden_layouts;
+mod packed_columns;
+mod packed_groups;
+#[cfg(feature = "experimental")]
+mod separate_buffers;
+#[cfg(feature = "experimental")]
+mod several_encodings;
