@@ -18,7 +18,7 @@ use std::sync::Arc;
 #[derive(Debug, Clone)]
 pub(super) enum Added {
     /// All of them the same.
-    Constant(Constant),
+    Constant(Arc<Constant>),
     /// Each its own.
     Values(Arc<Values>),
 }

@@ -446,7 +446,8 @@ impl ShardEditor {
         check_type(&field, value).within(place)?;
         let (node, constant) = now(constant(&field, value, self.wire)).within(place)?;
         let sources = self.sources.len();
-        let constant = constant.map(|of_one| Added::Constant(Constant { of_one, sources }));
+        let constant =
+            constant.map(|of_one| Added::Constant(Arc::new(Constant { of_one, sources })));
         self.columns.add(field, node, constant);
         Ok(())
     }

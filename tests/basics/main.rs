@@ -1,4 +1,9 @@
 //! Writing and reading back, in builds without any feature too.
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    reason = "a failed helper is a failed test"
+)]
 
 #[path = "../support/cases.rs"]
 mod cases;

@@ -1,8 +1,6 @@
 //! What was written is read back equal: random schemas, data, options, layouts, sources, and ways
 //! to read. `ARROW_SHARD_CASES=20` runs that many times as many cases; a failure prints the command
 //! that repeats it.
-#![expect(clippy::unwrap_used, reason = "a failed helper is a failed test")]
-#![expect(clippy::panic, reason = "says which case failed")]
 
 use crate::cases::{Data, Pick, random_options, random_projection, random_source, text};
 use crate::common::schemas::{Config, any_type, random_schema};

@@ -1,6 +1,5 @@
 //! Rows by number, of one stripe or of many, in any order and as often as they are asked for: what
 //! does not fit one array is an error.
-#![expect(clippy::unwrap_used, reason = "a failed helper is a failed test")]
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::{Int8Type, Int16Type};

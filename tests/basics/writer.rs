@@ -1,5 +1,4 @@
 //! What a writer takes, what it refuses at once, and how it fits in with others.
-#![expect(clippy::unwrap_used, reason = "a failed helper is a failed test")]
 
 use crate::support::{collect, inner, written_bytes};
 use arrow_array::types::Int32Type;

@@ -1,5 +1,4 @@
 //! Columns that are added to a shard: of values of their own, beside the stripes that are there.
-#![expect(clippy::unwrap_used, reason = "a failed helper is a failed test")]
 
 use crate::numbers::{ids, numbers, write};
 use crate::support::collect;

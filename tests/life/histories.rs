@@ -2,7 +2,6 @@
 //! dropped and added, in place or as new directories. After every step each directory that there ever was
 //! gives the rows that it should, in local folders and in object stores. `ARROW_SHARD_CASES=20` runs that many times as many lives; a failure
 //! prints the command that repeats it.
-#![expect(clippy::unwrap_used, reason = "a failed helper is a failed test")]
 
 use crate::common::arrays::random_array;
 use crate::common::equal::{assert_values_equal, rows_equal};

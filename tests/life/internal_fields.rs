@@ -1,6 +1,5 @@
 //! Internal fields: times of ingestion and identities of records, which readers see when they ask, and which
 //! every change of a shard keeps.
-#![expect(clippy::unwrap_used, reason = "a failed helper is a failed test")]
 
 use crate::numbers::{ids, read, write};
 use crate::support::collect;

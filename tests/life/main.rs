@@ -1,8 +1,14 @@
 //! What becomes of shards after they are written.
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    reason = "a failed helper is a failed test"
+)]
 
 #[cfg(feature = "object_store")]
 #[path = "../common/mod.rs"]
 mod common;
+#[cfg(feature = "experimental")]
 #[path = "../support/crafted.rs"]
 mod crafted;
 #[cfg(feature = "object_store")]
@@ -34,5 +40,6 @@ mod many_objects;
 #[cfg(feature = "object_store")]
 mod object_ops;
 mod ops;
+#[cfg(feature = "experimental")]
 mod ops_edges;
 mod two_wires;

@@ -1,5 +1,4 @@
 //! Tables of many shards in a store: how many requests one after the other they take, and which are not sent.
-#![expect(clippy::unwrap_used, reason = "a failed helper is a failed test")]
 
 use crate::moto::Moto;
 use crate::rounds::Rounds;

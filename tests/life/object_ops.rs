@@ -1,5 +1,4 @@
 //! A shard's life in an object store: in memory, and in S3 where there is a server.
-#![expect(clippy::unwrap_used, reason = "a failed helper is a failed test")]
 
 use crate::support::{NAME, written};
 use crate::watched::Watched;

@@ -1,5 +1,4 @@
 //! Merges, appends, deletes and columns of shards: what is refused, what survives, and who wins.
-#![expect(clippy::unwrap_used, reason = "a failed helper is a failed test")]
 
 use crate::numbers::{ids, names, numbers, read, write};
 use crate::support::collect;

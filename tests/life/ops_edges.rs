@@ -1,5 +1,4 @@
 //! Where changes of shards meet others: folders above, brought back rows, units of time, names, counts.
-#![expect(clippy::unwrap_used, reason = "a failed helper is a failed test")]
 
 use crate::crafted::rows_of_nothing;
 use crate::numbers::{ids, names, numbers, read, write};

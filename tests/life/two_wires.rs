@@ -1,5 +1,4 @@
 //! Shards of both wires in one directory: rows, statistics and filters say what they said.
-#![expect(clippy::unwrap_used, reason = "a failed helper is a failed test")]
 
 use crate::support::collect;
 use arrow_array::cast::AsArray;

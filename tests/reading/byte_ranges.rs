@@ -1,5 +1,4 @@
 //! Which bytes are read: every request is logged and held against what the descriptors say.
-#![expect(clippy::unwrap_used, reason = "a failed helper is a failed test")]
 
 use crate::logged::{Logged, bytes_of};
 use crate::support::written_bytes;

@@ -1,5 +1,4 @@
 //! Decimals of 16 bytes take little more than their digits, and come back in every way of reading.
-#![expect(clippy::unwrap_used, reason = "a failed helper is a failed test")]
 
 use crate::support::{collect, written_bytes};
 use arrow_array::cast::AsArray;

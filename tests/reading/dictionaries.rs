@@ -1,5 +1,4 @@
 //! Values that come without a dictionary get one where that pays, and lose it where it stops.
-#![expect(clippy::unwrap_used, reason = "a failed helper is a failed test")]
 
 use crate::support::{collect, remote, written_bytes};
 use arrow_array::cast::AsArray;

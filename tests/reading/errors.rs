@@ -1,6 +1,4 @@
 //! Everything a user can get wrong is an error that says what, where, and what to do.
-#![expect(clippy::unwrap_used, reason = "a failed helper is a failed test")]
-#![expect(clippy::panic, reason = "says what was accepted")]
 
 use crate::support::{NAME, inner, opened, written, written_bytes};
 use arrow_array::types::Int32Type;

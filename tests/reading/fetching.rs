@@ -1,5 +1,4 @@
 //! No byte is fetched twice in a scan, and what a reader answers is what it was asked for.
-#![expect(clippy::unwrap_used, reason = "a failed helper is a failed test")]
 
 use crate::logged::{Logged, bytes_of};
 use crate::support::written_bytes;

@@ -1,6 +1,5 @@
 //! A scan with a filter in the types that a caller asks for gives what the full scan in these types
 //! gives where arrow's kernels say that rows match.
-#![expect(clippy::unwrap_used, reason = "a failed helper is a failed test")]
 
 use crate::support::{collect, remote, written_bytes};
 use arrow_arith::boolean::{and_kleene, is_null, or_kleene};

@@ -1,8 +1,6 @@
 //! A scan with a filter gives the rows that a full scan and arrow's kernels give: random data of
 //! random types, random predicates, and every way to ask. `ARROW_SHARD_CASES=20` runs that many
 //! times as many cases; a failure prints the command that repeats it.
-#![expect(clippy::unwrap_used, reason = "a failed helper is a failed test")]
-#![expect(clippy::panic, reason = "says which case failed")]
 
 use crate::cases::{Data, Pick, random_options, random_projection, random_source, text};
 use crate::common::schemas::{Config, random_schema};

@@ -1,5 +1,4 @@
 //! Holds the random data and the equality that the other tests build on to their word.
-#![expect(clippy::unwrap_used, reason = "a failed helper is a failed test")]
 
 use crate::common::arrays::{MAX_ROWS, random_array, random_batch, with_nulls};
 use crate::common::equal::{arrays_equal, assert_equal, assert_values_equal, values_equal};

@@ -1,6 +1,5 @@
 //! What a shard says of its columns agrees with what the reference implementation says of the same
 //! data.
-#![expect(clippy::unwrap_used, reason = "a failed helper is a failed test")]
 
 use crate::support::{shared, written_bytes};
 use arrow_array::RecordBatch;

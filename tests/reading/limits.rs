@@ -1,6 +1,5 @@
 //! What a file asks for is held to the limits, whatever it is made of: each of these shards is
 //! sound, and of more data than the limit that it is read with.
-#![expect(clippy::unwrap_used, reason = "a failed helper is a failed test")]
 
 use crate::support::{inner, remote, written_bytes};
 use arrow_array::types::{Int32Type, Int64Type};

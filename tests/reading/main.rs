@@ -1,4 +1,9 @@
 //! What readers give: of any type, filtered, from any thread, and what they refuse.
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    reason = "a failed helper is a failed test"
+)]
 
 #[cfg(feature = "experimental")]
 #[path = "../support/cases.rs"]

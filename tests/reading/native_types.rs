@@ -1,7 +1,5 @@
 //! Shards in the native types of Amudai: data, statistics and constants, on both wires.
 #![cfg(feature = "decimal")]
-#![expect(clippy::unwrap_used, reason = "a failed helper is a failed test")]
-#![expect(clippy::panic, reason = "says what was found instead")]
 
 use crate::support::{collect, written, written_bytes};
 use arrow_array::{

@@ -1,5 +1,4 @@
 //! Predicates, and scans with them, in cases that random ones hardly meet.
-#![expect(clippy::unwrap_used, reason = "a failed helper is a failed test")]
 
 use crate::support::{collect, inner, remote, written_bytes};
 use arrow_arith::numeric::div;

@@ -1,5 +1,4 @@
 //! What predicates see, what is wrong with some, and what scans with them are spared.
-#![expect(clippy::unwrap_used, reason = "a failed helper is a failed test")]
 #![expect(
     clippy::cast_possible_truncation,
     clippy::cast_possible_wrap,

@@ -1,6 +1,4 @@
 //! Real files come back as arrow-rs reads the originals: Parquet, Arrow IPC, CSV, and plain doubles.
-#![expect(clippy::unwrap_used, reason = "a failed helper is a failed test")]
-#![expect(clippy::panic, reason = "says which file failed")]
 
 use crate::common::equal::assert_equal;
 use crate::support::shared;

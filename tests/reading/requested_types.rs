@@ -1,6 +1,5 @@
 //! Scans and takes in other types than the stored ones: what is refused when they are built, what
 //! fails when it is read, and that nothing fails for values that nobody asked for.
-#![expect(clippy::unwrap_used, reason = "a failed helper is a failed test")]
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::{Float32Type, Int64Type, UInt64Type};

@@ -1,5 +1,4 @@
 //! What a shard says of its columns is true of their values.
-#![expect(clippy::unwrap_used, reason = "a failed helper is a failed test")]
 
 use crate::common::arrays::random_batch;
 use crate::common::schemas::{Config, random_schema};

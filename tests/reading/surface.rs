@@ -1,6 +1,5 @@
 //! What public signatures mention is found where a user looks, without the feature `experimental` and
 //! without Arrow crates of one's own.
-#![expect(clippy::unwrap_used, reason = "a failed helper is a failed test")]
 
 use arrow_shard::arrow_array::{ArrayRef, Int32Array, RecordBatch};
 use arrow_shard::arrow_buffer::BooleanBuffer;

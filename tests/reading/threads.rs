@@ -1,5 +1,4 @@
 //! Several threads give what one gives: the same batches, the same errors, the same bytes.
-#![expect(clippy::unwrap_used, reason = "a failed helper is a failed test")]
 #![expect(
     clippy::cast_possible_truncation,
     clippy::cast_possible_wrap,

@@ -1,6 +1,5 @@
 //! Shards of a directory file and a file per stripe, in local folders.
 #![cfg(unix)]
-#![expect(clippy::unwrap_used, reason = "a failed helper is a failed test")]
 
 use crate::support::{NAME, collect, inner};
 use arrow_array::{Int32Array, RecordBatch};

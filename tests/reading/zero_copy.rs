@@ -1,5 +1,4 @@
 //! Buffers of the profile `Plain` become Arrow arrays where they are: pointers prove it.
-#![expect(clippy::unwrap_used, reason = "a failed helper is a failed test")]
 #![expect(
     clippy::cast_possible_truncation,
     clippy::cast_possible_wrap,

@@ -1,5 +1,4 @@
 //! What asynchronous readers say of a shard is what blocking ones say.
-#![expect(clippy::unwrap_used, reason = "a failed helper is a failed test")]
 
 use crate::common::arrays::random_batch;
 use crate::common::schemas::{Config, random_schema};

@@ -1,5 +1,4 @@
 //! Shards in S3 and in Azure, as servers speak them.
-#![expect(clippy::unwrap_used, reason = "a failed helper is a failed test")]
 
 use crate::azurite::Azurite;
 use crate::moto::{Moto, SECRET};

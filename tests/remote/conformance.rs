@@ -1,5 +1,4 @@
 //! Every reader and every sink of the crate does what readers and sinks must do.
-#![expect(clippy::unwrap_used, reason = "a failed helper is a failed test")]
 
 use crate::moto::Moto;
 use crate::server::Server;

@@ -1,5 +1,4 @@
 //! Shards behind a real HTTP server, which counts what it is asked for.
-#![expect(clippy::unwrap_used, reason = "a failed helper is a failed test")]
 
 use crate::server::Server;
 use crate::support::{NAME, written, written_bytes};

@@ -1,4 +1,9 @@
 //! Shards in stores, and those that are read and written without waiting.
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    reason = "a failed helper is a failed test"
+)]
 
 #[cfg(feature = "object_store")]
 #[path = "../support/azurite.rs"]

@@ -1,5 +1,4 @@
 //! Shards in object stores.
-#![expect(clippy::unwrap_used, reason = "a failed helper is a failed test")]
 
 use crate::support::{NAME, written};
 use arrow_array::{ArrayRef, Int64Array, RecordBatch, StringArray};

@@ -1,5 +1,4 @@
 //! Asynchronous scans, and decoders without I/O, give what blocking readers give, and fetch no more.
-#![expect(clippy::unwrap_used, reason = "a failed helper is a failed test")]
 
 use crate::common::arrays::random_batch;
 use crate::common::equal;

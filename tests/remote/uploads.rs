@@ -1,5 +1,4 @@
 //! Shards that are written to object stores: whole or not at all, in parts, with bounded memory.
-#![expect(clippy::unwrap_used, reason = "a failed helper is a failed test")]
 
 use crate::support::{NAME, written};
 use crate::watched::Watched;

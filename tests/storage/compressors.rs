@@ -1,7 +1,6 @@
 //! Dictionaries that the compressed blocks of a field share: what was written is read back in every
 //! way, damage is an error, and whoever cannot read them is told so.
 #![cfg(feature = "zstd")]
-#![expect(clippy::unwrap_used, reason = "a failed helper is a failed test")]
 
 use crate::descriptors::with_descriptors;
 use crate::support::{collect, remote, written, written_bytes};

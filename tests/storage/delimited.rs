@@ -1,5 +1,4 @@
 //! Delimited strings: each value behind its length, without offsets. They read as those of any other layout.
-#![expect(clippy::unwrap_used, reason = "a failed helper is a failed test")]
 
 use crate::logged::{Logged, bytes_of};
 use crate::support::{collect, written_bytes};

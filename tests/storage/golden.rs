@@ -1,8 +1,6 @@
 //! Shards that the reference implementation wrote are read as the data that it was given, up to
 //! what its type mapping changes (docs/format.md): every string and list is large, every field
 //! nullable, instants are ticks of 100 ns, decimals have 34 digits.
-#![expect(clippy::unwrap_used, reason = "a failed helper is a failed test")]
-#![expect(clippy::panic, reason = "says which file failed")]
 
 use crate::common::equal::{rows_equal, values_equal};
 use crate::common::schemas::any_type;

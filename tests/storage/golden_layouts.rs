@@ -7,7 +7,6 @@
 //!
 //! which leaves those that are there as they are.
 #![cfg(feature = "zstd")]
-#![expect(clippy::unwrap_used, reason = "a failed helper is a failed test")]
 #![expect(
     clippy::cast_possible_wrap,
     clippy::cast_possible_truncation,

@@ -1,4 +1,9 @@
 //! How values are stored: layouts, what of them earlier versions wrote, and the reference.
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    reason = "a failed helper is a failed test"
+)]
 
 #[path = "../common/mod.rs"]
 mod common;
@@ -12,11 +17,13 @@ mod support;
 
 #[cfg(feature = "experimental")]
 mod compressors;
+#[cfg(feature = "experimental")]
 mod delimited;
 mod golden;
 #[cfg(feature = "experimental")]
 mod golden_layouts;
 mod packed_columns;
+#[cfg(feature = "experimental")]
 mod packed_groups;
 #[cfg(feature = "experimental")]
 mod separate_buffers;

@@ -1,6 +1,5 @@
 //! Columns that are stored side by side: readers see the columns that were written, whatever they ask for, and
 //! one request reads a row of all.
-#![expect(clippy::unwrap_used, reason = "a failed helper is a failed test")]
 
 use crate::logged::{Logged, bytes_of};
 use crate::support::{collect, remote, written_bytes};

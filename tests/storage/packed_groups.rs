@@ -1,6 +1,5 @@
 //! Packed groups: the members of a struct read as those of any other, whatever is asked of them, and one
 //! request reads a row of all.
-#![expect(clippy::unwrap_used, reason = "a failed helper is a failed test")]
 #![expect(clippy::cast_possible_truncation, reason = "few rows")]
 #![expect(clippy::cast_possible_wrap, reason = "few rows")]
 

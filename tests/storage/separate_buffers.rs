@@ -1,6 +1,5 @@
 //! PRESENCE and OFFSETS apart from the values, raw or in blocks, whatever the values are in; and unions whose
 //! children have positions of their own, over several stripes.
-#![expect(clippy::unwrap_used, reason = "a failed helper is a failed test")]
 
 use crate::descriptors::with_descriptors;
 use crate::support::{collect, remote, written_bytes};

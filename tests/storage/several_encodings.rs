@@ -1,7 +1,6 @@
 //! Fields that are stored more than once: a reader takes the first encoding all blocks of which it decodes, and
 //! who has none is told what each of them lacked.
 #![cfg(feature = "zstd")]
-#![expect(clippy::unwrap_used, reason = "a failed helper is a failed test")]
 
 use crate::descriptors::with_descriptors;
 use crate::support::{collect, remote, written_bytes};

@@ -127,9 +127,9 @@ mod tests {
                 .unwrap();
             let first = first.finish();
             let mut second = BytesBuilder::new(layout, 5);
-            second.append_decoded(&first, &[2..4]).unwrap();
+            second.append_decoded(&first, &[2..3, 3..4]).unwrap();
             second
-                .append_decoded(&first.slice(1..5, 0), &[0..2])
+                .append_decoded(&first.slice(1..5, 0), &[0..1, 1..2])
                 .unwrap();
             let got: Vec<Vec<u8>> = match second.finish() {
                 Decoded::Offsets32(o, d) => o
