@@ -27,8 +27,10 @@ use std::sync::Arc;
 ///
 /// Text is read as strings, not as views: what Arrow Flight sends of views may be many times larger.
 pub fn session_config() -> SessionConfig {
-    let mut options = TableShardOptions::default();
-    options.schema_force_view_types = false;
+    let options = TableShardOptions {
+        schema_force_view_types: false,
+        ..TableShardOptions::default()
+    };
     SessionConfig::new_with_ballista()
         .with_option_extension(options)
         .with_ballista_logical_extension_codec(Arc::new(ShardLogicalExtensionCodec::default()))

@@ -19,12 +19,8 @@ pub(crate) async fn statistics_of(open: &OpenShard, table: &Schema) -> Result<St
     let mut statistics = Statistics::new_unknown(table);
     let rows = usize::try_from(open.shard.num_rows()).unwrap_or(usize::MAX);
     statistics.num_rows = Precision::Exact(rows);
-    let stripes = open.shard.stripes_async().await.context("stripes")?;
-    let sizes = stripes.iter().map(|stripe| stripe.raw_data_size());
-    if let Some(bytes) = sizes.sum::<Option<u64>>() {
-        let bytes = usize::try_from(bytes).unwrap_or(usize::MAX);
-        statistics.total_byte_size = Precision::Inexact(bytes);
-    }
+    // The size of the whole is left out: DataFusion would take it for that of a projection.
+    let sizes = Sizes::of(open, rows).await?;
     // The number of rows, then each column and the members of it.
     let mut place = 1;
     for stored in open.schema.fields() {
@@ -33,10 +29,48 @@ pub(crate) async fn statistics_of(open: &OpenShard, table: &Schema) -> Result<St
         if let (Some(found), Some((ordinal, wanted))) =
             (found, table.column_with_name(stored.name()))
         {
-            statistics.column_statistics[ordinal] = column_statistics(found, stored, wanted)?;
+            let mut column = column_statistics(found, stored, wanted)?;
+            column.byte_size = sizes.of_column(stored.data_type());
+            statistics.column_statistics[ordinal] = column;
         }
     }
     Ok(statistics)
+}
+
+/// About how many bytes columns have in memory.
+struct Sizes {
+    rows: usize,
+    /// Bytes of each column whose values differ in size, if all had as many.
+    varying: Precision<usize>,
+}
+
+impl Sizes {
+    async fn of(open: &OpenShard, rows: usize) -> Result<Self> {
+        let stripes = open.shard.stripes_async().await.context("stripes")?;
+        let sizes = stripes.iter().map(|stripe| stripe.raw_data_size());
+        let whole = sizes.sum::<Option<u64>>();
+        let widths = open.schema.fields().iter();
+        let widths: Vec<Option<usize>> = widths
+            .map(|field| field.data_type().primitive_width())
+            .collect();
+        let fixed = widths.iter().flatten().sum::<usize>().saturating_mul(rows);
+        let varying = widths.iter().filter(|width| width.is_none()).count();
+        let varying = whole.and_then(|whole| {
+            let left = usize::try_from(whole).ok()?.saturating_sub(fixed);
+            left.checked_div(varying)
+        });
+        Ok(Self {
+            rows,
+            varying: varying.map_or(Precision::Absent, Precision::Inexact),
+        })
+    }
+
+    fn of_column(&self, data_type: &DataType) -> Precision<usize> {
+        match data_type.primitive_width() {
+            Some(width) => Precision::Exact(width.saturating_mul(self.rows)),
+            None => self.varying,
+        }
+    }
 }
 
 /// Fields that statistics have of a column: itself, and members of structs.

@@ -213,7 +213,7 @@ impl Iterator for Exported {
         let batch = match asks_for_lock {
             true => Python::attach(|py| match attended(py, next) {
                 Ok(batch) => batch.map_err(ArrowError::from),
-                Err(raised) => Err(failure(py, raised)),
+                Err(raised) => Err(failure(py, &raised)),
             }),
             false => next().map_err(ArrowError::from),
         };
@@ -228,14 +228,16 @@ impl ArrayReader for Exported {
     }
 }
 
-/// An exception on its way through a stream, which has texts for errors. Ctrl-C, which was heard here, is to be
-/// heard again by the code that reads the stream.
-fn failure(py: Python<'_>, raised: PyErr) -> ArrowError {
+/// An exception of a signal handler on its way through a stream, which has texts for errors. Ctrl-C, which was heard
+/// here, is to be heard again by the code that reads the stream.
+fn failure(py: Python<'_>, raised: &PyErr) -> ArrowError {
+    // The text comes first: to make it, Python would hear the signal.
+    let text = raised.to_string();
     if raised.is_instance_of::<PyKeyboardInterrupt>(py)
         && let Ok(thread) = py.import("_thread")
     {
         // Nothing else can be done about it here.
         let _ = thread.call_method0("interrupt_main");
     }
-    ArrowError::ExternalError(Box::new(raised))
+    ArrowError::ExternalError(text.into())
 }

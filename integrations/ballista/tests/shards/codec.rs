@@ -173,14 +173,13 @@ fn options() -> impl Strategy<Value = TableShardOptions> {
         any::<bool>(),
         proptest::option::of(1usize..9),
     )
-        .prop_map(|(pushdown, pruning, rows)| {
-            let mut options = TableShardOptions::default();
-            options.pushdown_filters = pushdown;
-            options.pruning = pruning;
-            options.stripe_rows = rows;
-            options.sorting_columns = rows.map(|_| "\"a, b\" DESC, c".to_owned());
-            options.profile = "fast".to_owned();
-            options
+        .prop_map(|(pushdown, pruning, rows)| TableShardOptions {
+            pushdown_filters: pushdown,
+            pruning,
+            stripe_rows: rows,
+            sorting_columns: rows.map(|_| "\"a, b\" DESC, c".to_owned()),
+            profile: "fast".to_owned(),
+            ..TableShardOptions::default()
         })
 }
 
@@ -316,8 +315,10 @@ pub(crate) fn sink() -> Arc<dyn ExecutionPlan> {
         file_extension: "shard".to_owned(),
         file_output_mode: FileOutputMode::Directory,
     };
-    let mut options = TableShardOptions::default();
-    options.profile = "plain".to_owned();
+    let options = TableShardOptions {
+        profile: "plain".to_owned(),
+        ..TableShardOptions::default()
+    };
     let sink = ShardSink::new(config, options).with_sorting_columns(vec![
         arrow_shard::read::SortingColumn {
             path: "place.city".to_owned(),
@@ -359,8 +360,10 @@ fn sinks_arrive_as_they_were() {
 #[test]
 fn formats_arrive_as_they_were() {
     let codec = ShardLogicalExtensionCodec::default();
-    let mut options = TableShardOptions::default();
-    options.stripe_rows = Some(9);
+    let options = TableShardOptions {
+        stripe_rows: Some(9),
+        ..TableShardOptions::default()
+    };
     for factory in [
         ShardFormatFactory::new(),
         ShardFormatFactory::new_with_options(options),

@@ -9,8 +9,11 @@ use proptest::strategy::ValueTree;
 use proptest::test_runner::TestRunner;
 use std::sync::Arc;
 
+/// Bytes, and the inputs of the plan that they are.
+type Message = (Vec<u8>, Vec<Arc<dyn ExecutionPlan>>);
+
 /// Scans with much in them, and a sink.
-fn messages() -> Vec<(Vec<u8>, Vec<Arc<dyn ExecutionPlan>>)> {
+fn messages() -> Vec<Message> {
     let mut runner = TestRunner::deterministic();
     let mut messages = Vec::new();
     while messages.len() < 6 {

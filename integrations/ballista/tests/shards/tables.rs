@@ -53,7 +53,7 @@ pub(crate) fn write_tables(at: &str, files: i64, rows: i64) -> Vec<String> {
             "COPY (SELECT value AS id, value * 7919 % 101 AS customer,
                  date '2024-01-01' + CAST(value % 400 AS INT) AS day,
                  CAST(value * 31 % 100000 AS DECIMAL(12, 2)) / 100 AS amount,
-                 CASE WHEN value % 5 > 0 THEN 'note ' || (value % 17) END AS note,
+                 arrow_cast(CASE WHEN value % 5 > 0 THEN 'note ' || (value % 17) END, 'Utf8View') AS note,
                  named_struct('city', 'c' || (value % 13), 'zip', value % 1000) AS place
              FROM (SELECT unnest(range({first}, {last})) AS value))
              TO '{at}orders/{file}.shard' STORED AS SHARD

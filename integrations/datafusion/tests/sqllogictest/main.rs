@@ -20,9 +20,18 @@ use indicatif::ProgressBar;
 use rewrite::Rewrite;
 use skipped::Skipped;
 use sqllogictest::{Record, Runner, strict_column_validator};
-use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
+
+/// How the records of a file are run.
+#[derive(Debug, Clone, Copy)]
+enum Mode {
+    /// With plans as they are shipped: Parquet evaluates no filter unless it is told to.
+    Plans,
+    /// With the options that sessions have by themselves, so that scans evaluate filters. Plans are then
+    /// others, and left out.
+    Rows,
+}
 
 /// What became of the records of a file.
 #[derive(Debug, Default)]
@@ -34,17 +43,18 @@ struct Outcome {
 }
 
 /// Runs the records of a file, but those that are to be skipped.
-async fn run(path: &Path, name: &str, skipped: &Skipped, rewrite: Rewrite) -> Outcome {
+async fn run(path: &Path, name: &str, skipped: &Skipped, rewrite: Rewrite, mode: Mode) -> Outcome {
     let start = Instant::now();
     let mut outcome = Outcome::default();
     let relative = PathBuf::from(name);
     setup_scratch_dir(&relative).unwrap();
     let context = TestContext::try_new_for_test_file(&relative).await.unwrap();
     arrow_shard_datafusion::register(context.session_ctx()).unwrap();
-    for statement in rewrite.first() {
-        common::query(context.session_ctx(), statement)
-            .await
-            .unwrap();
+    if let Mode::Plans = mode {
+        for statement in rewrite.first() {
+            let done = common::query(context.session_ctx(), statement).await;
+            done.unwrap();
+        }
     }
     let mut runner = Runner::new(|| async {
         let context = context.session_ctx().clone();
@@ -63,6 +73,7 @@ async fn run(path: &Path, name: &str, skipped: &Skipped, rewrite: Rewrite) -> Ou
     for record in records {
         let line = match &record {
             Record::Halt { .. } => break,
+            Record::Query { sql, .. } if matches!(mode, Mode::Rows) && is_plan(sql) => continue,
             Record::Statement { loc, .. } | Record::Query { loc, .. } => loc.line(),
             _ => {
                 runner.run_async(record).await.unwrap();
@@ -82,25 +93,32 @@ async fn run(path: &Path, name: &str, skipped: &Skipped, rewrite: Rewrite) -> Ou
     outcome
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn records_for_parquet_pass_over_shards() {
+/// Whether a query asks for a plan.
+fn is_plan(sql: &str) -> bool {
+    let word = sql.split_whitespace().next().unwrap_or_default();
+    word.eq_ignore_ascii_case("explain")
+}
+
+/// Runs the files, or those whose names contain `SLT_FILE`.
+async fn run_all(shipped: &[&str], own: &[&str], mode: Mode) {
     let folder = tempfile::tempdir().unwrap();
     let format = Format::tested();
     files::enter(folder.path(), format);
     let chosen = std::env::var("SLT_FILE").unwrap_or_default();
     let skipped = Skipped::read(format);
-    let mut outcomes = BTreeMap::new();
-    for name in files::SHIPPED.iter().filter(|name| name.contains(&chosen)) {
-        let path = files::shipped().join("test_files").join(name);
-        let rewrite = Rewrite::of_format(format);
-        outcomes.insert(*name, run(&path, name, &skipped, rewrite).await);
-    }
-    for name in files::OWN.iter().filter(|name| name.contains(&chosen)) {
-        let path = files::own().join(name);
-        outcomes.insert(*name, run(&path, name, &skipped, Rewrite::nothing()).await);
-    }
     let (mut passed, mut left_out, mut failures) = (0, 0, Vec::new());
-    for (name, outcome) in outcomes {
+    let shipped = shipped.iter().map(|name| {
+        let path = files::shipped().join("test_files").join(name);
+        (path, *name, Rewrite::of_format(format))
+    });
+    let own = own
+        .iter()
+        .map(|name| (files::own().join(name), *name, Rewrite::nothing()));
+    for (path, name, rewrite) in shipped.chain(own) {
+        if !name.contains(&chosen) {
+            continue;
+        }
+        let outcome = run(&path, name, &skipped, rewrite, mode).await;
         let (failed, elapsed) = (outcome.failures.len(), outcome.elapsed);
         println!(
             "{name}: {} passed, {} skipped, {failed} failed in {elapsed:.1?}",
@@ -110,11 +128,18 @@ async fn records_for_parquet_pass_over_shards() {
         left_out += outcome.skipped;
         failures.extend(outcome.failures);
     }
-    println!("{passed} records passed, {left_out} skipped");
+    println!("{mode:?}: {passed} records passed, {left_out} skipped");
     let count = failures.len();
     assert!(
         failures.is_empty(),
         "{count} failures\n{}",
         failures.join("\n\n")
     );
+}
+
+/// One test for all, since the folder in which records write is that of the process.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn records_for_parquet_pass_over_shards() {
+    run_all(files::SHIPPED, files::OWN, Mode::Plans).await;
+    run_all(files::SHIPPED, &[], Mode::Rows).await;
 }

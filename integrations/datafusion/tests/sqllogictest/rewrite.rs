@@ -16,6 +16,11 @@ const TO_SHARDS: &[(&str, &str)] = &[
     (".parquet,", ".shard,"),
     (".parquet\"", ".shard\""),
     ("file_type=parquet", "file_type=shard"),
+    // DataFusion resets options of its own alone.
+    (
+        "reset datafusion.execution.parquet.pushdown_filters",
+        "SET shard.pushdown_filters = false",
+    ),
     (
         "datafusion.execution.parquet.pushdown_filters",
         "shard.pushdown_filters",
@@ -39,6 +44,7 @@ const OF_PARQUET: &[&str] = &[
     "dictionary_enabled",
     "dictionary_page_size_limit",
     "encoding",
+    "max_row_group_bytes",
     "maximum_buffered_record_batches_per_stream",
     "maximum_parallel_row_group_writers",
     "metadata_size_hint",
@@ -115,12 +121,18 @@ fn replace(text: &str, from: &str, to: &str) -> String {
     replaced
 }
 
-/// A statement whose options are those that shards have.
+/// A statement whose options are those that shards have. Tables let the session decide whether filters
+/// are pushed down.
 fn with_options_of_shards(sql: &str) -> String {
     let lower = sql.to_ascii_lowercase();
-    let is_known = lower.contains("shard") && !lower.contains("stored as csv");
-    let Some(start) = lower.find("options").filter(|_| is_known) else {
-        return sql.to_owned();
+    let creates = lower.contains("create ") && lower.contains("stored as shard");
+    let copies = lower.contains("copy ") && lower.contains("shard");
+    let own = "'format.pushdown_filters' 'true'".to_owned();
+    let Some(start) = lower.rfind("options").filter(|_| creates || copies) else {
+        return match creates {
+            true => format!("{} OPTIONS ({own})", sql.trim_end().trim_end_matches(';')),
+            false => sql.to_owned(),
+        };
     };
     let (before, rest) = sql.split_at(start);
     let inside = rest["options".len()..].trim_start().strip_prefix('(');
@@ -128,11 +140,12 @@ fn with_options_of_shards(sql: &str) -> String {
         return sql.to_owned();
     };
     // A level of compression stands in brackets.
-    let (inside, after) = match after.trim_start().split_once(')') {
+    let (inside, after) = match after.split_once(')') {
         Some((more, after)) if inside.contains('(') => (format!("{inside}){more}"), after),
         _ => (inside.to_owned(), after),
     };
-    let kept: Vec<String> = inside.split(',').filter_map(option_of_shards).collect();
+    let kept = inside.split(',').filter_map(option_of_shards);
+    let kept: Vec<String> = creates.then_some(own).into_iter().chain(kept).collect();
     match kept.as_slice() {
         [] => format!("{before}{after}"),
         kept => format!("{before}OPTIONS ({}){after}", kept.join(", ")),
@@ -143,10 +156,11 @@ fn with_options_of_shards(sql: &str) -> String {
 fn option_of_shards(option: &str) -> Option<String> {
     let option = option.trim();
     let key = option.split_whitespace().next()?.trim_matches('\'');
-    let key = key.strip_prefix("format.").unwrap_or(key);
+    let key = key.to_ascii_lowercase();
+    let key = key.strip_prefix("format.").unwrap_or(&key);
     let key = key.split("::").next()?;
     if OF_PARQUET.contains(&key) {
         return None;
     }
-    Some(option.replace("max_row_group_size", "stripe_rows"))
+    Some(replace(option, "max_row_group_size", "stripe_rows"))
 }
