@@ -258,7 +258,6 @@ fn split_outside_quotes(text: &str) -> Vec<&str> {
 }
 
 #[cfg(test)]
-#[expect(clippy::unwrap_used, reason = "a failed helper is a failed test")]
 mod tests {
     use super::*;
     use crate::error::Context;
