@@ -31,7 +31,7 @@ use std::sync::Arc;
 const EXTENSION: &str = "shard";
 
 /// Makes [`ShardFormat`]s for `STORED AS SHARD`.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub struct ShardFormatFactory {
     options: Option<TableShardOptions>,
 }

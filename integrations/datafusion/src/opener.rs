@@ -361,13 +361,10 @@ mod tests {
 
     #[test]
     fn every_row_is_in_one_range_of_bytes() {
-        let shards = [
-            vec![],
-            vec![0..1],
-            vec![0..200_000, 200_000..200_001, 200_001..600_000],
-            vec![0..1_000_000],
-        ];
-        for stripes in shards {
+        let shards: [&[u64]; 4] = [&[], &[1], &[200_000, 200_001, 600_000], &[1_000_000]];
+        for ends in shards {
+            let starts = std::iter::once(0).chain(ends.iter().copied());
+            let stripes: Vec<Range<u64>> = starts.zip(ends).map(|(a, &b)| a..b).collect();
             let total = stripes.last().map_or(0, |last: &Range<u64>| last.end);
             for (size, parts) in [(1u64, 1i64), (10, 3), (1000, 7), (1 << 40, 64)] {
                 let size_of_part = (i64::try_from(size).unwrap() + parts - 1) / parts;

@@ -3,12 +3,16 @@
 use arrow_shard::WriterOptions;
 use arrow_shard::read::SortingColumn;
 use arrow_shard::write::{Profile, TypeMapping, Wire};
-use datafusion_common::config::{ConfigExtension, ConfigOptions};
-use datafusion_common::{Result, config_err, extensions_options};
+use datafusion_common::config::{
+    ConfigEntry, ConfigExtension, ConfigField, ConfigOptions, ExtensionOptions, Visit,
+};
+use datafusion_common::{Result, config_err, config_namespace};
 use datafusion_session::Session;
+use std::any::Any;
 use std::collections::HashMap;
+use std::fmt::Display;
 
-extensions_options! {
+config_namespace! {
     /// How a table of shards is read and written.
     ///
     /// A session holds them with the prefix `shard`, for all tables that are created later: `SET
@@ -45,6 +49,52 @@ extensions_options! {
 
 impl ConfigExtension for TableShardOptions {
     const PREFIX: &'static str = "shard";
+}
+
+/// As `extensions_options!` writes it, but that entries have names with the prefix: `SHOW shard.profile` finds them by
+/// that, and sessions that send their settings to others send what can be set there.
+impl ExtensionOptions for TableShardOptions {
+    fn as_any(&self) -> &dyn Any {
+        self
+    }
+
+    fn as_any_mut(&mut self) -> &mut dyn Any {
+        self
+    }
+
+    fn cloned(&self) -> Box<dyn ExtensionOptions> {
+        Box::new(self.clone())
+    }
+
+    fn set(&mut self, key: &str, value: &str) -> Result<()> {
+        ConfigField::set(self, key, value)
+    }
+
+    fn entries(&self) -> Vec<ConfigEntry> {
+        let mut entries = Entries(Vec::new());
+        self.visit(&mut entries, Self::PREFIX, "");
+        entries.0
+    }
+}
+
+struct Entries(Vec<ConfigEntry>);
+
+impl Visit for Entries {
+    fn some<V: Display>(&mut self, key: &str, value: V, description: &'static str) {
+        self.0.push(ConfigEntry {
+            key: key.to_owned(),
+            value: Some(value.to_string()),
+            description,
+        });
+    }
+
+    fn none(&mut self, key: &str, description: &'static str) {
+        self.0.push(ConfigEntry {
+            key: key.to_owned(),
+            value: None,
+            description,
+        });
+    }
 }
 
 impl TableShardOptions {
@@ -84,15 +134,16 @@ impl TableShardOptions {
     /// # Errors
     /// If there is no such option, or the value makes no sense.
     pub fn set_option(&mut self, key: &str, value: &str) -> Result<()> {
-        datafusion_common::config::ConfigField::set(self, key, value)
+        ConfigField::set(self, key, value)
     }
 
     /// The options as keys and values that [`set_option`](Self::set_option) takes.
     pub fn to_options(&self) -> Vec<(String, String)> {
-        let entries = datafusion_common::config::ExtensionOptions::entries(self);
-        let set = entries.into_iter();
-        set.filter_map(|entry| Some((entry.key, entry.value?)))
-            .collect()
+        let set = self.entries().into_iter().filter_map(|entry| {
+            let (_, key) = entry.key.split_once('.')?;
+            Some((key.to_owned(), entry.value?))
+        });
+        set.collect()
     }
 
     /// What a file is written with, where a query has so many partitions.
@@ -207,7 +258,6 @@ fn split_outside_quotes(text: &str) -> Vec<&str> {
 }
 
 #[cfg(test)]
-#[expect(clippy::unwrap_used, reason = "a failed helper is a failed test")]
 mod tests {
     use super::*;
     use crate::error::Context;
@@ -252,6 +302,16 @@ mod tests {
             copy.set_option(&key, &value).unwrap();
         }
         assert_eq!(copy.to_options(), options.to_options());
+        // A session takes them by the names that they have there.
+        let mut config = ConfigOptions::new();
+        config.extensions.insert(TableShardOptions::default());
+        for entry in options.entries() {
+            if let Some(value) = &entry.value {
+                config.set(&entry.key, value).unwrap();
+            }
+        }
+        let session = TableShardOptions::of_config(&config);
+        assert_eq!(session.to_options(), options.to_options());
         let writer = options.writer_options(2).unwrap();
         assert_eq!(writer.profile(), Profile::Plain);
         assert_eq!(writer.stripe_rows(), 1000);

@@ -71,7 +71,7 @@ pub(crate) async fn sort_stripes(
     open: &OpenShard,
     ordinal: usize,
     options: SortOptions,
-    stripes: &mut Vec<(usize, Range<u64>)>,
+    stripes: &mut [(usize, Range<u64>)],
 ) -> Result<()> {
     let known = open.shard.stripe_statistics_async([ordinal]).await;
     let known = known.context("statistics of stripes")?;

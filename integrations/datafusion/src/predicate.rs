@@ -340,7 +340,7 @@ fn zeros(value: &ScalarValue) -> Option<[ShardLiteral; 2]> {
             both(ScalarValue::from(-0.0f32), ScalarValue::from(0.0f32))
         }
         ScalarValue::Float16(Some(v)) if v.to_f32() == 0.0 => {
-            let zero = *v - *v;
+            let zero = if v.is_sign_negative() { -*v } else { *v };
             both(
                 ScalarValue::Float16(Some(-zero)),
                 ScalarValue::Float16(Some(zero)),

@@ -2,6 +2,12 @@
 //!
 //! `RANDOM_QUERIES` is the number of pairs of tables, each with 25 queries; `RANDOM_QUERIES_SEED` the seed
 //! of the first, which a failure names.
+#![expect(clippy::unwrap_used, reason = "a failed helper is a failed test")]
+#![expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_possible_wrap,
+    reason = "numbers of rows are small"
+)]
 
 #[path = "../common/mod.rs"]
 mod common;

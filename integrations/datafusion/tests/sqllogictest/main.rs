@@ -4,6 +4,7 @@
 //!
 //! `skipped.txt` names the records that are left out, and why. `SLT_FILE` runs the files alone whose
 //! name contains it. `TESTED_FORMAT=parquet` runs the records as they are shipped.
+#![expect(clippy::unwrap_used, reason = "a failed helper is a failed test")]
 
 #[path = "../common/mod.rs"]
 mod common;

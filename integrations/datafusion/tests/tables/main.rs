@@ -1,5 +1,7 @@
 //! Tables of files: that differ from each other, are many, empty or small; written by SQL; answered from
 //! metadata; read in order, and skipped by filters that come while a query runs.
+#![expect(clippy::unwrap_used, reason = "a failed helper is a failed test")]
+#![expect(clippy::panic, reason = "says which case failed")]
 
 #[path = "../common/mod.rs"]
 mod common;

@@ -1,5 +1,7 @@
 //! The 22 queries of TPC-H at scale factor 0.1: over shards they have the answers that they have over
 //! Parquet, and those that DuckDB gives over the same files.
+#![expect(clippy::unwrap_used, reason = "a failed helper is a failed test")]
+#![expect(clippy::panic, reason = "says which case failed")]
 
 #[path = "../common/mod.rs"]
 mod common;
