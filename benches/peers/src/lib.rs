@@ -24,13 +24,16 @@ mod touch;
 mod worker;
 
 pub use allocator::Allocator;
+pub use data::Scale;
 
 use anyhow::Result;
+use arrow_ipc::reader::FileReader;
 use clap::{Args, Parser, Subcommand};
-use data::Scale;
 use peer::Format;
 use question::Question;
-use std::path::PathBuf;
+use std::fs::File;
+use std::io::BufReader;
+use std::path::{Path, PathBuf};
 
 /// Compares shards with Parquet, Arrow IPC and Vortex.
 #[derive(Parser)]
@@ -106,6 +109,17 @@ struct Place {
     /// Folder of tables, files and results: on a disk, with room for 12 GB at full scale.
     #[arg(long)]
     data: PathBuf,
+}
+
+/// Opens a table for the bench of another package, after it has been made in `folder` unless it was there.
+///
+/// # Errors
+/// An unknown table, or one that cannot be written.
+pub fn table(folder: &Path, name: &str, scale: Scale) -> Result<FileReader<BufReader<File>>> {
+    if !data::path(folder, name).is_file() {
+        data::generate(folder, scale, Path::new(""), &[name.to_owned()])?;
+    }
+    data::open(folder, name)
 }
 
 /// Runs the command line of the program that has this allocator.

@@ -52,7 +52,7 @@ const ROWS: &str = "rows";
 
 /// How much data there is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Scale {
+pub enum Scale {
     /// For tests: thousands of rows, 50 columns where `full` has 10,000.
     Tiny,
     /// For development: a tenth of `full`.

@@ -1,0 +1,78 @@
+//! Shards beside Parquet and Vortex in DataFusion.
+//!
+//! A process measures for each number of threads: the formats take turns, query by query. This one
+//! prepares the tables, starts those, and reports what they have seen.
+
+mod queries;
+mod report;
+mod sample;
+mod subject;
+mod tables;
+mod worker;
+
+use anyhow::{Context, Result, ensure};
+use clap::Parser;
+use std::path::PathBuf;
+use std::process::Command;
+
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
+/// Compares shards with Parquet and Vortex in DataFusion.
+#[derive(Parser)]
+struct Cli {
+    /// Folder of the tables and of what was measured: on a disk, with room for 4 GB.
+    #[arg(long)]
+    data: PathBuf,
+    /// Where the report goes, beside the standard output.
+    #[arg(long)]
+    out: Option<PathBuf>,
+    /// Scale factor of TPC-H; the log has a tenth of its lines below 1.
+    #[arg(long, default_value_t = 1.0)]
+    scale: f64,
+    /// How often every query is run over every format.
+    #[arg(long, default_value_t = 5)]
+    repeat: usize,
+    /// Numbers of threads, separated by commas.
+    #[arg(long, value_delimiter = ',', default_value = "1,2")]
+    threads: Vec<usize>,
+    /// Names of queries, separated by commas; all by default.
+    #[arg(long, value_delimiter = ',')]
+    queries: Vec<String>,
+    /// Report what was measured before.
+    #[arg(long)]
+    report_only: bool,
+    /// Measure with so many threads, as the process that was started for it.
+    #[arg(long, hide = true)]
+    worker: Option<usize>,
+}
+
+fn main() -> Result<()> {
+    let cli = Cli::parse();
+    if let Some(threads) = cli.worker {
+        return worker::measure(&cli.data, threads, cli.repeat, &cli.queries);
+    }
+    if !cli.report_only {
+        tables::prepare(&cli.data, cli.scale)?;
+        for threads in &cli.threads {
+            let mut worker = Command::new(std::env::current_exe()?);
+            worker.arg("--data").arg(&cli.data);
+            worker.args(["--worker", &threads.to_string()]);
+            worker.args(["--repeat", &cli.repeat.to_string()]);
+            if !cli.queries.is_empty() {
+                worker.args(["--queries", &cli.queries.join(",")]);
+            }
+            let status = worker.status().context("the process that measures")?;
+            ensure!(
+                status.success(),
+                "the process with {threads} threads failed"
+            );
+        }
+    }
+    let report = report::write(&cli.data, &cli.threads)?;
+    print!("{report}");
+    if let Some(out) = cli.out {
+        std::fs::write(&out, report).with_context(|| out.display().to_string())?;
+    }
+    Ok(())
+}

@@ -1,0 +1,240 @@
+//! The report, as Markdown.
+
+use crate::queries;
+use crate::sample::{self, Sample};
+use crate::subject::Subject;
+use crate::tables::TABLES;
+use anyhow::Result;
+use std::fmt::Write;
+use std::path::Path;
+
+const PARQUET: [Subject; 2] = [Subject::Parquet, Subject::ParquetPushdown];
+
+/// What is promised of shards, as parts of what a peer takes.
+const GOAL_OF_PARQUET: f64 = 0.75;
+const GOAL_OF_VORTEX: f64 = 0.9;
+const GOAL_OF_SCANS: f64 = 0.4;
+
+/// Medians of one query in milliseconds.
+struct Line {
+    query: String,
+    shard: Times,
+    /// Of the better of the two ways, for each of the two times.
+    parquet: Times,
+    /// Whether the better way is that with filters in the scan.
+    pushdown: bool,
+    vortex: Option<Times>,
+}
+
+#[derive(Clone, Copy)]
+struct Times {
+    total: f64,
+    scans: f64,
+}
+
+fn median(mut values: Vec<u64>) -> f64 {
+    values.sort_unstable();
+    let middle = values.len() / 2;
+    let nanoseconds = match values.len() % 2 {
+        0 => (values[middle - 1] + values[middle]) as f64 / 2.0,
+        _ => values[middle] as f64,
+    };
+    nanoseconds / 1e6
+}
+
+fn times(samples: &[Sample], query: &str, subject: Subject) -> Option<Times> {
+    let of = |sample: &&Sample| {
+        sample.query == query && sample.subject == subject && sample.error.is_none()
+    };
+    let samples: Vec<&Sample> = samples.iter().filter(of).collect();
+    if samples.is_empty() {
+        return None;
+    }
+    Some(Times {
+        total: median(samples.iter().map(|sample| sample.total).collect()),
+        scans: median(samples.iter().map(|sample| sample.scans).collect()),
+    })
+}
+
+fn line(samples: &[Sample], query: &str) -> Option<Line> {
+    let shard = times(samples, query, Subject::Shard)?;
+    let [above, within] = PARQUET.map(|subject| times(samples, query, subject));
+    let (above, within) = (above?, within?);
+    Some(Line {
+        query: query.to_owned(),
+        shard,
+        parquet: Times {
+            total: above.total.min(within.total),
+            scans: above.scans.min(within.scans),
+        },
+        pushdown: within.total < above.total,
+        vortex: times(samples, query, Subject::Vortex),
+    })
+}
+
+fn table(text: &mut String, lines: &[Line]) -> Result<()> {
+    writeln!(
+        text,
+        "| | shards | Parquet | Vortex | of Parquet | of Vortex | scans | of Parquet's |\n|-|-:|-:|-:|-:|-:|-:|-:|"
+    )?;
+    for line in lines {
+        let star = if line.pushdown { "*" } else { "" };
+        let (vortex, of_vortex) = match line.vortex {
+            Some(vortex) => (
+                format!("{:.1}", vortex.total),
+                format!("{:.2}", line.shard.total / vortex.total),
+            ),
+            None => ("–".to_owned(), "–".to_owned()),
+        };
+        let scans = match line.parquet.scans {
+            0.0 => "–".to_owned(),
+            parquet => format!("{:.2}", line.shard.scans / parquet),
+        };
+        writeln!(
+            text,
+            "| {} | {:.1} | {:.1}{star} | {vortex} | {:.2} | {of_vortex} | {:.1} | {scans} |",
+            line.query,
+            line.shard.total,
+            line.parquet.total,
+            line.shard.total / line.parquet.total,
+            line.shard.scans,
+        )?;
+    }
+    Ok(())
+}
+
+/// What the lines say about the goals.
+fn goals(text: &mut String, lines: &[Line]) -> Result<()> {
+    let sum = |value: &dyn Fn(&Line) -> f64| lines.iter().map(value).sum::<f64>();
+    let shards = sum(&|line| line.shard.total);
+    let parquet = sum(&|line| line.parquet.total);
+    let both: Vec<(&Line, Times)> = lines
+        .iter()
+        .filter_map(|line| Some((line, line.vortex?)))
+        .collect();
+    let vortex: f64 = both.iter().map(|(_, vortex)| vortex.total).sum();
+    let beside_vortex: f64 = both.iter().map(|(line, _)| line.shard.total).sum();
+    let scans = sum(&|line| line.shard.scans) / sum(&|line| line.parquet.scans);
+    let slower: Vec<String> = lines
+        .iter()
+        .filter(|line| line.shard.total > line.parquet.total)
+        .map(|line| {
+            format!(
+                "{} ({:.2})",
+                line.query,
+                line.shard.total / line.parquet.total
+            )
+        })
+        .collect();
+    let slower = match slower.as_slice() {
+        [] => "none".to_owned(),
+        slower => slower.join(", "),
+    };
+    let verdict = |value: f64, goal: f64| match value <= goal {
+        true => "met",
+        false => "missed",
+    };
+    writeln!(
+        text,
+        "\n| goal | measured | |\n|-|-|-|\n\
+         | no query slower than over Parquet | slower: {slower} | {} |\n\
+         | sum at most {GOAL_OF_PARQUET} of Parquet's | {shards:.0} ms of {parquet:.0} ms, {:.2} | {} |\n\
+         | scans at most {GOAL_OF_SCANS} of Parquet's | {scans:.2} | {} |",
+        if slower == "none" { "met" } else { "missed" },
+        shards / parquet,
+        verdict(shards / parquet, GOAL_OF_PARQUET),
+        verdict(scans, GOAL_OF_SCANS),
+    )?;
+    if !both.is_empty() {
+        writeln!(
+            text,
+            "| sum at most {GOAL_OF_VORTEX} of Vortex's | {beside_vortex:.0} ms of {vortex:.0} ms, {:.2}, {} queries | {} |",
+            beside_vortex / vortex,
+            both.len(),
+            verdict(beside_vortex / vortex, GOAL_OF_VORTEX),
+        )?;
+    }
+    Ok(())
+}
+
+/// The report of what was measured with these numbers of threads.
+pub(crate) fn write(data: &Path, threads: &[usize]) -> Result<String> {
+    let mut text = String::from(HEAD);
+    writeln!(
+        text,
+        "Sizes of files in MB:\n\n| | shards | Parquet | Vortex |\n|-|-:|-:|-:|"
+    )?;
+    for table in TABLES {
+        write!(text, "| {table} |")?;
+        for subject in [Subject::Shard, Subject::Parquet, Subject::Vortex] {
+            let bytes = std::fs::metadata(subject.file(data, table)).map_or(0, |file| file.len());
+            write!(text, " {:.1} |", bytes as f64 / 1e6)?;
+        }
+        writeln!(text)?;
+    }
+    for &threads in threads {
+        let samples = sample::read(data, threads)?;
+        let of_first = |sample: &&Sample| {
+            let first = &samples[0];
+            (&sample.query, sample.subject) == (&first.query, first.subject)
+        };
+        let runs = samples.iter().filter(of_first).count();
+        for (title, set) in [("TPC-H", "q"), ("The log", "log-")] {
+            let names = queries::chosen(&[]).into_iter().map(|query| query.name);
+            let names = names.filter(|name| name.starts_with(set));
+            let lines: Vec<Line> = names.filter_map(|name| line(&samples, &name)).collect();
+            if lines.is_empty() {
+                continue;
+            }
+            let count = match threads {
+                1 => "one thread".to_owned(),
+                threads => format!("{threads} threads"),
+            };
+            writeln!(text, "\n## {title}, {count}\n\nMedians of {runs}.\n")?;
+            table(&mut text, &lines)?;
+            goals(&mut text, &lines)?;
+        }
+        let mut faults: Vec<String> = samples
+            .iter()
+            .filter_map(|s| {
+                Some(format!(
+                    "{} of {:?}: {}",
+                    s.query,
+                    s.subject,
+                    s.error.as_ref()?
+                ))
+            })
+            .collect();
+        faults.dedup();
+        for fault in faults {
+            let first = fault.lines().next().unwrap_or_default();
+            writeln!(text, "* {first}")?;
+        }
+    }
+    Ok(text)
+}
+
+const HEAD: &str = "# Shards beside Parquet and Vortex in DataFusion
+
+Made by
+
+```sh
+cd benches/engines
+cargo run --release -- --data DIR --out ../../docs/benchmarks-engines.md
+```
+
+What was measured:
+
+* TPC-H at scale factor 1, one file for each table, and the log of four million lines that `benches/peers` makes. All files
+  are written by `COPY`: shards with the profile Balanced, Parquet with Zstandard at level 3 and the page index, Vortex
+  as `vortex-datafusion` writes by itself.
+* DataFusion 55.2, as many partitions as threads, and no more processors than these. mimalloc is the allocator. Formats take
+  turns, query by query, in one process; every answer is compared with Parquet's first. Files are in the cache of the
+  operating system.
+* Times are in milliseconds, from the text of a query to its last row. Parquet is run with filters above the scan, and
+  with `pushdown_filters` and `reorder_filters`; the better one counts, for each query, and has a star if it is the latter.
+* **scans** is the time that the scans of all partitions took to process what they read (`time_elapsed_processing`), and
+  filters directly above them (`elapsed_compute`), again beside the better one of Parquet's. Vortex decodes in tasks of its
+  own, which no metric of DataFusion's counts.
+
+";
