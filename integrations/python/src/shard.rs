@@ -299,12 +299,13 @@ impl ShardFile {
     ///
     /// ``columns`` are names, paths of nested fields such as ``"a.b"``, or numbers; all by default. ``filter`` is a
     /// condition of :func:`col`, the text of one such as ``"delay > 60 AND origin LIKE 'OS%'"``, or an expression of
-    /// ``pyarrow.compute``, which means what pyarrow means by it. ``limit`` and ``offset`` count rows that match.
-    /// ``batch_size`` is rows per batch, 8,192 by default. ``threads`` decode, as many as there are cores by default; of
-    /// shards in stores one does. ``with_row_number`` names a last column of the numbers of the rows.
-    /// ``row_range`` are the rows to read, a range or its start and end. ``schema`` says which columns are read in
-    /// which types, in place of ``columns``; ``strict_casts`` refuses casts that change a value. ``prefetch`` is how
-    /// many pieces of some 32 MiB are fetched from a store ahead.
+    /// ``pyarrow.compute``, which means what pyarrow means by it; of a list of such, all must hold. ``limit`` and
+    /// ``offset`` count rows that match. ``batch_size`` is rows per batch, 32,768 by default: with fewer, Python has more
+    /// to do; more do not fit a processor's caches. ``threads`` decode, as many as there are cores by default; of shards
+    /// in stores one does. ``with_row_number`` names a last column of the numbers of the rows. ``row_range`` are the rows
+    /// to read, a range or its start and end. ``schema`` says which columns are read in which types, in place of
+    /// ``columns``; ``strict_casts`` refuses casts that change a value. ``prefetch`` is how many pieces of some 32 MiB
+    /// are fetched from a store ahead. ``deleted_rows`` and ``internal_fields`` show what is hidden otherwise.
     ///
     /// >>> f = sh.open(path)
     /// >>> pa.table(f.scan(columns=["name"], with_row_number="row", row_range=range(1, 2))).to_pylist()
@@ -313,7 +314,7 @@ impl ShardFile {
     /// 1
     #[expect(clippy::too_many_arguments, reason = "Python's arguments have names")]
     #[pyo3(signature = (
-        *, columns=None, filter=None, limit=None, offset=0, batch_size=8192, threads=None, with_row_number=None,
+        *, columns=None, filter=None, limit=None, offset=0, batch_size=32_768, threads=None, with_row_number=None,
         row_range=None, deleted_rows=false, internal_fields=false, schema=None, strict_casts=false, prefetch=4,
     ))]
     pub(crate) fn scan(

@@ -13,7 +13,7 @@ import pyarrow.fs
 
 from . import _lib
 
-_BATCH_SIZE = 65_536
+_BATCH_SIZE = 32_768
 
 
 def open_dataset(source: Any, *, store: Any = None, views: bool = False, filter: Any = None) -> ShardDataset:

@@ -143,7 +143,7 @@ class ShardFile:
         filter: Any = None,
         limit: int | None = None,
         offset: int = 0,
-        batch_size: int = 8192,
+        batch_size: int = 32768,
         threads: int | None = None,
         with_row_number: str | None = None,
         row_range: range | tuple[int, int] | None = None,
