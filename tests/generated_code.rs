@@ -76,6 +76,8 @@ fn only_the_wires_and_the_schema_writer_see_generated_code() {
 #[test]
 fn the_generators_are_no_dependency_of_the_library() {
     let manifest = fs::read_to_string(root().join("Cargo.toml")).unwrap();
+    // Profiles say how workspace members are compiled, and depend on nothing.
+    let (manifest, _) = manifest.split_once("[profile.dev]").unwrap();
     for generator in ["prost-build", "protox", "flatc-fork"] {
         assert!(
             !manifest.contains(generator),
