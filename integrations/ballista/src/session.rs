@@ -6,6 +6,7 @@ use crate::planner::SendingPlanner;
 use crate::stores::EnvironmentStores;
 use arrow_shard_datafusion::TableShardOptions;
 use ballista::extension::SessionContextExt;
+use ballista_core::config::BALLISTA_ADAPTIVE_PLANNER_ENABLED;
 use ballista_core::error::BallistaError;
 use ballista_core::extension::{
     SessionConfigExt, ballista_aggregate_functions, ballista_scalar_functions,
@@ -25,7 +26,9 @@ use std::sync::Arc;
 
 /// The configuration of a session over shards: Ballista's, the options `shard.*`, and both codecs.
 ///
-/// Text is read as strings, not as views: what Arrow Flight sends of views may be many times larger.
+/// Text is read as strings, not as views: what Arrow Flight sends of views may be many times larger. Ballista's
+/// static planner is chosen: its adaptive one, in version 55.0, has planned the stages of an anti join again and again
+/// without an end.
 pub fn session_config() -> SessionConfig {
     let options = TableShardOptions {
         schema_force_view_types: false,
@@ -33,6 +36,7 @@ pub fn session_config() -> SessionConfig {
     };
     SessionConfig::new_with_ballista()
         .with_option_extension(options)
+        .set_bool(BALLISTA_ADAPTIVE_PLANNER_ENABLED, false)
         .with_ballista_logical_extension_codec(Arc::new(ShardLogicalExtensionCodec::default()))
         .with_ballista_physical_extension_codec(Arc::new(ShardPhysicalExtensionCodec::default()))
 }
