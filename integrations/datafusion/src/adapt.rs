@@ -133,15 +133,23 @@ pub(crate) struct Reference {
     pub(crate) field: FieldRef,
 }
 
+/// Says which column or member an expression is.
+pub(crate) type FindReference = fn(&Arc<dyn PhysicalExpr>, &Schema) -> Option<Reference>;
+
 impl Reference {
+    /// The column that `expr` is.
+    pub(crate) fn of_column(expr: &Arc<dyn PhysicalExpr>, schema: &Schema) -> Option<Self> {
+        let column = expr.downcast_ref::<Column>()?;
+        Some(Self {
+            ordinals: vec![column.index()],
+            field: schema.fields().get(column.index())?.clone(),
+        })
+    }
+
     /// The column or member that `expr` is, as `get_field` finds it.
     pub(crate) fn of(expr: &Arc<dyn PhysicalExpr>, schema: &Schema) -> Option<Self> {
-        if let Some(column) = expr.downcast_ref::<Column>() {
-            let field = schema.fields().get(column.index())?.clone();
-            return Some(Self {
-                ordinals: vec![column.index()],
-                field,
-            });
+        if let Some(column) = Self::of_column(expr, schema) {
+            return Some(column);
         }
         let call = ScalarFunctionExpr::try_downcast_func::<GetFieldFunc>(expr.as_ref())?;
         let (column, names) = call.args().split_first()?;
@@ -161,14 +169,15 @@ impl Reference {
     }
 }
 
-/// Calls `found` for every column and member that an expression looks at, the outermost members first.
+/// Calls `found` for all that `find` sees in an expression, and not for what is inside of that.
 pub(crate) fn for_each_reference(
     expr: &Arc<dyn PhysicalExpr>,
     schema: &Schema,
+    find: FindReference,
     found: &mut dyn FnMut(Reference),
 ) -> Result<()> {
     expr.apply(|expr| {
-        Ok(match Reference::of(expr, schema) {
+        Ok(match find(expr, schema) {
             Some(reference) => {
                 found(reference);
                 TreeNodeRecursion::Jump
@@ -196,7 +205,7 @@ impl FileProjection {
     ) -> Result<Self> {
         let mut wanted: BTreeMap<usize, Vec<Vec<usize>>> = BTreeMap::new();
         for expr in projection.expr_iter() {
-            for_each_reference(&expr, file, &mut |reference| {
+            for_each_reference(&expr, file, Reference::of, &mut |reference| {
                 if let Some((&column, members)) = reference.ordinals.split_first() {
                     wanted.entry(column).or_default().push(members.to_vec());
                 }

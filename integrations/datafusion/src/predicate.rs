@@ -1,7 +1,8 @@
 //! Filters of DataFusion as predicates of the library.
 
 use crate::adapt::{
-    Adapter, Reference, are_alike, evaluated_field, for_each_reference, is_bytes, values_of,
+    Adapter, FindReference, Reference, are_alike, evaluated_field, for_each_reference, is_bytes,
+    values_of,
 };
 use arrow::array::{Array, ArrayRef, BooleanArray, RecordBatch, RecordBatchOptions};
 use arrow::compute::cast;
@@ -204,21 +205,19 @@ impl Converter<'_> {
     /// An expression as a function of the columns and members that it looks at.
     fn function(&mut self, expr: &Arc<dyn PhysicalExpr>) -> Result<Predicate> {
         self.has_functions = true;
-        let mut references: Vec<Reference> = Vec::new();
-        for_each_reference(expr, self.file, &mut |reference| {
-            if !references.contains(&reference) {
-                references.push(reference);
-            }
-        })?;
         let is_union = |reference: &Reference| {
-            matches!(reference.field.data_type(), DataType::Union(..))
-                && reference.ordinals.len() > 1
+            let is_member = reference.ordinals.len() > 1;
+            is_member && matches!(reference.field.data_type(), DataType::Union(..))
         };
+        let mut find: FindReference = Reference::of;
+        let mut references = distinct_references(expr, self.file, find)?;
         if references.iter().any(is_union) {
-            return self.whole_function(expr);
+            // The library reads no unions out of structs: the function takes them out of whole columns.
+            find = Reference::of_column;
+            references = distinct_references(expr, self.file, find)?;
         }
         let expr = Arc::clone(expr).transform_down(|expr| {
-            let place = Reference::of(&expr, self.file)
+            let place = find(&expr, self.file)
                 .and_then(|reference| references.iter().position(|r| *r == reference));
             Ok(match place {
                 Some(place) => {
@@ -230,34 +229,21 @@ impl Converter<'_> {
         });
         Ok(evaluated(expr.data()?, &references))
     }
+}
 
-    /// An expression as a function of whole columns.
-    fn whole_function(&self, expr: &Arc<dyn PhysicalExpr>) -> Result<Predicate> {
-        let fields = self.file.fields().iter().enumerate();
-        let columns = datafusion_physical_expr::utils::collect_columns(expr);
-        let mut references = Vec::new();
-        for (ordinal, field) in fields {
-            if columns.iter().any(|column| column.index() == ordinal) {
-                references.push(Reference {
-                    ordinals: vec![ordinal],
-                    field: field.clone(),
-                });
-            }
+/// What an expression looks at, each once.
+fn distinct_references(
+    expr: &Arc<dyn PhysicalExpr>,
+    file: &SchemaRef,
+    find: FindReference,
+) -> Result<Vec<Reference>> {
+    let mut references: Vec<Reference> = Vec::new();
+    for_each_reference(expr, file, find, &mut |reference| {
+        if !references.contains(&reference) {
+            references.push(reference);
         }
-        let expr = Arc::clone(expr).transform_down(|expr| {
-            let column = expr.downcast_ref::<Column>().map(Column::index);
-            let place =
-                column.and_then(|index| references.iter().position(|r| r.ordinals == [index]));
-            Ok(match place {
-                Some(place) => {
-                    let column = Column::new(&place.to_string(), place);
-                    Transformed::yes(Arc::new(column) as Arc<dyn PhysicalExpr>)
-                }
-                None => Transformed::no(expr),
-            })
-        });
-        Ok(evaluated(expr.data()?, &references))
-    }
+    })?;
+    Ok(references)
 }
 
 /// A function of the columns that are referred to, in their order.
