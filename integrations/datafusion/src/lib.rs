@@ -28,7 +28,7 @@
 //! | | |
 //! |-|-|
 //! | projection | into members of structs; expressions are evaluated on what was read |
-//! | filters | all: as a [`Predicate`](arrow_shard::read::Predicate) where the meaning is the same, else as a function of the columns, after statistics |
+//! | filters | all but volatile ones: as a [`Predicate`](arrow_shard::read::Predicate) where the meaning is the same, else as a function of the columns, after statistics |
 //! | dynamic filters | of joins and TopK, asked again at every stripe and every 65,536 rows |
 //! | limit | where no filter stands above |
 //! | order | from the sorting columns of the files: exact, or in reverse for TopK |
