@@ -32,7 +32,7 @@ QUERIES = [
     "select id, name from t order by id desc limit 4",
     "select upper(name) as u from t where round(half) = 1000 order by 1",
     "select min(id) as a, max(half) as b from t",
-    "select id from t limit 5",
+    "select id from t order by id limit 5",
 ]
 
 
@@ -44,6 +44,14 @@ def test_answers_are_those_of_a_table_in_memory(query: str, numbers: str) -> Non
     expected = pa.Table.from_batches(context.sql(query).collect()).to_pylist()
     for given in (f, sh.dataset(numbers), sh.dataset([numbers])):
         assert answer(query, t=given) == expected
+
+
+def test_a_limit_without_an_order_ends_the_scan(numbers: str) -> None:
+    whole = set(pa.table(sh.open(numbers))["id"].to_pylist())
+    for given in (sh.open(numbers), sh.dataset(numbers), sh.dataset([numbers])):
+        # Which rows come first is for the partitions to say: SQL promises none.
+        ids = [row["id"] for row in answer("select id from t limit 5", t=given)]
+        assert len(ids) == len(set(ids)) == 5 and whole.issuperset(ids), ids
 
 
 def test_filters_reach_the_shard(numbers: str) -> None:
