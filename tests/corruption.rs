@@ -7,6 +7,8 @@
 
 #[path = "support/covered.rs"]
 mod covered;
+#[path = "support/descriptors.rs"]
+mod descriptors;
 #[path = "support/subjects.rs"]
 mod subjects;
 mod support;
@@ -46,6 +48,8 @@ struct Subject {
 struct Content {
     schema: Result<SchemaRef>,
     rows: Result<Vec<RecordBatch>>,
+    /// The rows with internal fields, if they were asked for.
+    internal: Option<Result<Vec<RecordBatch>>>,
     taken: Result<RecordBatch>,
     /// What the filters of the subject find.
     filtered: Vec<Result<Vec<RecordBatch>>>,
@@ -140,8 +144,9 @@ impl Subject {
         let intact = read(&files, rows, Limits::default(), &questions, None).unwrap();
         let filtered = intact.filtered.iter().all(|rows| rows.is_ok());
         let parts = intact.parts.is_ok() && intact.statistics.iter().all(Result::is_ok);
+        let internal = intact.internal.iter().all(Result::is_ok);
         let all = intact.schema.is_ok() && intact.rows.is_ok() && intact.taken.is_ok();
-        assert!(all && filtered && parts, "{intact:?}");
+        assert!(all && internal && filtered && parts, "{intact:?}");
         Self {
             files,
             questions,
@@ -235,6 +240,8 @@ fn read(
     Ok(Content {
         schema: shard.schema(),
         rows: scan(shard.scan(), rows),
+        internal: is_asked_for_internal(which)
+            .then(|| scan(shard.scan().with_internal_fields(true), rows)),
         taken: take(&shard, rows),
         filtered: filtered.collect(),
         parts,
@@ -243,6 +250,11 @@ fn read(
             shard.stripe_statistics(Projection::All),
         ],
     })
+}
+
+/// Whether internal fields are read as well: of intact data, and every fourth time.
+fn is_asked_for_internal(which: Option<usize>) -> bool {
+    which.is_none_or(|n| n.is_multiple_of(4))
 }
 
 /// The batches of a scan, as far as there should be any.
@@ -402,6 +414,10 @@ impl<'a> Trial<'a> {
             .as_ref()
             .ok()
             .map(|t| intact.taken.as_ref().unwrap() == t);
+        let internal = match (&content.internal, &intact.internal) {
+            (Some(found), Some(expected)) => equal_rows(found, expected),
+            _ => true,
+        };
         let asked = self.subject.questions.asked(Some(self.trials));
         let filtered = content.filtered.iter().zip(&intact.filtered).zip(asked);
         let filtered = filtered
@@ -413,6 +429,7 @@ impl<'a> Trial<'a> {
             .all(|(found, expected)| found == expected);
         same(schema.unwrap_or(true), "schema")
             .or(same(rows.unwrap_or(true), "rows"))
+            .or(same(internal, "rows with internal fields"))
             .or(same(taken.unwrap_or(true), "rows by number"))
             .or(same(filtered, "rows that match"))
             .or(same(
@@ -552,6 +569,10 @@ subjects! {
     two_stripes => Some(super::subjects::two_stripes());
     two_files => Some(super::subjects::two_files());
     deleted => Some(super::subjects::deleted());
+    added_column => Some(super::subjects::added_column());
+    internal_fields => Some(super::subjects::internal_fields());
+    several_encodings => Some(super::subjects::several_encodings());
+    unions_in_stripes => Some(super::subjects::unions_in_stripes());
     without_rows => Some(super::subjects::without_rows());
     without_columns => Some(super::subjects::without_columns());
     wide => Some(super::subjects::wide());

@@ -37,17 +37,22 @@ impl StoredBuffer {
             }
             Body::Blocks(blocks) => {
                 let map = blocks.loaded_map()?;
-                let mut next = 0;
-                for range in elements.ranges() {
-                    if range.end > map.value_count() {
-                        return Err(self.too_few(range.end, map.value_count()));
-                    }
+                if elements.end() > map.value_count() {
+                    return Err(self.too_few(elements.end(), map.value_count()));
+                }
+                let (mut next, mut covered) = (0, 0);
+                let mut rest = elements.ranges();
+                // Most ranges lie in the same block as the one before.
+                while let Some(range) = rest.first() {
                     for block in map.overlapping(range.clone()) {
+                        covered = block.values.end;
                         if block.ordinal >= next {
                             next = block.ordinal + 1;
                             push(block.bytes)?;
                         }
                     }
+                    let done = rest.partition_point(|range| range.end <= covered);
+                    rest = rest.get(done.max(1)..).unwrap_or_default();
                 }
             }
         }

@@ -1,6 +1,8 @@
 //! Which values of an array lie in a range, all of them compared at once.
 
-use crate::kernels::{NumberKind, Word, within};
+use crate::kernels::{NumberKind, Word, within, within_wide};
+use arrow_array::cast::AsArray;
+use arrow_array::types::Decimal128Type;
 use arrow_array::{Array, ArrayRef};
 use arrow_buffer::{BooleanBuffer, Buffer};
 use arrow_schema::DataType;
@@ -40,12 +42,19 @@ macro_rules! with_words {
     }};
 }
 
+/// The sign of an integer of 128 bits.
+const SIGN: u128 = 1 << 127;
+
 /// A number whose unsigned order is that of the values of the type, and the largest such number,
 /// for the one value of an array of integers; `None` for other types, and for null.
-pub(crate) fn integer_key(value: &ArrayRef) -> Option<(u64, u64)> {
-    fn key<W: Word>(words: &[W], kind: NumberKind) -> Option<(u64, u64)> {
+pub(crate) fn integer_key(value: &ArrayRef) -> Option<(u128, u128)> {
+    fn key<W: Word>(words: &[W], kind: NumberKind) -> Option<(u128, u128)> {
         let word = words.first()?;
-        Some((word.order_key(kind).to_u64(), W::MAX.to_u64()))
+        Some((word.order_key(kind).to_u64().into(), W::MAX.to_u64().into()))
+    }
+    if let Some(wide) = value.as_primitive_opt::<Decimal128Type>() {
+        let key = wide.values().first()?.cast_unsigned() ^ SIGN;
+        return wide.is_valid(0).then_some((key, u128::MAX));
     }
     let kind = kind_of(value.data_type())?;
     if value.len() != 1 || value.is_null(0) {
@@ -56,18 +65,27 @@ pub(crate) fn integer_key(value: &ArrayRef) -> Option<(u64, u64)> {
 
 /// Which values of an array have [keys](integer_key) from `low` to `high`, whatever stands at null
 /// positions; `None` for types without keys.
-pub(crate) fn integers_within(array: &ArrayRef, low: u64, high: u64) -> Option<BooleanBuffer> {
+pub(crate) fn integers_within(array: &ArrayRef, low: u128, high: u128) -> Option<BooleanBuffer> {
     fn bits<W: Word>(
         words: &[W],
         kind: NumberKind,
-        low: u64,
-        high: u64,
+        low: u128,
+        high: u128,
         len: usize,
     ) -> BooleanBuffer {
         // The data of an array may be longer than the array.
         let words = words.get(..len).unwrap_or_default();
-        let word = |key| W::from_order_key(W::truncate(key), kind);
+        #[expect(
+            clippy::cast_possible_truncation,
+            reason = "keys of words are no longer than these"
+        )]
+        let word = |key: u128| W::from_order_key(W::truncate(key as u64), kind);
         bits_within(words, word(low), word(high))
+    }
+    if let Some(wide) = array.as_primitive_opt::<Decimal128Type>() {
+        let (low, span) = (low ^ SIGN, high.wrapping_sub(low));
+        let bits = within_wide(wide.values(), low.cast_signed(), span);
+        return Some(BooleanBuffer::new(Buffer::from_vec(bits), 0, wide.len()));
     }
     let kind = kind_of(array.data_type())?;
     Some(with_words!(array, kind, bits(low, high, array.len())))
@@ -87,7 +105,7 @@ fn bits_within<W: Word>(words: &[W], low: W, high: W) -> BooleanBuffer {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use arrow_array::{Date32Array, Int8Array, Int64Array, UInt16Array};
+    use arrow_array::{Date32Array, Decimal128Array, Int8Array, Int64Array, UInt16Array};
     use arrow_ord::cmp;
     use std::sync::Arc;
 
@@ -117,7 +135,20 @@ mod tests {
     fn ranges_are_those_of_the_kernels_that_compare() {
         let few: Vec<i64> = vec![i64::MIN, -129, -3, -1, 0, 1, 2, 127, 70_000, i64::MAX];
         let long: Vec<i64> = few.iter().copied().cycle().take(150).collect();
-        let arrays: [ArrayRef; 5] = [
+        let wide = [
+            i128::MIN,
+            i128::MAX,
+            -1 << 64,
+            (-1 << 64) + 1,
+            1 << 64,
+            (1 << 64) - 1,
+        ];
+        let wide = wide.into_iter().chain(few.iter().map(|&v| v.into()));
+        let wide: Vec<Option<i128>> = wide.map(|v| (v != 2).then_some(v)).collect();
+        let decimals = |values: Vec<Option<i128>>| Decimal128Array::from(values);
+        let arrays: [ArrayRef; 7] = [
+            Arc::new(decimals(wide.clone())),
+            Arc::new(decimals(wide.iter().copied().cycle().take(150).collect()).slice(1, 140)),
             Arc::new(Int64Array::from(few.clone())),
             Arc::new(Int64Array::from_iter(
                 long.iter().map(|&v| (v != 0).then_some(v)),
@@ -130,7 +161,7 @@ mod tests {
             agrees(array);
         }
         assert_eq!(
-            integers_within(&arrays[0], 0, u64::MAX)
+            integers_within(&arrays[2], 0, u64::MAX.into())
                 .unwrap()
                 .count_set_bits(),
             10

@@ -8,6 +8,7 @@
 #[cfg(target_arch = "x86_64")]
 mod avx512;
 mod bitpack;
+mod bits;
 mod bytes;
 mod chunk;
 mod cpu;
@@ -25,6 +26,7 @@ mod word;
 mod words;
 
 pub(crate) use bitpack::{BitPlace, chunk_bytes, pack, place_of, prefetch_at, unpack, unpack_at};
+pub(crate) use bits::{bit_runs, deposit};
 pub(crate) use bytes::{
     Offset, append_gathered, checked_offsets, is_ascending, make_views, rebase_offsets,
 };
@@ -46,4 +48,5 @@ pub(crate) use word::{as_bytes, as_bytes_mut};
 pub(crate) use words::{
     NEAR_INTEGERS, add, append_halves, bits_of_bytes, codes_below, count_runs, expand_runs,
     join_lefts, key_range, scaled_integers, sign_extend, step_range, un_zig_zag, within,
+    within_wide,
 };

@@ -91,6 +91,23 @@ fn within_body<W: Word>(values: &[W], low: W, span: W, bits: &mut [u64]) {
 }
 
 #[inline(always)]
+fn within_pairs_body<W: Word>(values: &[[W; 2]], low: [W; 2], span: [W; 2], bits: &mut [u64]) {
+    let bit = |(i, [l, h]): (usize, &[W; 2])| {
+        let borrow = if *l < low[0] { W::ONE } else { W::ZERO };
+        let (l, h) = (l.minus(low[0]), h.minus(low[1]).minus(borrow));
+        u64::from((h < span[1]) | (h == span[1]) & (l <= span[0])) << i
+    };
+    for (chunk, bits) in values.chunks(64).zip(bits) {
+        *bits = chunk
+            .iter()
+            .enumerate()
+            .map(bit)
+            .fold(0, u64::bitor)
+            .to_le();
+    }
+}
+
+#[inline(always)]
 fn add_body<W: Word>(values: &mut [W], reference: W) {
     for v in values {
         *v = v.plus(reference);
@@ -129,6 +146,32 @@ dispatch! {
     /// Which values less `low`, modulo 2^`BITS`, are at most `span`: a bit for each, the first one
     /// lowest.
     pub(crate) fn within<W: Word>(values: &[W], low: W, span: W, bits: &mut [u64]) = within_body;
+}
+
+dispatch! {
+    /// As [`within`], of integers of two words, the lower one first.
+    fn within_pairs<W: Word>(values: &[[W; 2]], low: [W; 2], span: [W; 2], bits: &mut [u64]) = within_pairs_body;
+}
+
+/// As [`within`], of integers of 128 bits: gives the bits.
+pub(crate) fn within_wide(values: &[i128], low: i128, span: u128) -> Vec<u64> {
+    #[expect(clippy::cast_possible_truncation, reason = "the halves of a number")]
+    let halves = |wide: u128| [wide as u64, (wide >> 64) as u64];
+    let mut bits = vec![0; values.len().div_ceil(64)];
+    let mut pairs = [[0; 2]; 64];
+    for (values, bits) in values.chunks(64).zip(bits.iter_mut()) {
+        for (pair, value) in pairs.iter_mut().zip(values) {
+            *pair = halves(value.cast_unsigned());
+        }
+        let pairs = pairs.get(..values.len()).unwrap_or_default();
+        within_pairs(
+            pairs,
+            halves(low.cast_unsigned()),
+            halves(span),
+            std::slice::from_mut(bits),
+        );
+    }
+    bits
 }
 
 #[inline(always)]

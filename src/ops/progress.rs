@@ -3,19 +3,25 @@
 use std::fmt;
 use std::sync::Arc;
 
-/// How far a change of a shard is.
+/// How far a change of a shard is, or a vacuum.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct EditProgress {
-    /// Rows that are done; `total` in the end.
+    /// Rows that are done, or directory files of a vacuum; `total` in the end.
     pub done: u64,
-    /// All rows that are looked at or written anew.
+    /// All rows that are looked at or written anew, or all directory files.
     pub total: u64,
 }
 
 /// Who is told how far a change is.
 #[derive(Clone)]
 pub(super) struct Listener(pub(super) Arc<dyn Fn(EditProgress) + Send + Sync>);
+
+impl Listener {
+    pub(super) fn new(listen: impl Fn(EditProgress) + Send + Sync + 'static) -> Self {
+        Self(Arc::new(listen))
+    }
+}
 
 impl fmt::Debug for Listener {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -29,16 +35,16 @@ impl PartialEq for Listener {
     }
 }
 
-/// Rows of which some are done.
+/// Rows, or files, of which some are done.
 #[derive(Debug)]
-pub(super) struct Rows {
+pub(super) struct Work {
     listener: Option<Listener>,
     done: u64,
     total: u64,
 }
 
-impl Rows {
-    /// Of so many rows none is done.
+impl Work {
+    /// Of so much none is done.
     pub(super) fn new(listener: Option<Listener>, total: u64) -> Self {
         Self {
             listener,
@@ -48,8 +54,8 @@ impl Rows {
     }
 
     /// So many more are done.
-    pub(super) fn add(&mut self, rows: usize) {
-        self.done += rows as u64;
+    pub(super) fn add(&mut self, more: usize) {
+        self.done += more as u64;
         if let Some(Listener(tell)) = &self.listener {
             tell(EditProgress {
                 done: self.done,

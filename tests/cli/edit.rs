@@ -259,38 +259,53 @@ fn a_killed_command_leaves_the_shard_before_or_after() {
     use std::time::{Duration, Instant};
     let mut random = StdRng::seed_from_u64(7);
     let kills: u32 = std::env::var("KILLS").map_or(10, |kills| kills.parse().unwrap());
-    let commands: [(&[&str], usize); 5] = [
-        (&["append", A, B], 12),
-        (&["delete", A, "--where", "id < 3"], 7),
-        (&["compact", A], 10),
-        (&["select", A, "--drop", "name"], 10),
-        (&["vacuum", ".", "--min-age", "0", "--remove"], 10),
+    // A change without effect leaves a file to remove, and a directory that refers to another file.
+    const WHOLE: &[&str] = &["undelete", A];
+    const DELETE: &[&str] = &["delete", A, "--where", "id < 3"];
+    const MERGED: &str = "m.amudai.shard";
+    // What comes before a command, the command, and the rows before and after it.
+    let commands: [(&[&str], &[&str], usize, usize); 7] = [
+        (WHOLE, &["append", A, B], 10, 12),
+        (WHOLE, DELETE, 10, 7),
+        (DELETE, &["undelete", A], 7, 10),
+        (DELETE, &["compact", A], 7, 7),
+        (WHOLE, &["select", A, "--drop", "name"], 10, 10),
+        (WHOLE, &["merge", A, B, "--output", MERGED], 10, 10),
+        (
+            WHOLE,
+            &["vacuum", ".", "--min-age", "0", "--remove"],
+            10,
+            10,
+        ),
     ];
     let (mut before, mut after) = (0, 0);
-    for (arguments, rows_after) in commands {
+    for (first, arguments, rows_before, rows_after) in commands {
         let folder = shards();
+        folder.run(first).ok();
         let started = Instant::now();
         folder.run(arguments).ok();
         let duration = started.elapsed().as_secs_f64();
         for _ in 0..kills {
             let folder = shards();
-            // So that there is something to remove, and a directory that refers to another file.
-            folder.run(&["undelete", A]).ok();
+            folder.run(first).ok();
             let moment = Duration::from_secs_f64(duration * random.random_range(0.2..1.3));
             let is_done = killed(&folder, arguments, moment);
-            for (name, rows) in [(A, 10), (B, 2)] {
+            let check = |name: &str, before: usize, after: usize| {
                 let shard = Shard::open(folder.path(name)).unwrap();
-                let found = shard.num_rows();
-                let may_be = [rows, if name == A { rows_after } else { rows }];
-                assert!(
-                    may_be.contains(&usize::try_from(found).unwrap()),
-                    "{arguments:?}: {found}"
-                );
-                assert!(
-                    !is_done || name == B || found == rows_after as u64,
-                    "{arguments:?}"
-                );
+                let found = usize::try_from(shard.num_rows()).unwrap();
+                let is_fine = found == after || !is_done && found == before;
+                assert!(is_fine, "{arguments:?}: {found} rows of {name}");
                 assert!(shard.verify(|_| ()).unwrap().is_sound(), "{arguments:?}");
+            };
+            check(A, rows_before, rows_after);
+            check(B, 2, 2);
+            let (is_merge, is_merged) = (arguments.contains(&MERGED), folder.path(MERGED).exists());
+            assert!(
+                is_merged || !(is_merge && is_done),
+                "the merged shard is lost"
+            );
+            if is_merged {
+                check(MERGED, 12, 12);
             }
             match is_done {
                 true => after += 1,

@@ -17,7 +17,7 @@ use arrow_shard::write::{ColumnOptions, Layout, ShardWriter, WriterOptions};
 use arrow_shard::{ErrorKind, Shard};
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Barrier};
+use std::sync::{Arc, Barrier, Mutex};
 use std::time::Duration;
 
 #[test]
@@ -342,7 +342,13 @@ fn compaction_leaves_large_stripes_and_vacuum_what_is_used() {
     let young = VacuumOptions::default();
     assert_eq!(vacuum(folder.path(), &young).unwrap(), []);
     let now = young.with_min_age(Duration::ZERO);
-    let listed = vacuum(folder.path(), &now.clone().with_dry_run(true)).unwrap();
+    let read_files = Arc::new(Mutex::new(Vec::new()));
+    let told = read_files.clone();
+    let dry = now.clone().with_dry_run(true);
+    let dry = dry.with_progress(move |p| told.lock().unwrap().push((p.done, p.total)));
+    let listed = vacuum(folder.path(), &dry).unwrap();
+    // Of each directory file, one after the other.
+    assert_eq!(*read_files.lock().unwrap(), [(1, 3), (2, 3), (3, 3)]);
     // What said which rows were deleted.
     assert_eq!(listed.len(), 1, "{listed:?}");
     assert_eq!(vacuum(folder.path(), &now).unwrap(), listed);

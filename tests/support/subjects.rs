@@ -1,23 +1,26 @@
 //! Shards to damage, of as many kinds as there are places to damage.
 
 use super::Subject;
-use super::support::{NAME, shared};
+use super::descriptors::with_descriptors;
+use super::support::{NAME, shared, written_bytes};
 use arrow_array::builder::{
     ListBuilder, MapBuilder, StringBuilder, StringDictionaryBuilder, StringRunBuilder,
 };
 use arrow_array::types::{Int8Type, Int32Type};
 use arrow_array::{
     Array, ArrayRef, BinaryArray, BooleanArray, Decimal128Array, DictionaryArray,
-    DurationMillisecondArray, FixedSizeListArray, Float64Array, Int8Array, Int32Array, Int64Array,
-    LargeStringArray, RecordBatch, RecordBatchOptions, StringArray, StringViewArray, StructArray,
-    TimestampMicrosecondArray, UInt16Array, UnionArray,
+    DurationMillisecondArray, FixedSizeBinaryArray, FixedSizeListArray, Float64Array, Int8Array,
+    Int16Array, Int32Array, Int64Array, LargeStringArray, RecordBatch, RecordBatchOptions,
+    StringArray, StringViewArray, StructArray, TimestampMicrosecondArray, UInt16Array, UnionArray,
 };
 use arrow_schema::{DataType, Field, Schema, UnionFields};
+use arrow_shard::buffer::{BLOCK_MAPS_PROPERTY, CHECKSUMS_PROPERTY, ENCODING_CODES_PROPERTY};
+use arrow_shard::format::NameValuePair;
 use arrow_shard::io::MemoryFolder;
 use arrow_shard::ops::ShardEditor;
 use arrow_shard::write::Wire;
 use arrow_shard::write::{
-    ColumnOptions, Layout, PresenceLayout, Profile, ShardWriter, WriterOptions,
+    ColumnOptions, InternalValues, Layout, PresenceLayout, Profile, ShardWriter, WriterOptions,
 };
 use std::sync::Arc;
 
@@ -97,7 +100,7 @@ pub(crate) fn nested() -> Subject {
     )
     .unwrap();
     let item = Arc::new(Field::new("item", DataType::Int16, true));
-    let values: arrow_array::Int16Array = (0..18).map(|i| (i % 4 != 0).then_some(i)).collect();
+    let values: Int16Array = (0..18).map(|i| (i % 4 != 0).then_some(i)).collect();
     let fixed = FixedSizeListArray::try_new(item, 2, Arc::new(values), None).unwrap();
     let inner = StructArray::from(vec![
         (
@@ -244,8 +247,8 @@ pub(crate) fn two_files() -> Subject {
     )
 }
 
-/// A directory over the stripes of another, and over what says which rows are deleted.
-pub(crate) fn deleted() -> Subject {
+/// A shard of two stripes in a file of their own, and what changes of it wrote beside that.
+fn edited(edit: impl FnOnce(&mut ShardEditor)) -> Subject {
     let numbers: Int32Array = (0..40).map(|i| (i % 5 != 0).then_some(i * 3)).collect();
     let batch = batch([("number", Arc::new(numbers) as ArrayRef)]);
     let folder = tempfile::tempdir().unwrap();
@@ -257,7 +260,7 @@ pub(crate) fn deleted() -> Subject {
     writer.write(&batch).unwrap();
     writer.finish().unwrap();
     let mut editor = ShardEditor::open(&path).unwrap();
-    editor.delete_rows(&[1, 2, 3, 25]).unwrap();
+    edit(&mut editor);
     editor.commit().unwrap();
     let files = MemoryFolder::new();
     for entry in std::fs::read_dir(folder.path()).unwrap() {
@@ -266,6 +269,111 @@ pub(crate) fn deleted() -> Subject {
         files.insert(entry.file_name().to_str().unwrap(), bytes);
     }
     Subject::of_files(files)
+}
+
+/// A directory over the stripes of another, and over what says which rows are deleted.
+pub(crate) fn deleted() -> Subject {
+    edited(|editor| {
+        editor.delete_rows(&[1, 2, 3, 25]).unwrap();
+    })
+}
+
+/// A column beside the stripes that were there before, and one that is a constant.
+pub(crate) fn added_column() -> Subject {
+    let names: StringArray = (0..40)
+        .map(|i| (i % 7 != 0).then(|| format!("name {}", i % 9)))
+        .collect();
+    edited(|editor| {
+        let field = Field::new("name", DataType::Utf8, true);
+        let column = ColumnOptions::default();
+        editor
+            .add_column_values(field, [Arc::new(names) as ArrayRef], &column)
+            .unwrap();
+        let field = Field::new("one", DataType::Int64, false);
+        let one = Int64Array::new_scalar(1);
+        editor.add_column(field, &one).unwrap();
+    })
+}
+
+/// When records came, and who they are.
+pub(crate) fn internal_fields() -> Subject {
+    let numbers: Int32Array = (0..24).map(|i| (i % 5 != 0).then_some(i * 3)).collect();
+    let column = |name: &str| InternalValues::Column(name.to_owned());
+    let options = options(Profile::Balanced)
+        .with_stripe_rows(16)
+        .with_ingestion_timestamp(column("at"))
+        .with_record_identity(column("id"));
+    let times = TimestampMicrosecondArray::from_iter_values((0..24).map(|i| i * i * 1_000_003));
+    let ids = (0..24u8).map(|i| [i; 16]);
+    let ids = FixedSizeBinaryArray::try_from_iter(ids).unwrap();
+    let batch = batch([
+        ("number", Arc::new(numbers) as ArrayRef),
+        ("at", Arc::new(times)),
+        ("id", Arc::new(ids)),
+    ]);
+    Subject::new(&batch, options)
+}
+
+/// A field whose first encoding has blocks that nobody knows, and whose second one is read.
+pub(crate) fn several_encodings() -> Subject {
+    const CODES: [&[u16]; 2] = [&[0, 1, 0x9001], &[1, 3, 1, 4, 16]];
+    let numbers: Int32Array = (0..60).map(|i| (i % 5 != 0).then_some(i * i)).collect();
+    let batch = batch([("number", Arc::new(numbers) as ArrayRef)]);
+    let bytes = written_bytes(&[batch], options(Profile::Balanced));
+    let bytes = with_descriptors(&bytes, |_, field, _| {
+        let first = field.encodings[0].clone();
+        field.encodings.insert(0, first);
+        let codes = CODES.concat().into_iter().flat_map(u16::to_le_bytes);
+        let codes = NameValuePair::new(ENCODING_CODES_PROPERTY, codes.collect::<Vec<u8>>());
+        let properties = &mut field.field.custom_properties;
+        // These go by the ordinals of encodings.
+        properties
+            .retain(|p| ![CHECKSUMS_PROPERTY, BLOCK_MAPS_PROPERTY].contains(&p.name.as_str()));
+        properties.push(codes);
+    });
+    let folder = MemoryFolder::new();
+    folder.insert(NAME, bytes);
+    Subject::of_files(folder)
+}
+
+/// Dense unions in several stripes, not all of which have values of each variant.
+pub(crate) fn unions_in_stripes() -> Subject {
+    let variants = UnionFields::try_new(
+        [2, 4],
+        [
+            Field::new("a", DataType::Int16, true),
+            Field::new("b", DataType::Utf8, true),
+        ],
+    )
+    .unwrap();
+    // The second of three stripes has values of one of them only.
+    let kind = |i| match i {
+        10..20 => 2,
+        i if i % 3 == 0 => 4,
+        _ => 2,
+    };
+    let types: Vec<i8> = (0..30).map(kind).collect();
+    let mut counts = [0i32; 2];
+    let mut offsets: Vec<i32> = Vec::new();
+    for kind in &types {
+        let count = &mut counts[usize::from(*kind == 4)];
+        offsets.push(*count);
+        *count += 1;
+    }
+    let numbers = (0..counts[0]).map(|i| (i % 4 != 0).then_some(7 * i as i16));
+    let texts = (0..counts[1]).map(|i| (i % 5 != 0).then(|| format!("text {i}")));
+    let union = UnionArray::try_new(
+        variants,
+        types.into(),
+        Some(offsets.into()),
+        vec![
+            Arc::new(numbers.collect::<Int16Array>()),
+            Arc::new(texts.collect::<StringArray>()),
+        ],
+    )
+    .unwrap();
+    let batch = batch([("union", Arc::new(union) as ArrayRef)]);
+    Subject::new(&batch, options(Profile::Balanced).with_stripe_rows(10))
 }
 
 pub(crate) fn without_rows() -> Subject {

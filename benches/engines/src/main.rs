@@ -14,6 +14,7 @@ use anyhow::{Context, Result, ensure};
 use clap::Parser;
 use std::path::PathBuf;
 use std::process::Command;
+use subject::Subject;
 
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
@@ -39,18 +40,26 @@ struct Cli {
     /// Names of queries, separated by commas; all by default.
     #[arg(long, value_delimiter = ',')]
     queries: Vec<String>,
+    /// What is measured: `shard`, `parquet`, `parquet-pushdown`, `vortex`; all by default. For a closer
+    /// look at one of them, with `--worker`.
+    #[arg(long, value_delimiter = ',', requires = "worker")]
+    subjects: Vec<Subject>,
     /// Report what was measured before.
     #[arg(long)]
     report_only: bool,
-    /// Measure with so many threads, as the process that was started for it.
-    #[arg(long, hide = true)]
+    /// Measure with so many threads, and report nothing.
+    #[arg(long)]
     worker: Option<usize>,
 }
 
 fn main() -> Result<()> {
     let cli = Cli::parse();
     if let Some(threads) = cli.worker {
-        return worker::measure(&cli.data, threads, cli.repeat, &cli.queries);
+        let subjects = match cli.subjects.as_slice() {
+            [] => &Subject::ALL,
+            subjects => subjects,
+        };
+        return worker::measure(&cli.data, threads, cli.repeat, &cli.queries, subjects);
     }
     if !cli.report_only {
         tables::prepare(&cli.data, cli.scale)?;

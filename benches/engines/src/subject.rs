@@ -8,10 +8,15 @@ use datafusion::prelude::{SessionConfig, SessionContext};
 use serde::{Deserialize, Serialize};
 use std::path::Path;
 use std::sync::Arc;
+use vortex::VortexSessionDefault;
+use vortex::io::session::RuntimeSessionExt;
+use vortex::session::VortexSession;
 use vortex_datafusion::VortexFormatFactory;
 
 /// A format of files, with options.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, clap::ValueEnum,
+)]
 pub(crate) enum Subject {
     Shard,
     /// Filters above the scan.
@@ -51,7 +56,6 @@ impl Subject {
     pub(crate) fn session(self, partitions: usize) -> Result<SessionContext> {
         let mut config = SessionConfig::new().with_target_partitions(partitions);
         let parquet = &mut config.options_mut().execution.parquet;
-        parquet.bloom_filter_on_read = false;
         if self == Self::ParquetPushdown {
             parquet.pushdown_filters = true;
             parquet.reorder_filters = true;
@@ -60,7 +64,8 @@ impl Subject {
             .with_config(config)
             .with_default_features();
         if self == Self::Vortex {
-            let factory = Arc::new(VortexFormatFactory::new());
+            let vortex = VortexSession::default().with_tokio();
+            let factory = Arc::new(VortexFormatFactory::new_with_session(vortex));
             let name = factory.get_ext().to_uppercase();
             state = state.with_table_factory(name, Arc::new(DefaultTableFactory::new()));
             match state.file_formats() {

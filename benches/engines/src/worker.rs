@@ -20,7 +20,13 @@ use tokio::runtime::Runtime;
 
 /// Runs every query `repeat` times over every subject, after one run that is compared and not
 /// measured.
-pub(crate) fn measure(data: &Path, threads: usize, repeat: usize, names: &[String]) -> Result<()> {
+pub(crate) fn measure(
+    data: &Path,
+    threads: usize,
+    repeat: usize,
+    names: &[String],
+    subjects: &[Subject],
+) -> Result<()> {
     // Threads that libraries start for themselves get no processor of their own.
     let mut processors = CpuSet::new();
     (0..threads).for_each(|processor| processors.set(processor));
@@ -29,9 +35,9 @@ pub(crate) fn measure(data: &Path, threads: usize, repeat: usize, names: &[Strin
         .worker_threads(threads)
         .enable_all()
         .build()?;
-    let sessions: Vec<(Subject, SessionContext)> = Subject::ALL
-        .into_iter()
-        .map(|subject| Ok((subject, open(&runtime, subject, data, threads)?)))
+    let sessions: Vec<(Subject, SessionContext)> = subjects
+        .iter()
+        .map(|&subject| Ok((subject, open(&runtime, subject, data, threads)?)))
         .collect::<Result<_>>()?;
     let mut out = File::create(sample::path(data, threads))?;
     for query in queries::chosen(names) {

@@ -1,6 +1,7 @@
 //! Progress bars, where standard error is a terminal.
 
 use crate::input::Total;
+use arrow_shard::ops::EditProgress;
 use indicatif::{ProgressBar, ProgressFinish, ProgressStyle};
 
 /// A bar of so many rows, files or the like of which some are done.
@@ -14,6 +15,17 @@ pub(crate) fn bar(total: u64, unit: &str) -> ProgressBar {
         Ok(style) => bar.with_style(style),
         Err(_) => bar,
     }
+}
+
+/// A bar of what a change has to do, and who moves it.
+pub(crate) fn followed(unit: &str) -> (ProgressBar, impl Fn(EditProgress) + Send + Sync + 'static) {
+    let bar = bar(0, unit);
+    let shown = bar.clone();
+    let follow = move |progress: EditProgress| {
+        shown.set_length(progress.total);
+        shown.set_position(progress.done);
+    };
+    (bar, follow)
 }
 
 /// Shows how much of an input has been read.

@@ -8,7 +8,7 @@ use crate::ops::commit::EditSummary;
 use crate::ops::editor::ShardEditor;
 use crate::ops::local::{existing, place_of};
 use crate::ops::place::Place;
-use crate::ops::progress::Rows;
+use crate::ops::progress::Work;
 use crate::read::now;
 use crate::write::ShardWriter;
 use arrow_array::RecordBatchReader;
@@ -94,7 +94,7 @@ struct Beside<'a> {
     folder: LocalFolder,
     path: PathBuf,
     options: &'a CompactOptions,
-    rows: Rows,
+    rows: Work,
     written: Vec<PathBuf>,
 }
 

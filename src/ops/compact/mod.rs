@@ -13,7 +13,7 @@ pub use object::{compact_object, compact_object_to, compaction_object};
 use super::deletes::Stripe;
 use super::editor::ShardEditor;
 use super::place::Place;
-use super::progress::{EditProgress, Listener, Rows};
+use super::progress::{EditProgress, Listener, Work};
 use crate::Shard;
 use crate::column::{TypeMapping, has_packed_columns};
 use crate::error::{Result, Within};
@@ -21,7 +21,6 @@ use crate::format::{DELETED_RECORD, Field};
 use crate::settings::settings;
 use crate::write::{Profile, WriterOptions};
 use std::ops::Range;
-use std::sync::Arc;
 
 /// Which stripes a compaction writes anew, and how.
 #[derive(Debug, Clone, PartialEq)]
@@ -68,17 +67,17 @@ impl CompactOptions {
         mut self,
         progress: impl Fn(EditProgress) + Send + Sync + 'static,
     ) -> Self {
-        self.listener = Some(Listener(Arc::new(progress)));
+        self.listener = Some(Listener::new(progress));
         self
     }
 
     /// The rows of the runs that are written anew, of which none is done.
-    fn rows_of(&self, stripes: &[Stripe], runs: &[Range<usize>]) -> Rows {
+    fn rows_of(&self, stripes: &[Stripe], runs: &[Range<usize>]) -> Work {
         let stripes = runs.iter().filter_map(|run| stripes.get(run.clone()));
         let rows = stripes
             .flatten()
             .map(|stripe| stripe.rows - stripe.deleted_rows);
-        Rows::new(self.listener.clone(), rows.sum())
+        Work::new(self.listener.clone(), rows.sum())
     }
 
     /// Whether a stripe is better written anew, with others or alone.

@@ -8,7 +8,7 @@ use crate::ops::commit::EditSummary;
 use crate::ops::editor::ShardEditor;
 use crate::ops::object::{beside, delete_all, place_of};
 use crate::ops::place::Place;
-use crate::ops::progress::Rows;
+use crate::ops::progress::Work;
 use crate::read::ShardOptions;
 use crate::write::AsyncShardWriter;
 use futures_util::TryStreamExt;
@@ -101,7 +101,7 @@ struct Beside<'a> {
     store: Arc<dyn ObjectStore>,
     path: &'a Path,
     options: &'a CompactOptions,
-    rows: Rows,
+    rows: Work,
     written: Vec<Path>,
 }
 

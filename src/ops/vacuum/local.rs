@@ -59,12 +59,14 @@ pub fn vacuum(folder: impl AsRef<Path>, options: &VacuumOptions) -> Result<Vec<U
         }
     }
     let mut used = HashSet::new();
+    let mut work = options.directories(directories.len());
     for directory in &directories {
         match Shard::open(directory) {
             Ok(shard) => used.extend(files(&shard, directory)?),
             Err(error) if error.kind() == ErrorKind::NotAShard => {}
             Err(error) => return Err(error),
         }
+        work.add(1);
     }
     candidates.retain(|file: &UnusedFile| !used.contains(&file.path));
     candidates.sort_by(|a, b| a.path.cmp(&b.path));

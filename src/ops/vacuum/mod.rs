@@ -10,14 +10,16 @@ pub use local::{UnusedFile, vacuum};
 #[cfg(feature = "object_store")]
 pub use object::{UnusedObject, vacuum_objects};
 
+use super::progress::{EditProgress, Listener, Work};
 use crate::settings::settings;
 use std::time::{Duration, SystemTime};
 
 /// Which files a vacuum removes.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct VacuumOptions {
     min_age: Duration,
     dry_run: bool,
+    listener: Option<Listener>,
 }
 
 impl Default for VacuumOptions {
@@ -25,6 +27,7 @@ impl Default for VacuumOptions {
         Self {
             min_age: Duration::from_secs(24 * 60 * 60),
             dry_run: false,
+            listener: None,
         }
     }
 }
@@ -41,6 +44,21 @@ settings! {
 }
 
 impl VacuumOptions {
+    /// Calls `progress` with every directory file that has been read.
+    #[must_use]
+    pub fn with_progress(
+        mut self,
+        progress: impl Fn(EditProgress) + Send + Sync + 'static,
+    ) -> Self {
+        self.listener = Some(Listener::new(progress));
+        self
+    }
+
+    /// Directory files of which none has been read.
+    fn directories(&self, count: usize) -> Work {
+        Work::new(self.listener.clone(), count as u64)
+    }
+
     /// Whether what was last changed then is old enough.
     fn is_old(&self, changed: SystemTime) -> bool {
         let age = SystemTime::now().duration_since(changed);

@@ -59,9 +59,11 @@ pub async fn vacuum_objects(
             FileRole::Stripes | FileRole::Temporary => {}
         }
     }
+    let mut work = options.directories(directories.len());
     let used = stream::iter(directories)
         .map(|path| used_by(store.clone(), path))
-        .buffer_unordered(AT_ONCE);
+        .buffer_unordered(AT_ONCE)
+        .inspect(|_| work.add(1));
     let used: Vec<Vec<Place>> = used.try_collect().await?;
     let used: HashSet<Place> = used.into_iter().flatten().collect();
     let unused = candidates

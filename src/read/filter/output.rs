@@ -5,6 +5,7 @@ mod pending;
 pub(super) use pending::Pending;
 
 use super::Counters;
+use super::candidates::Candidates;
 use super::metrics::count;
 use crate::buffer::{Body, Selection, Storage};
 use crate::error::{Error, ErrorKind, Result, Within, to_usize};
@@ -16,180 +17,17 @@ use crate::read::scan::source::{ReadState, StripeFields};
 use crate::read::shard::column::Column;
 use crate::read::shard::fetch::{Bench, Fetched, drive};
 use crate::read::shard::metadata::WINDOW;
-use arrow_array::{Array, ArrayRef, BooleanArray, RecordBatch};
-use arrow_buffer::{BooleanBuffer, BooleanBufferBuilder};
+use arrow_array::{Array, ArrayRef, RecordBatch};
 use arrow_schema::{DataType, FieldRef};
-use arrow_select::filter::FilterBuilder;
+use std::cell::OnceCell;
 use std::collections::VecDeque;
 use std::ops::Range;
 
-/// Read whole runs if one row in so many matches, and drop the others.
-const READ_WHOLE: usize = 16;
 /// Read whole runs if one row in so many matches, and keep the matching rows until they make a batch.
 /// If fewer match, read single rows once they make a batch.
 const SCATTERED: usize = 35;
 /// How many times more or less of them may match before parts are read in another way.
 const LATITUDE: usize = 4;
-/// Leave out the rows between runs of matches that have so many rows on average while blocks are read.
-const LONG_RUN: usize = 16;
-
-/// Neighbouring rows of a stripe, and which of them are still in question or match.
-#[derive(Debug, Clone)]
-pub(super) struct Candidates {
-    rows: Range<u64>,
-    alive: BooleanBuffer,
-    matches: usize,
-    /// By column of the scan: its values at all of the rows, if they have been read; may be empty.
-    values: Vec<Option<ArrayRef>>,
-}
-
-impl Candidates {
-    /// The wanted rows of a range.
-    pub(super) fn new(rows: Range<u64>, wanted: Option<&Selection>) -> Result<Self> {
-        let len = to_usize(rows.end - rows.start)?;
-        let alive = match wanted {
-            None => BooleanBuffer::new_set(len),
-            Some(wanted) => {
-                let mut bits = BooleanBufferBuilder::new(len);
-                for range in wanted.within(&rows).ranges() {
-                    bits.append_n(to_usize(range.start - rows.start)? - bits.len(), false);
-                    bits.append_n(to_usize(range.end - range.start)?, true);
-                }
-                bits.append_n(len - bits.len(), false);
-                bits.finish()
-            }
-        };
-        let matches = alive.count_set_bits();
-        Ok(Self {
-            rows,
-            alive,
-            matches,
-            values: Vec::new(),
-        })
-    }
-
-    pub(super) fn rows(&self) -> &Range<u64> {
-        &self.rows
-    }
-
-    pub(super) fn len(&self) -> usize {
-        self.alive.len()
-    }
-
-    /// Number of rows that are in question or match.
-    pub(super) fn matches(&self) -> usize {
-        self.matches
-    }
-
-    /// Whether it is worth while to read all of the rows and drop some.
-    pub(super) fn is_dense(&self) -> bool {
-        self.matches > 0 && self.matches.saturating_mul(READ_WHOLE) >= self.len()
-    }
-
-    /// The rows whose bytes may be needed to read those that match.
-    fn read_rows(&self) -> Selection {
-        self.selection(SCATTERED * LATITUDE)
-    }
-
-    /// The rows that are in question, or all if they are at least one in `dense`.
-    pub(super) fn selection(&self, dense: usize) -> Selection {
-        if self.matches.saturating_mul(dense) >= self.len() {
-            return Selection::range(self.rows.clone());
-        }
-        let mut rows = Selection::default();
-        push_matches(&self.rows, &self.alive, &mut rows);
-        rows
-    }
-
-    /// Rules out rows; there is a bit for each row.
-    pub(super) fn keep_if(&mut self, matches: &BooleanBuffer) -> Result<()> {
-        if matches.len() != self.len() {
-            return Err(Error::corrupt(format!(
-                "{} truth values of {} rows",
-                matches.len(),
-                self.len()
-            )));
-        }
-        self.alive = match self.matches == self.len() {
-            true => matches.clone(),
-            false => &self.alive & matches,
-        };
-        self.matches = self.alive.count_set_bits();
-        Ok(())
-    }
-
-    /// Rules out rows; there is a bit for each row that is in question.
-    pub(super) fn keep_selected(&mut self, matches: &BooleanBuffer) -> Result<()> {
-        if matches.len() != self.matches {
-            return Err(Error::corrupt(format!(
-                "{} truth values of {} rows",
-                matches.len(),
-                self.matches
-            )));
-        }
-        let mut bits = BooleanBufferBuilder::new(self.len());
-        bits.append_n(self.len(), false);
-        for (i, row) in self.alive.set_indices().enumerate() {
-            if matches.value(i) {
-                bits.set_bit(row, true);
-            }
-        }
-        self.alive = bits.finish();
-        self.matches = self.alive.count_set_bits();
-        Ok(())
-    }
-
-    /// Keeps the values of a column of the scan at all of the rows.
-    pub(super) fn keep_values(&mut self, column: usize, columns: usize, values: &ArrayRef) {
-        if self.values.is_empty() {
-            self.values = vec![None; columns];
-        }
-        self.values[column] = Some(values.clone());
-    }
-
-    /// Some of the rows.
-    pub(super) fn slice(&self, from: usize, len: usize) -> Self {
-        let alive = self.alive.slice(from, len);
-        let start = self.rows.start + from as u64;
-        let slice = |values: &Option<ArrayRef>| values.as_ref().map(|v| v.slice(from, len));
-        Self {
-            rows: start..start + len as u64,
-            matches: alive.count_set_bits(),
-            alive,
-            values: self.values.iter().map(slice).collect(),
-        }
-    }
-
-    /// Takes over which rows of its pieces are alive, and of a single piece its values.
-    pub(super) fn join(&mut self, mut pieces: Vec<Self>) {
-        if pieces.len() == 1
-            && let Some(whole) = pieces.pop()
-        {
-            *self = whole;
-            return;
-        }
-        let mut bits = BooleanBufferBuilder::new(self.len());
-        for piece in &pieces {
-            bits.append_buffer(&piece.alive);
-        }
-        self.alive = bits.finish();
-        self.matches = self.alive.count_set_bits();
-    }
-
-    /// Cuts it into parts of so many rows at most, those without a match left out.
-    pub(super) fn split(self, most: u64, parts: &mut VecDeque<Self>) {
-        let most = usize::try_from(most).unwrap_or(usize::MAX);
-        if self.len() <= most {
-            if self.matches > 0 {
-                parts.push_back(self);
-            }
-            return;
-        }
-        let starts = (0..self.len()).step_by(most);
-        let cut = starts.map(|from| self.slice(from, most.min(self.len() - from)));
-        parts.extend(cut.filter(|part| part.matches > 0));
-    }
-}
 
 /// Whether the kernel that filters cannot take values of a type: it renames the fields of runs, and
 /// shares the faults of the others.
@@ -209,12 +47,9 @@ pub(super) fn defeats_filter(data_type: &DataType) -> bool {
     }
 }
 
-/// Appends the rows of a range that match.
-fn push_matches(range: &Range<u64>, alive: &BooleanBuffer, rows: &mut Selection) {
-    let row = |i: usize| range.start + i as u64;
-    for (from, to) in alive.set_slices() {
-        rows.push(row(from)..row(to));
-    }
+/// The rows whose bytes may be needed to read those of a part that match.
+fn read_rows(part: &Candidates) -> Selection {
+    part.selection(SCATTERED * LATITUDE)
 }
 
 /// Reads the columns of the scan.
@@ -329,10 +164,7 @@ impl Output {
             true => Selection::default(),
             false => pending.rows(),
         };
-        for range in part
-            .map_or_else(Selection::default, Candidates::read_rows)
-            .ranges()
-        {
+        for range in part.map_or_else(Selection::default, read_rows).ranges() {
             rows.push(range.clone());
         }
         let Some(start) = rows.ranges().first().map(|range| range.start) else {
@@ -347,7 +179,7 @@ impl Output {
             .saturating_mul(WINDOW)
             .saturating_add(window);
         let mut end = rows.end();
-        let ahead = parts.iter().take_while(|part| part.rows.end <= border);
+        let ahead = parts.iter().take_while(|part| part.rows().end <= border);
         let mut kept = vec![true; format.columns.len()];
         let mut needs = |values: &dyn Fn(usize) -> bool| {
             for (i, kept) in kept.iter_mut().enumerate() {
@@ -356,13 +188,13 @@ impl Output {
         };
         needs(&|i| pending.values[i].is_some());
         for part in part.into_iter().chain(ahead) {
-            needs(&|i| part.values.get(i).is_some_and(Option::is_some));
-            if part.rows.start >= end {
-                for range in part.read_rows().ranges() {
+            needs(&|i| part.values(i).is_some());
+            if part.rows().start >= end {
+                for range in read_rows(part).ranges() {
                     rows.push(range.clone());
                 }
             }
-            end = end.max(part.rows.end);
+            end = end.max(part.rows().end);
         }
         self.fetched.retire();
         self.fetched.adopt(tested)?;
@@ -403,12 +235,12 @@ impl Output {
             let now = part.slice(0, len);
             *part = part.slice(len, part.len() - len);
             count(&counters.rows_read, len as u64);
-            if now.matches > 0 || part.matches == 0 {
+            if now.matches() > 0 || part.matches() == 0 {
                 break (now, columns);
             }
         };
-        count(&counters.rows_matched, now.matches as u64);
-        format.batch(columns, now.matches, self.first, || now.selection(0))
+        count(&counters.rows_matched, now.matches() as u64);
+        format.batch(columns, now.matches(), self.first, || now.selection(0))
     }
 
     /// The columns at the rows of a part that match.
@@ -424,33 +256,33 @@ impl Output {
 
     /// The columns at the rows of a part that match, read at all of its rows.
     fn filtered(&mut self, format: &RowFormat, part: &Candidates) -> Result<Vec<ArrayRef>> {
-        let rows = Selection::range(part.rows.clone());
-        if part.matches == part.len() {
-            return self.read(format, &rows, &part.values);
+        let rows = Selection::range(part.rows().clone());
+        if part.matches() == part.len() {
+            return self.read(format, &rows, part.all_values());
         }
-        let matches = BooleanArray::new(part.alive.clone(), None);
-        let mut filter = FilterBuilder::new(&matches);
-        if format.columns.len() > 1 {
-            filter = filter.optimize();
-        }
-        let filter = filter.build();
-        let matching = part.selection(0);
-        let has_runs = matching.ranges().len().saturating_mul(LONG_RUN) <= part.matches;
+        let filter = part.filter(format.columns.len());
+        let matching = OnceCell::new();
+        let has_runs = part.has_long_runs();
         let mut columns = Vec::with_capacity(format.columns.len());
         for (i, column) in format.columns.iter().enumerate() {
-            let is_read = part.values.get(i).is_some_and(Option::is_some);
+            let is_read = part.values(i).is_some();
             let is_cut = has_runs && !is_read && self.is_of_blocks(column);
             // Each is filtered while it is in the processor's cache, and makes room for the next.
             columns.push(match is_cut || defeats_filter(column.field.data_type()) {
-                true => self.read_column(format, i, &matching, &[])?,
-                false => filter.filter(&self.read_column(format, i, &rows, &part.values)?)?,
+                true => {
+                    let matching = matching.get_or_init(|| part.selection(0));
+                    self.read_column(format, i, matching, &[])?
+                }
+                false => {
+                    filter.filter(&self.read_column(format, i, &rows, part.all_values())?)?
+                }
             });
         }
         Ok(columns)
     }
 
     /// Whether a column is a leaf whose values, or the codes of them, are copied out of decoded blocks. They
-    /// take fewer bytes there than in arrays.
+    /// take fewer bytes there than in arrays; but views, whose values stay where they are.
     fn is_of_blocks(&self, column: &Column) -> bool {
         let layout = self
             .fields
@@ -459,8 +291,13 @@ impl Output {
         layout.is_some_and(|layout| match &layout.storage {
             Storage::Buffers(buffers) => {
                 let data = buffers.data.as_ref();
+                let is_view = matches!(
+                    column.field.data_type(),
+                    DataType::Utf8View | DataType::BinaryView
+                );
                 column.node.children.is_empty()
                     && !buffers.has_separate_offsets()
+                    && (buffers.dictionary.is_some() || !is_view)
                     && data.is_some_and(|data| matches!(data.body, Body::Blocks(_)))
             }
             Storage::Null | Storage::Constant(_) => true,

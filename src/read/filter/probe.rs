@@ -1,7 +1,8 @@
 //! Tests rows: reads the columns of a predicate where rows are still in question.
 
+use super::candidates::Candidates;
 use super::metrics::count;
-use super::output::Candidates;
+use super::output::defeats_filter;
 use super::plan::{Conjunct, Filter, Outcome, StripePlan};
 use super::predicate::{Rows, member};
 use super::runs::{RunValues, tests_values};
@@ -18,8 +19,9 @@ use arrow_array::{Array, ArrayRef, BooleanArray};
 use arrow_buffer::BooleanBuffer;
 use arrow_schema::DataType;
 
-/// Read whole runs if one row in so many is in question.
-const TEST_WHOLE: usize = 4;
+/// Read whole runs if one row in so many is in question: then whole blocks are decoded anyway, and what
+/// is kept of them costs more than to test all.
+const TEST_WHOLE: usize = 32;
 
 /// Tests the rows of a stripe.
 #[derive(Debug)]
@@ -171,7 +173,7 @@ impl Probe {
         }
         let mut rows = Selection::default();
         for chunk in chunks.iter().filter(|chunk| chunk.matches() > 0) {
-            for range in chunk.selection(dense(conjunct)).ranges() {
+            for range in chunk.selection(dense(conjunct, plan)).ranges() {
                 rows.push(range.clone());
             }
         }
@@ -205,7 +207,7 @@ impl Probe {
         conjunct: &Conjunct,
         chunk: &mut Candidates,
     ) -> Result<()> {
-        let rows = chunk.selection(dense(conjunct));
+        let rows = chunk.selection(dense(conjunct, plan));
         let is_whole = rows.as_range().as_ref() == Some(chunk.rows());
         if is_whole && let Some(matches) = self.test_runs(format, filter, plan, conjunct, &rows)? {
             chunk.keep_if(&matches)?;
@@ -232,18 +234,28 @@ impl Probe {
                 Ok((piece, Some((rows, columns))))
             })?;
             if let Some((rows, columns)) = read {
-                let values = to_usize(rows.len())?;
-                let truths = evaluate(filter, plan, conjunct, &rows, values, &columns)?;
+                // Functions are asked about no row but those in question.
+                let asked = match is_whole && conjunct.calls && piece.matches() < piece.len() {
+                    true => Some(piece.filtered(&columns)?),
+                    false => None,
+                };
+                let values = match asked {
+                    Some(_) => piece.matches(),
+                    None => to_usize(rows.len())?,
+                };
+                let columns_asked = asked.as_ref().unwrap_or(&columns);
+                let truths = evaluate(filter, plan, conjunct, &rows, values, columns_asked)?;
                 let (values, known) = truths.into_parts();
                 let matches: BooleanBuffer = match known {
                     Some(known) => &values & known.inner(),
                     None => values,
                 };
+                match is_whole && asked.is_none() {
+                    true => piece.keep_if(&matches)?,
+                    false => piece.keep_selected(&matches)?,
+                }
                 if is_whole {
-                    piece.keep_if(&matches)?;
                     self.keep_values(format, conjunct, &columns, &mut piece);
-                } else {
-                    piece.keep_selected(&matches)?;
                 }
             }
             pieces.push(piece);
@@ -365,9 +377,15 @@ fn evaluate(
     truths.within(|| format!("rows of stripe {} from {first} on", plan.fields.stripe))
 }
 
-/// Read whole runs for a conjunct if one row in so many is in question; 0 if it may see no others.
-fn dense(conjunct: &Conjunct) -> usize {
-    match conjunct.calls {
+/// Read whole runs for a conjunct if one row in so many is in question; 0 if it may see no others, and
+/// they cannot be left out of what has been read.
+fn dense(conjunct: &Conjunct, plan: &StripePlan) -> usize {
+    let mut columns = conjunct.columns.iter();
+    let defeats = |&column: &usize| {
+        let column = plan.columns.get(column).and_then(Option::as_ref);
+        column.is_none_or(|column| defeats_filter(column.field.data_type()))
+    };
+    match conjunct.calls && columns.any(defeats) {
         true => 0,
         false => TEST_WHOLE,
     }

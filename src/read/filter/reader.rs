@@ -1,7 +1,8 @@
 //! Reads the rows that match, batch by batch.
 
+use super::candidates::Candidates;
 use super::metrics::{Counters, Level, count, discount};
-use super::output::{Candidates, Output, Pending, defeats_filter};
+use super::output::{Output, Pending, defeats_filter};
 use super::plan::{Filter, Outcome, StripePlan};
 use super::probe::Probe;
 use crate::buffer::Selection;

@@ -7,6 +7,7 @@ pub(crate) use address::Address;
 
 use crate::failure::Failure;
 use crate::listed::{Found, Listed};
+use crate::progress::bar;
 use address::invalid;
 use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;
@@ -219,11 +220,15 @@ impl Object {
         };
         wait(async {
             let objects = list_shard_objects(self.store.clone(), Some(&self.path)).await?;
-            Ok(stream::iter(objects)
+            let bar = bar(objects.len() as u64, "shards");
+            let listed = stream::iter(objects)
                 .map(look)
                 .buffered(AT_ONCE)
+                .inspect(|_| bar.inc(1))
                 .collect()
-                .await)
+                .await;
+            bar.finish_and_clear();
+            Ok(listed)
         })
     }
 

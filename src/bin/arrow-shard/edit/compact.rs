@@ -7,7 +7,7 @@ use crate::failure::Failure;
 use crate::location::Location;
 use crate::output::Destination;
 use crate::profile::ProfileName;
-use crate::progress::bar;
+use crate::progress::followed;
 use crate::text;
 use arrow_shard::ops::{CompactOptions, compact, compact_to, compaction};
 use std::io::Write;
@@ -81,12 +81,8 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
         return Ok(out.flush()?);
     }
     let output = args.output.as_deref().map(Location::of).transpose()?;
-    let bar = bar(0, "rows");
-    let shown = bar.clone();
-    let options = options.with_progress(move |progress| {
-        shown.set_length(progress.total);
-        shown.set_position(progress.done);
-    });
+    let (bar, follow) = followed("rows");
+    let options = options.with_progress(follow);
     let done = match (&location, output) {
         (Location::Local(file), None) => compact(file, &options)?,
         (Location::Local(file), Some(Location::Local(target))) => {

@@ -2,9 +2,9 @@
 
 use crate::failure::Failure;
 use crate::location::Location;
-use crate::progress::bar;
+use crate::progress::{bar, followed};
 use arrow_shard::Result;
-use arrow_shard::ops::{EditProgress, EditSummary, ShardEditor};
+use arrow_shard::ops::{EditSummary, ShardEditor};
 use arrow_shard::read::Predicate;
 use std::path::{Path, PathBuf};
 
@@ -53,11 +53,7 @@ impl Editing {
 
     /// Deletes the rows that match.
     pub(super) fn delete(&mut self, predicate: &Predicate) -> Result<u64> {
-        let bar = bar(0, "rows");
-        let progress = |progress: EditProgress| {
-            bar.set_length(progress.total);
-            bar.set_position(progress.done);
-        };
+        let (bar, progress) = followed("rows");
         let deleted = match &self.location {
             Location::Local(_) => self.editor.delete_with(predicate, progress),
             #[cfg(feature = "cloud")]

@@ -4,6 +4,7 @@ use crate::failure::Failure;
 use crate::listed::{Found, Listed};
 use crate::location::Location;
 use crate::output::Destination;
+use crate::progress::bar;
 use crate::text;
 use arrow_array::RecordBatch;
 use arrow_array::cast::AsArray;
@@ -106,7 +107,15 @@ fn local(folder: &Path) -> Result<Vec<Listed>> {
             found: Shard::open(&path).and_then(Found::of),
         })
     };
-    list_shards(folder)?.into_iter().map(list).collect()
+    let shards = list_shards(folder)?;
+    let bar = bar(shards.len() as u64, "shards");
+    let listed = shards
+        .into_iter()
+        .map(list)
+        .inspect(|_| bar.inc(1))
+        .collect();
+    bar.finish_and_clear();
+    listed
 }
 
 fn line(name: &str, bytes: u64, Found { shard, sorted }: &Found) -> Line {

@@ -3,6 +3,7 @@
 use crate::failure::Failure;
 use crate::location::Location;
 use crate::output::Destination;
+use crate::progress::followed;
 use crate::text;
 use arrow_shard::ops::{VacuumOptions, vacuum};
 use std::io::Write;
@@ -35,9 +36,11 @@ pub(crate) struct Args {
 /// Runs the command.
 pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     let age = Duration::from_secs(args.min_age.saturating_mul(3600));
+    let (bar, follow) = followed("shards");
     let options = VacuumOptions::default()
         .with_min_age(age)
-        .with_dry_run(!args.remove);
+        .with_dry_run(!args.remove)
+        .with_progress(follow);
     let files: Vec<(String, u64)> = match Location::of_folder(&args.folder)? {
         Location::Local(folder) => {
             let files = vacuum(folder, &options)?.into_iter();
@@ -47,6 +50,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
         #[cfg(feature = "cloud")]
         Location::Object(prefix) => prefix.vacuum(&options)?,
     };
+    bar.finish_and_clear();
     let mut out = Destination::standard();
     let mut bytes = 0;
     for (path, size) in &files {

@@ -1,12 +1,12 @@
 //! Rows that match and lie apart, until they make a batch.
 
-use super::{Candidates, LATITUDE, SCATTERED, push_matches};
+use super::{LATITUDE, SCATTERED};
 use crate::buffer::Selection;
 use crate::error::{Result, to_usize};
+use crate::read::filter::candidates::{Candidates, push_matches};
 use crate::read::scan::join::join;
-use arrow_array::{ArrayRef, BooleanArray};
+use arrow_array::ArrayRef;
 use arrow_buffer::BooleanBuffer;
-use arrow_select::filter::FilterBuilder;
 use std::ops::Range;
 
 /// Rows that match, of parts where few do, until there are enough of them for a batch.
@@ -67,13 +67,13 @@ impl Pending {
         is_read: bool,
         most: u64,
     ) -> bool {
-        self.is_empty() || self.is_read == is_read && self.len() + part.matches as u64 <= most
+        self.is_empty() || self.is_read == is_read && self.len() + part.matches() as u64 <= most
     }
 
     /// Whether there are values of the same ones of some columns at the rows that wait and at those of a
     /// part: values that only some have are read again for all.
     pub(in crate::read::filter) fn is_alike(&self, part: &Candidates, columns: &[usize]) -> bool {
-        let has_values = |column| part.values.get(column).is_some_and(Option::is_some);
+        let has_values = |column| part.values(column).is_some();
         let mut columns = columns.iter();
         self.is_empty() || columns.all(|&c| self.values(c).is_some() == has_values(c))
     }
@@ -81,7 +81,7 @@ impl Pending {
     /// Whether to read the part at once: where most of its rows have to be looked at anyway. What
     /// is done with the parts before is done as long as it is not much worse.
     pub(in crate::read::filter) fn reads_now(&self, part: &Candidates) -> bool {
-        let (matches, len) = (part.matches.saturating_mul(SCATTERED), part.len());
+        let (matches, len) = (part.matches().saturating_mul(SCATTERED), part.len());
         match (self.is_empty(), self.is_read) {
             (true, _) => matches >= len,
             (false, true) => matches.saturating_mul(LATITUDE) >= len,
@@ -93,14 +93,14 @@ impl Pending {
     pub(in crate::read::filter) fn push(&mut self, part: &Candidates) -> Result<()> {
         self.push_rows(part);
         self.is_read = false;
-        if part.values.is_empty() {
+        if part.all_values().is_empty() {
             self.values.fill(None);
             return Ok(());
         }
-        let filter = FilterBuilder::new(&BooleanArray::new(part.alive.clone(), None)).build();
+        let filter = part.filter(1);
         for (i, pieces) in self.values.iter_mut().enumerate() {
-            match (&mut *pieces, part.values.get(i)) {
-                (Some(pieces), Some(Some(values))) => pieces.push(filter.filter(values)?),
+            match (&mut *pieces, part.values(i)) {
+                (Some(pieces), Some(values)) => pieces.push(filter.filter(values)?),
                 _ => *pieces = None,
             }
         }
@@ -119,8 +119,8 @@ impl Pending {
     }
 
     fn push_rows(&mut self, part: &Candidates) {
-        self.parts.push((part.rows.clone(), part.alive.clone()));
-        self.len += part.matches as u64;
+        self.parts.push((part.rows().clone(), part.alive().clone()));
+        self.len += part.matches() as u64;
     }
 
     /// Joins the pieces of each column. Whether all could be: what does not fit one array has to

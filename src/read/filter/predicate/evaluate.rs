@@ -77,7 +77,7 @@ impl Bound {
             return Ok(None);
         };
         let column = self.leaves[*first].column;
-        let (mut low, mut high, mut is_empty) = (0, u64::MAX, false);
+        let (mut low, mut high, mut is_empty) = (0, u128::MAX, false);
         for part in parts {
             let Node::Leaf(leaf) = part else {
                 return Ok(None);
@@ -236,6 +236,11 @@ impl Test {
 impl Comparison {
     /// Compares every value of an array with one of its type.
     fn of(self, array: &ArrayRef, value: &ArrayRef) -> Result<BooleanArray> {
+        if let (Some(array), Some(value)) = (array.as_boolean_opt(), value.as_boolean_opt())
+            && value.is_valid(0)
+        {
+            return Ok(self.of_booleans(array, value.value(0)));
+        }
         let value = Scalar::new(value.clone());
         Ok(match self {
             Self::Eq => cmp::eq(array, &value),
@@ -245,6 +250,25 @@ impl Comparison {
             Self::Gt => cmp::gt(array, &value),
             Self::GtEq => cmp::gt_eq(array, &value),
         }?)
+    }
+
+    /// Compares 64 values at a time: only two truths are possible.
+    fn of_booleans(self, array: &BooleanArray, value: bool) -> BooleanArray {
+        let holds = |truth: bool| match self {
+            Self::Eq => truth == value,
+            Self::NotEq => truth != value,
+            Self::Lt => !truth & value,
+            Self::LtEq => truth <= value,
+            Self::Gt => truth & !value,
+            Self::GtEq => truth >= value,
+        };
+        let values = match (holds(false), holds(true)) {
+            (false, true) => array.values().clone(),
+            (true, false) => !array.values(),
+            (true, true) => BooleanBuffer::new_set(array.len()),
+            (false, false) => BooleanBuffer::new_unset(array.len()),
+        };
+        BooleanArray::new(values, array.nulls().cloned())
     }
 }
 
@@ -328,4 +352,36 @@ pub(in crate::read) fn member(array: &ArrayRef, depth: usize) -> Result<ArrayRef
         return Ok(member.clone());
     }
     Ok(nullif(member, &BooleanArray::new(!nulls.inner(), None))?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn booleans_compare_as_arrow_compares_them() {
+        let array =
+            BooleanArray::from(vec![Some(false), None, Some(true), Some(false), Some(true)]);
+        let array: ArrayRef = Arc::new(array.slice(1, 4));
+        for value in [false, true] {
+            let value: ArrayRef = Arc::new(BooleanArray::from(vec![value]));
+            let scalar = Scalar::new(value.clone());
+            let pairs = [
+                (Comparison::Eq, cmp::eq(&array, &scalar)),
+                (Comparison::NotEq, cmp::neq(&array, &scalar)),
+                (Comparison::Lt, cmp::lt(&array, &scalar)),
+                (Comparison::LtEq, cmp::lt_eq(&array, &scalar)),
+                (Comparison::Gt, cmp::gt(&array, &scalar)),
+                (Comparison::GtEq, cmp::gt_eq(&array, &scalar)),
+            ];
+            for (comparison, expected) in pairs {
+                let found = comparison.of(&array, &value).unwrap();
+                assert_eq!(found, expected.unwrap(), "{comparison:?} {value:?}");
+            }
+        }
+        // Nothing is known beside null.
+        let null: ArrayRef = Arc::new(BooleanArray::from(vec![None]));
+        let found = Comparison::Eq.of(&array, &null).unwrap();
+        assert_eq!(found.null_count(), array.len());
+    }
 }

@@ -1,0 +1,122 @@
+//! Bits of bitmaps, 64 at a time.
+
+use arrow_buffer::{BooleanBuffer, Buffer};
+
+/// The words of a bitmap from its first bit on, with zeros behind the last.
+fn words(bits: &BooleanBuffer) -> Vec<u64> {
+    let words = bits.bit_chunks();
+    words
+        .iter_padded()
+        .take(bits.len().div_ceil(64))
+        .collect::<Vec<_>>()
+}
+
+/// Number of runs of set bits.
+pub(crate) fn bit_runs(bits: &BooleanBuffer) -> usize {
+    let (mut runs, mut before) = (0, 0);
+    for word in words(bits) {
+        // Set bits behind one that is not.
+        runs += (word & !(word << 1 | before)).count_ones() as usize;
+        before = word >> 63;
+    }
+    runs
+}
+
+/// The bits one after the other at the places of set bits; none where they do not suffice.
+pub(crate) fn deposit(places: &BooleanBuffer, bits: &BooleanBuffer) -> BooleanBuffer {
+    let mut masks = words(places);
+    scatter_all(&mut masks, &words(bits));
+    BooleanBuffer::new(Buffer::from_vec(masks), 0, places.len())
+}
+
+/// Replaces the set bits of the masks by those of other words, one after the other.
+fn scatter_all(masks: &mut [u64], bits: &[u64]) {
+    #[cfg(target_arch = "x86_64")]
+    {
+        use super::cpu::{Level, level};
+
+        #[target_feature(enable = "bmi2,popcnt")]
+        fn bmi2(masks: &mut [u64], bits: &[u64]) {
+            scatter_each(masks, bits, |bits, mask| {
+                std::arch::x86_64::_pdep_u64(bits, mask)
+            });
+        }
+        if level() >= Level::Avx2 {
+            // SAFETY: this level and those above it are given only to CPUs that have these features.
+            return unsafe { bmi2(masks, bits) };
+        }
+    }
+    scatter_each(masks, bits, scatter);
+}
+
+#[inline(always)]
+fn scatter_each(masks: &mut [u64], bits: &[u64], scatter: impl Fn(u64, u64) -> u64) {
+    let mut from = 0;
+    for mask in masks {
+        let (first, shift) = (from / 64, from % 64);
+        let word = |i: usize| bits.get(i).copied().unwrap_or_default();
+        // Two shifts, as one by 64 is none.
+        let next = word(first) >> shift | word(first + 1) << 1 << (63 - shift);
+        from += mask.count_ones() as usize;
+        *mask = scatter(next, *mask).to_le();
+    }
+}
+
+/// The lowest bits of a word at the places of the set bits of a mask.
+fn scatter(mut bits: u64, mut mask: u64) -> u64 {
+    let mut scattered = 0;
+    while mask != 0 {
+        let lowest = mask & mask.wrapping_neg();
+        scattered |= lowest & 0u64.wrapping_sub(bits & 1);
+        bits >>= 1;
+        mask ^= lowest;
+    }
+    scattered
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::cpu::tests::{STEP, at_every_level};
+    use super::*;
+
+    /// Bits that look random, some with long runs.
+    fn some(len: usize, seed: usize) -> BooleanBuffer {
+        let run = 1 + seed % 70;
+        let bit = |i: usize| ((i / run + seed).wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 60) % 3 == 0;
+        BooleanBuffer::collect_bool(len + 9, bit).slice(seed % 9, len)
+    }
+
+    #[test]
+    fn runs_are_those_of_the_iterator() {
+        for len in (0..200).step_by(STEP) {
+            for seed in (0..80).step_by(STEP) {
+                let bits = some(len, seed);
+                assert_eq!(bit_runs(&bits), bits.set_slices().count(), "{len} {seed}");
+            }
+        }
+        assert_eq!(bit_runs(&BooleanBuffer::new_set(300)), 1);
+    }
+
+    #[test]
+    fn bits_come_to_the_places_of_set_bits() {
+        let check = || {
+            for len in (0..200).step_by(STEP) {
+                for seed in (0..80).step_by(STEP) {
+                    let places = some(len, seed);
+                    let bits = some(places.count_set_bits(), seed + 1);
+                    let found = deposit(&places, &bits);
+                    assert_eq!(found.len(), len);
+                    let mut rest = bits.iter();
+                    for i in 0..len {
+                        let expected = places.value(i) && rest.next().unwrap();
+                        assert_eq!(found.value(i), expected, "{len} {seed} {i}");
+                    }
+                }
+            }
+        };
+        at_every_level(check);
+        // There are fewer bits than places.
+        let found = deposit(&BooleanBuffer::new_set(70), &BooleanBuffer::new_set(3));
+        assert_eq!(found.count_set_bits(), 3);
+    }
+}
