@@ -5,6 +5,7 @@ mod assemble;
 mod chunk;
 mod convert;
 mod decimal;
+mod integer_set;
 mod range;
 mod schema;
 mod shred;
@@ -19,6 +20,7 @@ pub use chunk::{
     DecodedUnions, DictionaryEntries, EntryArray, ListOffsets, NodeSource, OffsetWidth, Values,
     Window,
 };
+pub(crate) use integer_set::IntegerSet;
 pub(crate) use range::{codes_within, integer_key, integers_within};
 pub(crate) use schema::{
     ColumnPlace, UUID_LABEL, column_places, has_packed_columns, packed_columns_label,
@@ -28,6 +30,8 @@ pub use schema::{NativeTypes, SchemaOptions, TypeMapping, complete_labels, to_ar
 pub use shred::shred;
 pub(crate) use ticks::UNIX_EPOCH as UNIX_EPOCH_TICKS;
 
+// Rows that are left out are bits, whatever the columns are.
+pub(crate) use crate::kernels::{bit_runs, deposit};
 // The writer takes views apart as they are.
 pub(crate) use crate::kernels::append_views;
 

@@ -8,7 +8,7 @@ use arrow_buffer::{BooleanBuffer, Buffer};
 use arrow_schema::DataType;
 
 /// How values are compared, if they are integers of at most 64 bits, whatever these stand for.
-fn kind_of(data_type: &DataType) -> Option<NumberKind> {
+pub(super) fn kind_of(data_type: &DataType) -> Option<NumberKind> {
     match data_type {
         DataType::UInt8 | DataType::UInt16 | DataType::UInt32 | DataType::UInt64 => {
             Some(NumberKind::Unsigned)
@@ -41,6 +41,8 @@ macro_rules! with_words {
         }
     }};
 }
+
+pub(super) use with_words;
 
 /// The sign of an integer of 128 bits.
 const SIGN: u128 = 1 << 127;

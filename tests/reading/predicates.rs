@@ -17,7 +17,7 @@ use arrow_schema::{ArrowError, DataType, Field, Schema};
 use arrow_shard::read::{Predicate, ShardOptions, col};
 use arrow_shard::write::WriterOptions;
 use arrow_shard::{Error, ErrorKind, Shard};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 /// Numbers, texts and lists of numbers.
 fn readings() -> Shard {
@@ -79,6 +79,32 @@ fn two_filters_and_two_selections_narrow_each_other() {
     let shown = reader.metrics().unwrap().to_string();
     assert!(shown.contains("matched"), "{shown}");
     assert!(shard.scan().build().unwrap().metrics().is_none());
+}
+
+/// Whether whole blocks are read for it or single rows: what a function would fail at is ruled out before.
+#[test]
+fn functions_are_asked_about_no_row_that_others_have_ruled_out() {
+    let shard = readings();
+    for (few, texts) in [(1, 10), (13, 5), (31, 3), (200, 1)] {
+        // One row in `few` and some texts are in question.
+        let wanted = move |n: i32| n % few == 0 && n % 10 < texts;
+        let numbers: Vec<i32> = (0..1000).filter(|&n| wanted(n)).collect();
+        let asked = Arc::new(Mutex::new(Vec::new()));
+        let seen = asked.clone();
+        let function = Predicate::from_fn(["number", "list"], move |batch| {
+            let numbers = batch["number"].as_primitive::<arrow_array::types::Int32Type>();
+            seen.lock().unwrap().extend_from_slice(numbers.values());
+            Ok(BooleanArray::from_unary(numbers, |n| n % 3 != 0))
+        });
+        let in_list = col("number").is_in(numbers.iter().copied());
+        let filter = function.and(in_list);
+        let batch = crate::support::collect(shard.scan().with_filter(filter).build().unwrap());
+        assert_eq!(*asked.lock().unwrap(), numbers);
+        let found = batch.unwrap();
+        let found = found["number"].as_primitive::<arrow_array::types::Int32Type>();
+        let expected: Vec<i32> = numbers.into_iter().filter(|n| n % 3 != 0).collect();
+        assert_eq!(found.values(), &expected[..]);
+    }
 }
 
 #[test]

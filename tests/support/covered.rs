@@ -9,7 +9,7 @@ use arrow_shard::{Limits, Shard};
 use std::ops::Range;
 
 /// Bytes of a file, and where the checksum over them is.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Covered {
     pub(crate) name: String,
     pub(crate) file: usize,
@@ -111,12 +111,16 @@ struct Walk<'a> {
 
 impl Walk<'_> {
     fn push(&mut self, name: &str, file: usize, bytes: Range<usize>, checksum: (usize, usize)) {
-        self.found.push(Covered {
+        let covered = Covered {
             name: name.to_owned(),
             file,
             bytes,
             checksum,
-        });
+        };
+        // Encodings of a field may share buffers.
+        if !self.found.contains(&covered) {
+            self.found.push(covered);
+        }
     }
 
     /// The file that a reference leads to, and the bytes there.

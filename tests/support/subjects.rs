@@ -290,7 +290,7 @@ pub(crate) fn added_column() -> Subject {
             .add_column_values(field, [Arc::new(names) as ArrayRef], &column)
             .unwrap();
         let field = Field::new("one", DataType::Int64, false);
-        let one = Int64Array::new_scalar(1);
+        let one: ArrayRef = Arc::new(Int64Array::from(vec![1]));
         editor.add_column(field, &one).unwrap();
     })
 }
@@ -353,14 +353,14 @@ pub(crate) fn unions_in_stripes() -> Subject {
         _ => 2,
     };
     let types: Vec<i8> = (0..30).map(kind).collect();
-    let mut counts = [0i32; 2];
+    let mut counts = [0i16; 2];
     let mut offsets: Vec<i32> = Vec::new();
     for kind in &types {
         let count = &mut counts[usize::from(*kind == 4)];
-        offsets.push(*count);
+        offsets.push(i32::from(*count));
         *count += 1;
     }
-    let numbers = (0..counts[0]).map(|i| (i % 4 != 0).then_some(7 * i as i16));
+    let numbers = (0..counts[0]).map(|i| (i % 4 != 0).then_some(7 * i));
     let texts = (0..counts[1]).map(|i| (i % 5 != 0).then(|| format!("text {i}")));
     let union = UnionArray::try_new(
         variants,

@@ -1,8 +1,8 @@
 //! Rows of a stripe, and which of them are in question or match.
 
 use crate::buffer::Selection;
+use crate::column::{bit_runs, deposit};
 use crate::error::{Error, Result, to_usize};
-use crate::kernels::{bit_runs, deposit};
 use arrow_array::{ArrayRef, BooleanArray};
 use arrow_buffer::{BooleanBuffer, BooleanBufferBuilder};
 use arrow_select::filter::{FilterBuilder, FilterPredicate};
@@ -11,6 +11,9 @@ use std::ops::Range;
 
 /// Read whole runs if one row in so many matches, and drop the others.
 const READ_WHOLE: usize = 16;
+/// Test all rows if one in so many is in question and they lie apart, or in long runs.
+const TEST_WHOLE: usize = 32;
+const RUNS_WHOLE: usize = 4;
 /// Leave out the rows between runs of matches that have so many rows on average while blocks are read.
 const LONG_RUN: usize = 16;
 
@@ -112,6 +115,15 @@ impl Candidates {
     /// Whether rows that match have many of their kind beside them, so that they are read where they lie.
     pub(super) fn has_long_runs(&self) -> bool {
         bit_runs(&self.alive).saturating_mul(LONG_RUN) <= self.matches
+    }
+
+    /// The rows to read in order to test those in question: all where blocks are decoded whole anyway, and
+    /// what is kept of them would cost more than to test the others.
+    pub(super) fn tested(&self) -> Selection {
+        self.selection(match self.has_long_runs() {
+            true => RUNS_WHOLE,
+            false => TEST_WHOLE,
+        })
     }
 
     /// What drops the rows that do not match of so many columns.

@@ -19,10 +19,6 @@ use arrow_array::{Array, ArrayRef, BooleanArray};
 use arrow_buffer::BooleanBuffer;
 use arrow_schema::DataType;
 
-/// Read whole runs if one row in so many is in question: then whole blocks are decoded anyway, and what
-/// is kept of them costs more than to test all.
-const TEST_WHOLE: usize = 32;
-
 /// Tests the rows of a stripe.
 #[derive(Debug)]
 pub(super) struct Probe {
@@ -173,7 +169,7 @@ impl Probe {
         }
         let mut rows = Selection::default();
         for chunk in chunks.iter().filter(|chunk| chunk.matches() > 0) {
-            for range in chunk.selection(dense(conjunct, plan)).ranges() {
+            for range in asked(conjunct, plan, chunk).ranges() {
                 rows.push(range.clone());
             }
         }
@@ -207,7 +203,7 @@ impl Probe {
         conjunct: &Conjunct,
         chunk: &mut Candidates,
     ) -> Result<()> {
-        let rows = chunk.selection(dense(conjunct, plan));
+        let rows = asked(conjunct, plan, chunk);
         let is_whole = rows.as_range().as_ref() == Some(chunk.rows());
         if is_whole && let Some(matches) = self.test_runs(format, filter, plan, conjunct, &rows)? {
             chunk.keep_if(&matches)?;
@@ -235,22 +231,22 @@ impl Probe {
             })?;
             if let Some((rows, columns)) = read {
                 // Functions are asked about no row but those in question.
-                let asked = match is_whole && conjunct.calls && piece.matches() < piece.len() {
+                let filtered = match is_whole && conjunct.calls && piece.matches() < piece.len() {
                     true => Some(piece.filtered(&columns)?),
                     false => None,
                 };
-                let values = match asked {
+                let values = match filtered {
                     Some(_) => piece.matches(),
                     None => to_usize(rows.len())?,
                 };
-                let columns_asked = asked.as_ref().unwrap_or(&columns);
-                let truths = evaluate(filter, plan, conjunct, &rows, values, columns_asked)?;
+                let asked = filtered.as_ref().unwrap_or(&columns);
+                let truths = evaluate(filter, plan, conjunct, &rows, values, asked)?;
                 let (values, known) = truths.into_parts();
                 let matches: BooleanBuffer = match known {
                     Some(known) => &values & known.inner(),
                     None => values,
                 };
-                match is_whole && asked.is_none() {
+                match is_whole && filtered.is_none() {
                     true => piece.keep_if(&matches)?,
                     false => piece.keep_selected(&matches)?,
                 }
@@ -377,16 +373,16 @@ fn evaluate(
     truths.within(|| format!("rows of stripe {} from {first} on", plan.fields.stripe))
 }
 
-/// Read whole runs for a conjunct if one row in so many is in question; 0 if it may see no others, and
+/// The rows of a chunk that are read for a conjunct: none but those in question if it may see no others, and
 /// they cannot be left out of what has been read.
-fn dense(conjunct: &Conjunct, plan: &StripePlan) -> usize {
+fn asked(conjunct: &Conjunct, plan: &StripePlan, chunk: &Candidates) -> Selection {
     let mut columns = conjunct.columns.iter();
     let defeats = |&column: &usize| {
         let column = plan.columns.get(column).and_then(Option::as_ref);
         column.is_none_or(|column| defeats_filter(column.field.data_type()))
     };
     match conjunct.calls && columns.any(defeats) {
-        true => 0,
-        false => TEST_WHOLE,
+        true => chunk.selection(0),
+        false => chunk.tested(),
     }
 }

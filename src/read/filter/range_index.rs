@@ -166,7 +166,9 @@ impl Bounds {
                     Comparison::GtEq => (&greater | &equal, less),
                 }
             }
-            Test::In { values, has_null } if !has_null => {
+            Test::In {
+                values, has_null, ..
+            } if !has_null => {
                 let mut found = BooleanBuffer::new_unset(self.nulls.len());
                 let last = values.len() - 1;
                 if values.len() < MANY_MEMBERS {

@@ -4,7 +4,7 @@ use super::path::member_at;
 use super::place::{LiteralPlace, place, text};
 use super::truth::Truth;
 use super::{ColumnPath, Comparison, Expr, Function, Literal, MAX_DEPTH, Predicate};
-use crate::column::Casts;
+use crate::column::{Casts, IntegerSet};
 use crate::error::{Error, ErrorKind, Result, Within};
 use crate::format::{BasicType, DataType as Stored};
 use crate::read::shard::column::Column;
@@ -179,6 +179,8 @@ pub(in crate::read) enum Test {
     In {
         values: ArrayRef,
         has_null: bool,
+        /// The values once more, if they are integers and many.
+        set: Option<Arc<IntegerSet>>,
     },
     StartsWith(Vec<u8>),
 }
@@ -526,7 +528,25 @@ fn is_in(literals: &[Literal], column: &FilterColumn) -> Result<Test> {
     order.dedup_by(|a, b| compare(*a, *b) == Ordering::Equal);
     let order = arrow_array::UInt64Array::from_iter_values(order.iter().map(|&i| i as u64));
     let values = take(&all, &order, None)?;
-    Ok(Test::In { values, has_null })
+    Ok(Test::among(values, has_null))
+}
+
+/// Values from which on a set is looked up instead of compared with one by one.
+pub(super) const MANY_VALUES: usize = 9;
+
+impl Test {
+    /// Whether it is one of the values, which are sorted, distinct and of the column's type.
+    pub(in crate::read) fn among(values: ArrayRef, has_null: bool) -> Self {
+        let set = match values.len() < MANY_VALUES {
+            true => None,
+            false => IntegerSet::new(&values).map(Arc::new),
+        };
+        Self::In {
+            values,
+            has_null,
+            set,
+        }
+    }
 }
 
 fn starts_with(prefix: &[u8], data_type: &DataType) -> Result<Test> {

@@ -1,7 +1,7 @@
 //! Predicates over rows that have been read.
 
 use super::Comparison;
-use super::bind::{Bound, BoundFunction, Leaf, Node, Test};
+use super::bind::{Bound, BoundFunction, Leaf, MANY_VALUES, Node, Test};
 use super::truth::Truth;
 use crate::column::{codes_within, integer_key, integers_within};
 use crate::error::{Error, ErrorKind, Result, Within};
@@ -192,9 +192,6 @@ impl BoundFunction {
     }
 }
 
-/// Values from which on a set is searched instead of compared with one by one.
-const SEARCHED_VALUES: usize = 9;
-
 impl Test {
     /// The truth of the test for every value of an array.
     pub(in crate::read) fn of(&self, array: &ArrayRef) -> Result<BooleanArray> {
@@ -216,8 +213,15 @@ impl Test {
                 Ok(BooleanArray::new(values, array.logical_nulls()))
             }
             Self::Compare(comparison, value) => comparison.of(array, value),
-            Self::In { values, has_null } => {
-                let found = is_in(array, values)?;
+            Self::In {
+                values,
+                has_null,
+                set,
+            } => {
+                let found = match set.as_ref().and_then(|set| set.members_of(array)) {
+                    Some(found) => BooleanArray::new(found, array.nulls().cloned()),
+                    None => is_in(array, values)?,
+                };
                 if !has_null {
                     return Ok(found);
                 }
@@ -273,7 +277,7 @@ impl Comparison {
 }
 
 fn is_in(array: &ArrayRef, values: &ArrayRef) -> Result<BooleanArray> {
-    if values.len() < SEARCHED_VALUES {
+    if values.len() < MANY_VALUES {
         let mut found = Comparison::Eq.of(array, &values.slice(0, 1))?;
         for i in 1..values.len() {
             found = or_kleene(&found, &Comparison::Eq.of(array, &values.slice(i, 1))?)?;

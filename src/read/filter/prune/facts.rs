@@ -79,7 +79,9 @@ impl Facts {
                 let mut positions = self.positions(value, absent)?;
                 Ok(positions.next().map_or(Truth::ANY, |p| comparison.truth(p)))
             }
-            Test::In { values, has_null } => {
+            Test::In {
+                values, has_null, ..
+            } => {
                 let mut truth = Truth::always(false);
                 for one in self.positions(values, absent)? {
                     truth.may_be_true |= one.equal;
@@ -239,7 +241,7 @@ mod tests {
         }
         for has_null in [false, true] {
             let values = Arc::new(Int32Array::from(vec![-3, 5]));
-            tests.push(Test::In { values, has_null });
+            tests.push(Test::among(values, has_null));
         }
         let facts = |chosen: &[usize]| Facts {
             may_be_null: false,
@@ -340,10 +342,7 @@ mod tests {
     #[test]
     fn absent_values_are_told_one_by_one() {
         let values = Int32Array::from(vec![1, 2, 3]);
-        let in_list = |has_null| Test::In {
-            values: Arc::new(values.clone()),
-            has_null,
-        };
+        let in_list = |has_null| Test::among(Arc::new(values.clone()), has_null);
         let facts = Facts {
             may_be_null: false,
             low: bound(&values, 0),

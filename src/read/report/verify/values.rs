@@ -113,8 +113,13 @@ impl Claims {
             && descriptor.membership_filter.is_some()
         {
             let values = filter(values, &BooleanArray::new(valid.clone(), None))?;
-            let has_null = false;
-            let test = Test::In { values, has_null };
+            // Only the filter is asked for them, in any order.
+            let (has_null, set) = (false, None);
+            let test = Test::In {
+                values,
+                has_null,
+                set,
+            };
             if let Some(lacking) = absent(&self.column, descriptor, &test) {
                 let rows = valid.set_indices().zip(&lacking);
                 let lacking = rows.filter(|(_, lacks)| *lacks).map(|(row, _)| row);
