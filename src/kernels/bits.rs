@@ -82,7 +82,8 @@ mod tests {
     /// Bits that look random, some with long runs.
     fn some(len: usize, seed: usize) -> BooleanBuffer {
         let run = 1 + seed % 70;
-        let bit = |i: usize| ((i / run + seed).wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 60) % 3 == 0;
+        let noise = |i: usize| (i / run + seed).wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 60;
+        let bit = |i: usize| noise(i).is_multiple_of(3);
         BooleanBuffer::collect_bool(len + 9, bit).slice(seed % 9, len)
     }
 

@@ -7,7 +7,7 @@ use super::plan::{Conjunct, Filter, Outcome, StripePlan};
 use super::predicate::{Rows, member};
 use super::runs::{RunValues, tests_values};
 use crate::buffer::{Physical, Selection, Storage};
-use crate::error::{Error, Result, Within, to_usize};
+use crate::error::{Error, ErrorKind, Result, Within, to_usize};
 use crate::read::scan::fit::Fit;
 use crate::read::scan::plan::{StripeReader, is_blockwise};
 use crate::read::scan::rows::RowFormat;
@@ -225,11 +225,19 @@ impl Probe {
                 if piece.matches() == 0 {
                     return Ok((piece, None));
                 }
-                let rows = piece.selection(dense);
-                let columns = self.read(format, filter, plan, conjunct, &rows)?;
+                let mut rows = piece.selection(dense);
+                let columns = match self.read(format, filter, plan, conjunct, &rows) {
+                    // Nobody asked for the values of the other rows in these types.
+                    Err(e) if e.kind() == ErrorKind::ValueOutOfRange && is_whole => {
+                        rows = piece.selection(0);
+                        self.read(format, filter, plan, conjunct, &rows)?
+                    }
+                    columns => columns?,
+                };
                 Ok((piece, Some((rows, columns))))
             })?;
             if let Some((rows, columns)) = read {
+                let is_whole = rows.len() == piece.len() as u64;
                 // Functions are asked about no row but those in question.
                 let filtered = match is_whole && conjunct.calls && piece.matches() < piece.len() {
                     true => Some(piece.filtered(&columns)?),
