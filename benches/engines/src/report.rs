@@ -239,8 +239,8 @@ What was measured:
   with `pushdown_filters` and `reorder_filters`; the better one counts, for each query, and has a star if it is the latter.
 * **scans** is the time that the scans of all partitions took to process what they read (`time_elapsed_processing`), and
   filters directly above them (`elapsed_compute`), again beside the better one of Parquet's. Vortex decodes in tasks of its
-  own, which no metric of DataFusion's counts. Scans do more than read: expressions of a projection are computed there, of
-  all formats, and shards look up every row in the hash tables that joins hand down, which Parquet without
+  own, which no metric of DataFusion's counts. Scans of shards and of Parquet do more than read: they compute expressions of
+  a projection. Those of shards also look up rows in the hash tables that joins hand down, which Parquet without
   `pushdown_filters` leaves to the joins.
 
 ";
