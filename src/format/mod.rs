@@ -37,9 +37,7 @@ pub use field::{
 #[cfg(feature = "experimental")]
 pub use frame::FRAME_OVERHEAD;
 pub use frame::{open, seal};
-#[cfg(feature = "experimental")]
-pub use header::MAGIC;
-pub use header::{FormatVersion, HEADER, HEADER_LEN};
+pub use header::{FormatVersion, HEADER, HEADER_LEN, MAGIC};
 pub use index::{INDEX_BLOCK, IndexArtifact, IndexCollection, IndexDescriptor};
 pub use schema::{BasicType, DataType, ExtendedType, Field, PropertyValue, Schema};
 pub use schema::{DELETED_RECORD, INGESTION_TIMESTAMP, RECORD_IDENTITY};

@@ -29,20 +29,25 @@ impl DirectoryTail {
     /// The frame may begin before them: then the caller has to read it.
     ///
     /// # Errors
-    /// [`NotAShard`](ErrorKind::NotAShard) if the file is too short or has no footer,
+    /// [`NotAShard`](ErrorKind::NotAShard) if the file is too short or has no footer, unless these bytes are
+    /// all of it and begin with the magic number,
     /// [`UnsupportedVersion`](ErrorKind::UnsupportedVersion) by the footer,
     /// [`Corrupt`](ErrorKind::Corrupt) if the file was cut or its two lengths disagree, and
     /// [`LimitExceeded`](ErrorKind::LimitExceeded).
     pub fn locate(last_bytes: &[u8], file_size: u64, limits: &Limits) -> Result<ByteRange> {
+        let given = u64::try_from(last_bytes.len()).unwrap_or(u64::MAX);
         if file_size < MIN_FILE_LEN {
+            let kind = match given == file_size && last_bytes.starts_with(&MAGIC) {
+                true => ErrorKind::Corrupt,
+                false => ErrorKind::NotAShard,
+            };
             return Err(Error::new(
-                ErrorKind::NotAShard,
+                kind,
                 format!(
                     "a file of {file_size} bytes is shorter than the {MIN_FILE_LEN} bytes of the smallest shard"
                 ),
             ));
         }
-        let given = u64::try_from(last_bytes.len()).unwrap_or(u64::MAX);
         let parts = last_bytes
             .split_last_chunk::<HEADER_LEN>()
             .and_then(|(rest, footer)| Some((rest.split_last_chunk::<4>()?, footer)));
@@ -53,7 +58,10 @@ impl DirectoryTail {
             )));
         };
         if !footer.starts_with(&MAGIC) {
-            return Err(no_footer(*footer, last_bytes, given == file_size));
+            return Err(match given == file_size && last_bytes.starts_with(&MAGIC) {
+                true => Self::was_cut(footer),
+                false => no_footer(footer),
+            });
         }
         FormatVersion::parse(footer, "footer")?;
 
@@ -79,6 +87,13 @@ impl DirectoryTail {
         }
         Ok(range)
     }
+
+    /// Why a file that begins with the magic number is no shard, though it does not end with a footer.
+    pub fn was_cut(end: &[u8]) -> Error {
+        Error::corrupt(format!(
+            "the file begins as a shard, but ends with {end:02x?} instead of a footer: it was cut, or never finished"
+        ))
+    }
 }
 
 /// The length word at the start of the frame of `frame_len` bytes that `bytes` ends with, if it is
@@ -91,17 +106,11 @@ fn leading_len(bytes: &[u8], frame_len: u64) -> Option<u32> {
     Some(u32::from_le_bytes(*first))
 }
 
-fn no_footer(footer: [u8; HEADER_LEN], last_bytes: &[u8], whole_file: bool) -> Error {
-    if whole_file && last_bytes.starts_with(&MAGIC) {
-        return Error::corrupt(format!(
-            "the file begins as a shard, but ends with {footer:02x?} instead of a footer: it was cut, or never finished"
-        ));
-    }
+fn no_footer(footer: &[u8]) -> Error {
     Error::new(
         ErrorKind::NotAShard,
         format!(
-            "the file ends with {footer:02x?} instead of a footer that begins with {MAGIC:02x?} (\"amud\"): \
-             it is no shard, or one that was cut"
+            "the file ends with {footer:02x?} instead of a footer that begins with {MAGIC:02x?} (\"amud\")"
         ),
     )
 }
@@ -146,8 +155,10 @@ mod tests {
         smallest.extend_from_slice(&HEADER);
         assert_eq!(locate(&smallest, 28).unwrap().start(), 8);
         let short = locate(&smallest[..27], 27).unwrap_err();
-        assert_eq!(short.kind(), ErrorKind::NotAShard);
+        assert_eq!(short.kind(), ErrorKind::Corrupt);
         assert!(short.message().contains("27 bytes"), "{short}");
+        let other = locate(&[b'x'; 27], 27).unwrap_err();
+        assert_eq!(other.kind(), ErrorKind::NotAShard);
     }
 
     #[test]

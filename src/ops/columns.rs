@@ -296,19 +296,16 @@ impl Columns {
         Ok(())
     }
 
-    /// Gives a column, or a member of a struct, another name; gives its path.
-    pub(super) fn rename(&mut self, path: &str, name: &str) -> Result<String> {
+    /// Gives a column, or a member of a struct, another name; gives the names that led to it.
+    pub(super) fn rename(&mut self, path: &str, name: &str) -> Result<Vec<String>> {
         let (column, below) = self.resolve(path)?;
-        let last = below.last().map_or(path.len(), |last| last.len());
-        let renamed = format!(
-            "{}{name}",
-            path.get(..path.len() - last).unwrap_or_default()
-        );
+        let renamed = self.names_of(column, &below);
         match below.split_last() {
             None => {
                 let others = self.visible.iter().enumerate();
                 let others = others.filter(|(i, _)| *i != column);
-                check_is_new(name, others.map(|(_, other)| other.field.name()))?;
+                let others: Vec<Field> = others.flat_map(|(_, other)| other.seen()).collect();
+                check_is_new(name, others.iter().map(Field::name))?;
                 let column = &mut self.visible[column];
                 column.field.set_name(name);
                 name.clone_into(&mut column.node.stored.name);
@@ -350,13 +347,51 @@ impl Columns {
         self.visible.sort_by_key(Column::has_packed);
     }
 
-    /// Leaves those of the sorting columns, from the first on, that are still there.
-    pub(super) fn leave_sorted(&self, columns: &mut Vec<SortingColumn>) {
-        let exists = |column: &&SortingColumn| match self.resolve(&column.path) {
-            Ok((i, below)) => has_member(self.visible[i].field.data_type(), &below),
-            Err(_) => self.is_packed(&column.path),
-        };
-        columns.truncate(columns.iter().take_while(exists).count());
+    /// Follows the sorting columns of what were these columns `before` a change, in which a column may
+    /// have got another name. Leaves those, from the first on, whose paths lead to the same columns still.
+    pub(super) fn follow(
+        &self,
+        before: &Self,
+        renamed: Option<(&[String], &str)>,
+        sorting_columns: &mut Vec<SortingColumn>,
+    ) {
+        let mut left = 0;
+        for column in &mut *sorting_columns {
+            let Some(mut names) = before.names(&column.path) else {
+                break;
+            };
+            if let Some((old, new)) = renamed
+                && names.starts_with(old)
+                && let Some(name) = names.get_mut(old.len() - 1)
+            {
+                new.clone_into(name);
+            }
+            let path = names.join(".");
+            if self.names(&path).as_ref() != Some(&names) {
+                break;
+            }
+            column.path = path;
+            left += 1;
+        }
+        sorting_columns.truncate(left);
+    }
+
+    /// The names of the column and of the members that a path leads to; `None` if there are none.
+    fn names(&self, path: &str) -> Option<Vec<String>> {
+        match self.resolve(path) {
+            Ok((column, below)) => has_member(self.visible[column].field.data_type(), &below)
+                .then(|| self.names_of(column, &below)),
+            Err(_) => self.is_packed(path).then(|| vec![path.to_owned()]),
+        }
+    }
+
+    fn names_of(&self, column: usize, below: &[&str]) -> Vec<String> {
+        let name = self.visible[column].field.name().as_str();
+        let below = below.iter().copied();
+        std::iter::once(name)
+            .chain(below)
+            .map(str::to_owned)
+            .collect()
     }
 }
 

@@ -45,14 +45,14 @@ impl EditSummary {
         self.stripes
     }
 
-    /// Bytes that were written: the directory file, what says which rows are deleted, and stripes that
-    /// `compact` wrote anew.
+    /// Bytes that were written: the directory file, what says which rows are deleted, values of added columns,
+    /// and stripes that `compact` wrote anew.
     pub fn bytes(&self) -> u64 {
         self.bytes
     }
 
     /// The same, with more bytes that were written.
-    #[cfg(not(target_family = "wasm"))]
+    #[cfg(any(not(target_family = "wasm"), feature = "object_store"))]
     pub(super) fn with_bytes(self, more: u64) -> Self {
         Self {
             bytes: self.bytes + more,

@@ -11,7 +11,7 @@ use super::source::Source;
 use super::wires;
 use crate::Shard;
 use crate::error::{Error, ErrorKind, Result, Within};
-use crate::format::{NameValuePair, ShardProperties, StripeProperties};
+use crate::format::{DataType, NameValuePair, ShardProperties, StripeProperties};
 use crate::read::{Predicate, now};
 use crate::sorting::{SORTING_COLUMNS_PROPERTY, SortingColumn};
 use crate::write::{ARROW_SCHEMA_PROPERTY, ColumnOptions, Wire};
@@ -382,8 +382,9 @@ impl ShardEditor {
     ) -> Result<()> {
         let names: Vec<S> = names.into_iter().collect();
         let names: Vec<&str> = names.iter().map(AsRef::as_ref).collect();
-        self.columns.select(&names)?;
-        self.columns.leave_sorted(&mut self.sorting_columns);
+        let mut columns = self.columns.clone();
+        columns.select(&names)?;
+        self.set_columns(columns, None);
         Ok(())
     }
 
@@ -400,8 +401,7 @@ impl ShardEditor {
         for path in paths {
             columns.drop(path.as_ref())?;
         }
-        self.columns = columns;
-        self.columns.leave_sorted(&mut self.sorting_columns);
+        self.set_columns(columns, None);
         Ok(())
     }
 
@@ -412,14 +412,9 @@ impl ShardEditor {
     /// [`AmbiguousColumn`](crate::ErrorKind::AmbiguousColumn), or
     /// [`InvalidArgument`](crate::ErrorKind::InvalidArgument) for a name that another column or member has.
     pub fn rename_column(&mut self, path: &str, name: &str) -> Result<()> {
-        let renamed = self.columns.rename(path, name)?;
-        for column in &mut self.sorting_columns {
-            if let Some(below) = column.path.strip_prefix(path)
-                && (below.is_empty() || below.starts_with('.'))
-            {
-                column.path = format!("{renamed}{below}");
-            }
-        }
+        let mut columns = self.columns.clone();
+        let old = columns.rename(path, name)?;
+        self.set_columns(columns, Some((&old, name)));
         Ok(())
     }
 
@@ -448,7 +443,7 @@ impl ShardEditor {
         let sources = self.sources.len();
         let constant =
             constant.map(|of_one| Added::Constant(Arc::new(Constant { of_one, sources })));
-        self.columns.add(field, node, constant);
+        self.add(field, node, constant);
         Ok(())
     }
 
@@ -484,8 +479,20 @@ impl ShardEditor {
         let encoded = encode(&field, values, options, &self.stripes, self.wire);
         let (node, values) = encoded.within(place)?;
         let added = Added::Values(Arc::new(values));
-        self.columns.add(field, node, Some(added));
+        self.add(field, node, Some(added));
         Ok(())
+    }
+
+    fn add(&mut self, field: Field, node: DataType, added: Option<Added>) {
+        let mut columns = self.columns.clone();
+        columns.add(field, node, added);
+        self.set_columns(columns, None);
+    }
+
+    /// Takes changed columns, of which one may have got another name.
+    fn set_columns(&mut self, columns: Columns, renamed: Option<(&[String], &str)>) {
+        columns.follow(&self.columns, renamed, &mut self.sorting_columns);
+        self.columns = columns;
     }
 }
 

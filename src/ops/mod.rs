@@ -59,6 +59,8 @@ pub use editor::ShardEditor;
 pub use local::{list_shards, merge};
 #[cfg(feature = "object_store")]
 pub use object::list_shard_objects;
+#[cfg(any(not(target_family = "wasm"), feature = "object_store"))]
+pub use place::SHARD_FILE_SUFFIX;
 pub use progress::EditProgress;
 #[cfg(any(not(target_family = "wasm"), feature = "object_store"))]
 pub use set::ShardSet;

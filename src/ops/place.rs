@@ -6,6 +6,17 @@ use crate::io::RelativeUrl;
 use crate::io::STRIPE_FILE_SUFFIX;
 use std::fmt;
 
+/// How names of directory files end. Those of other names are found too; one of this name that is
+/// [`NotAShard`](ErrorKind::NotAShard) was damaged.
+#[cfg(any(not(target_family = "wasm"), feature = "object_store"))]
+pub const SHARD_FILE_SUFFIX: &str = ".amudai.shard";
+
+/// Whether a file of a folder, which could not be opened for that reason, is of another kind.
+#[cfg(any(not(target_family = "wasm"), feature = "object_store"))]
+pub(super) fn is_of_another_kind(name: &str, error: &Error) -> bool {
+    error.kind() == ErrorKind::NotAShard && !name.ends_with(SHARD_FILE_SUFFIX)
+}
+
 /// A file, by the names on the way from the root of its store.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(super) struct Place {

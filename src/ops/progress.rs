@@ -53,6 +53,12 @@ impl Work {
         }
     }
 
+    /// There are so many more than was known.
+    #[cfg(any(not(target_family = "wasm"), feature = "object_store"))]
+    pub(super) fn expect(&mut self, more: usize) {
+        self.total += more as u64;
+    }
+
     /// So many more are done.
     pub(super) fn add(&mut self, more: usize) {
         self.done += more as u64;

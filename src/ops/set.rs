@@ -167,9 +167,10 @@ fn no_shard() -> Error {
 #[cfg(not(target_family = "wasm"))]
 mod local {
     use super::{Members, Place, Shard, ShardOptions, ShardSet, Source, no_shard};
-    use crate::error::{ErrorKind, Result};
+    use crate::error::Result;
     use crate::io::{Container, LocalFolder};
     use crate::ops::local::{existing, list_shards, path_of, place_of};
+    use crate::ops::place::is_of_another_kind;
     use crate::read::now;
     use std::path::Path;
     use std::sync::Arc;
@@ -201,17 +202,18 @@ mod local {
             finish(members, through)
         }
 
-        /// Opens the shards of a folder, by the order of their names. Files of other kinds are left out.
+        /// Opens the shards of a folder, by the order of their names. Files of other kinds are left out, but
+        /// none whose name ends in `.amudai.shard`.
         ///
         /// # Errors
         /// Those of [`open`](Self::open).
         pub fn open_folder(folder: impl AsRef<Path>) -> Result<Self> {
             let mut members: Option<Members> = None;
-            for path in list_shards(folder)? {
-                let path = existing(&path)?;
+            for listed in list_shards(folder)? {
+                let path = existing(&listed)?;
                 match Shard::open(&path) {
                     Ok(shard) => add(&mut members, shard, place_of(&path)?)?,
-                    Err(error) if error.kind() == ErrorKind::NotAShard => {}
+                    Err(error) if is_of_another_kind(&listed.to_string_lossy(), &error) => {}
                     Err(error) => return Err(error),
                 }
             }
@@ -251,9 +253,10 @@ mod local {
 #[cfg(feature = "object_store")]
 mod object {
     use super::{Members, Place, Shard, ShardOptions, ShardSet, Source, no_shard};
-    use crate::error::{ErrorKind, Result};
+    use crate::error::{Error, Result};
     use crate::io::{AsyncReadAt, BoxFuture, ByteRange, ObjectFolder};
     use crate::ops::object::{AT_ONCE, list_shard_objects, path_of, place_of};
+    use crate::ops::place::is_of_another_kind;
     use bytes::Bytes;
     use futures_util::{StreamExt, TryStreamExt, stream};
     use object_store::ObjectStore;
@@ -279,12 +282,12 @@ mod object {
             paths: impl IntoIterator<Item = Path>,
         ) -> Result<Self> {
             let paths = paths.into_iter().collect();
-            Self::open_all(store, paths, |_| false).await
+            Self::open_all(store, paths, |_, _| false).await
         }
 
         /// As [`open_objects`](Self::open_objects), of the shards that
         /// [`list_shard_objects`](crate::ops::list_shard_objects) gives, by the order of their names. Objects of
-        /// other kinds are left out.
+        /// other kinds are left out, but none whose name ends in `.amudai.shard`.
         ///
         /// # Errors
         /// Those of [`open_objects`](Self::open_objects) and of the store.
@@ -294,7 +297,8 @@ mod object {
         ) -> Result<Self> {
             let objects = list_shard_objects(store.clone(), folder).await?;
             let paths = objects.into_iter().map(|object| object.location).collect();
-            Self::open_all(store, paths, |kind| kind == ErrorKind::NotAShard).await
+            let is_left_out = |path: &Path, error: &Error| is_of_another_kind(path.as_ref(), error);
+            Self::open_all(store, paths, is_left_out).await
         }
 
         /// Opens the shards whose directory files are these objects, without those that cannot be opened for
@@ -302,14 +306,14 @@ mod object {
         async fn open_all(
             store: Arc<dyn ObjectStore>,
             paths: Vec<Path>,
-            is_left_out: fn(ErrorKind) -> bool,
+            is_left_out: fn(&Path, &Error) -> bool,
         ) -> Result<Self> {
             let open = |path: Path| {
                 let store = store.clone();
                 async move {
                     let options = ShardOptions::default().with_tail_bytes(TAIL_BYTES);
                     match Shard::open_object(store, &path, options).await {
-                        Err(error) if is_left_out(error.kind()) => Ok(None),
+                        Err(error) if is_left_out(&path, &error) => Ok(None),
                         Err(error) => Err(error),
                         Ok(shard) => Source::load_all(shard, place_of(&path)).await.map(Some),
                     }

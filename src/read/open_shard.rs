@@ -10,9 +10,9 @@ use super::shard::projection::Projection;
 use super::shard::store::{Files, Reader};
 use super::shard::waiting::now;
 use super::stripe::Stripe;
-use crate::error::{Error, Result, Within};
+use crate::error::{Error, ErrorKind, Result, Within};
 use crate::format::{
-    AnyValue, DirectoryTail, FormatVersion, HEADER_LEN, Message, Schema, ShardDirectory,
+    AnyValue, DirectoryTail, FormatVersion, HEADER_LEN, MAGIC, Message, Schema, ShardDirectory,
     ShardProperties, ValueKind, Wire, find_property, open,
 };
 use crate::io::{AsyncContainer, AsyncReadAt, ByteRange, Container, NoContainer, ReadAt};
@@ -427,8 +427,20 @@ async fn read_directory(
     tail: &Bytes,
     options: &ShardOptions,
 ) -> Result<(Wire, ShardDirectory)> {
-    let range = DirectoryTail::locate(tail, size, options.limits())?;
     let tail_start = size - tail.len() as u64;
+    let range = match DirectoryTail::locate(tail, size, options.limits()) {
+        // Who passes over files of other kinds is to notice a shard that was cut.
+        Err(e) if e.kind() == ErrorKind::NotAShard && tail_start > 0 => {
+            let magic = MAGIC.len() as u64;
+            let start = reader.one(ByteRange::with_len(0, magic)?).await?;
+            let end = &tail[tail.len().saturating_sub(HEADER_LEN)..];
+            return Err(match *start == MAGIC {
+                true => DirectoryTail::was_cut(end),
+                false => e,
+            });
+        }
+        found => found?,
+    };
     if tail_start == 0
         && let Some(header) = tail.get(..HEADER_LEN)
     {

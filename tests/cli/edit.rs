@@ -134,7 +134,7 @@ fn what_is_not_needed_any_more_is_listed_and_removed() {
         "{said}"
     );
     let said = folder.run(&["compact", A]).ok();
-    assert_eq!(said, "a.amudai.shard: no stripe is small or much deleted\n");
+    assert_eq!(said, "a.amudai.shard: no stripe is better written anew\n");
     let listed = folder.run(&["ls", "."]).ok();
     let lines: Vec<&str> = listed.lines().collect();
     assert!(

@@ -32,6 +32,7 @@ mod watched;
 mod worlds;
 
 mod added_columns;
+mod damaged_folders;
 #[cfg(feature = "object_store")]
 mod histories;
 mod internal_fields;

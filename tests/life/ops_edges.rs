@@ -6,8 +6,8 @@ use crate::support::collect;
 use arrow_array::cast::AsArray;
 use arrow_array::types::TimestampMicrosecondType;
 use arrow_array::{
-    ArrayRef, Date32Array, StructArray, TimestampMicrosecondArray, TimestampNanosecondArray,
-    TimestampSecondArray,
+    ArrayRef, Date32Array, Int64Array, StructArray, TimestampMicrosecondArray,
+    TimestampNanosecondArray, TimestampSecondArray,
 };
 use arrow_schema::{DataType, Field, TimeUnit};
 use arrow_shard::io::{Container, LocalFolder, ReadAt, RelativeUrl};
@@ -140,6 +140,72 @@ fn a_column_that_takes_the_name_of_a_sorting_column_is_not_sorted() {
         editor.commit_to(&other).unwrap();
         assert_eq!(Shard::open(&other).unwrap().sorting_columns().unwrap(), []);
     }
+}
+
+#[test]
+fn a_path_that_comes_to_lead_elsewhere_is_no_sorting_column() {
+    let folder = tempfile::tempdir().unwrap();
+    let member = |name: &str| Arc::new(Field::new(name, DataType::Int64, false));
+    let of_b = || -> ArrayRef { Arc::new(StructArray::from(vec![(member("b"), ids(0..3))])) };
+    let sorted = |path: &str| SortingColumn {
+        path: path.to_owned(),
+        descending: false,
+        nulls_first: true,
+    };
+    let mut number = 0;
+    let mut check = |columns: Vec<(&str, ArrayRef)>,
+                     change: fn(&mut ShardEditor) -> arrow_shard::Result<()>,
+                     expected: &[SortingColumn]| {
+        number += 1;
+        let path = folder.path().join(format!("{number}"));
+        let options = WriterOptions::default().with_sorting_columns(vec![sorted("a.b")]);
+        write(&path, columns, options);
+        let mut editor = ShardEditor::open(&path).unwrap();
+        change(&mut editor).unwrap();
+        editor.commit().unwrap();
+        assert_eq!(
+            Shard::open(&path).unwrap().sorting_columns().unwrap(),
+            expected
+        );
+    };
+    // Another column gets the name that was a path.
+    let member_of_a = || vec![("a", of_b()), ("x", ids(0..3))];
+    check(
+        member_of_a(),
+        |editor| editor.rename_column("x", "a.b"),
+        &[],
+    );
+    let add = |editor: &mut ShardEditor| {
+        let null: ArrayRef = Arc::new(Int64Array::from(vec![None::<i64>]));
+        editor.add_column(Field::new("a.b", DataType::Int64, true), &null)
+    };
+    check(member_of_a(), add, &[]);
+    // The column goes, and a member has the same path.
+    let both = || vec![("a.b", ids(0..3)), ("a", of_b())];
+    check(both(), |editor| editor.drop_columns(["a.b"]), &[]);
+    check(both(), |editor| editor.select_columns(["a"]), &[]);
+    // Another column goes or is renamed whose name the path begins with.
+    let beside = || vec![("a", ids(0..3)), ("a.b", ids(0..3))];
+    check(
+        beside(),
+        |editor| editor.rename_column("a", "x"),
+        &[sorted("a.b")],
+    );
+    check(
+        beside(),
+        |editor| editor.drop_columns(["a"]),
+        &[sorted("a.b")],
+    );
+    check(
+        member_of_a(),
+        |editor| editor.rename_column("a", "x.y"),
+        &[sorted("x.y.b")],
+    );
+    check(
+        member_of_a(),
+        |editor| editor.rename_column("a.b", "c"),
+        &[sorted("a.c")],
+    );
 }
 
 #[test]

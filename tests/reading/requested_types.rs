@@ -4,11 +4,16 @@
 use arrow_array::cast::AsArray;
 use arrow_array::types::{Float32Type, Int64Type, UInt64Type};
 use arrow_array::{
-    ArrayRef, BinaryArray, Float64Array, Int64Array, RecordBatch, StringArray, StructArray,
+    ArrayRef, BinaryArray, Decimal128Array, Float64Array, Int64Array, RecordBatch, Scalar,
+    StringArray, StructArray,
 };
 use arrow_schema::{DataType, Field, Schema, SchemaRef};
-use arrow_shard::read::{Projection, ScanBuilder, ShardOptions, col};
-use arrow_shard::write::{Profile, ShardWriter, WriterOptions};
+use arrow_shard::format::{open, seal};
+use arrow_shard::io::NoContainer;
+use arrow_shard::read::{
+    InspectOptions, Literal, Predicate, Projection, ScanBuilder, ShardOptions, col,
+};
+use arrow_shard::write::{Profile, ShardWriter, TypeMapping, WriterOptions};
 use arrow_shard::{Error, ErrorKind, Limits, Result, Shard};
 use std::sync::Arc;
 
@@ -29,12 +34,7 @@ fn shard_with(
         ShardOptions::default().with_limits(limits)
     });
     let bytes = bytes::Bytes::from(file);
-    Shard::from_reader(
-        Arc::new(bytes),
-        Arc::new(arrow_shard::io::NoContainer),
-        options,
-    )
-    .unwrap()
+    Shard::from_reader(Arc::new(bytes), Arc::new(NoContainer), options).unwrap()
 }
 
 fn shard(columns: Vec<(&str, ArrayRef)>) -> Shard {
@@ -337,4 +337,102 @@ fn projections_come_from_single_names_and_from_lists_of_every_kind() {
     assert_eq!(Projection::from(&[1usize]), Projection::Indices(vec![1]));
     let empty: [&str; 0] = [];
     assert_eq!(Projection::from(empty), Projection::Paths(Vec::new()));
+}
+
+#[test]
+fn columns_that_a_filter_has_read_are_not_read_again_where_others_do_not_fit() {
+    // Half of the rows match, and lie apart; one of the others does not fit.
+    let a = |i: i64| match i {
+        100_000 => 900,
+        i => i * 7_919 % 100_003 % 1_000,
+    };
+    let n = |i: i64| {
+        if i == 100_000 {
+            1 << 40
+        } else {
+            i * 7_907 % 99_991
+        }
+    };
+    let column = |of: &dyn Fn(i64) -> i64| -> ArrayRef {
+        Arc::new(Int64Array::from_iter_values((0..200_000).map(of)))
+    };
+    let batch = RecordBatch::try_from_iter([("a", column(&a)), ("n", column(&n))]).unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("t.amudai.shard");
+    let options = WriterOptions::default().with_dictionary_enabled(false);
+    let mut writer = ShardWriter::create_with(&path, batch.schema(), options).unwrap();
+    writer.write(&batch).unwrap();
+    writer.finish().unwrap();
+    let wanted = schema(&[("a", DataType::Int64), ("n", DataType::Int32)]);
+    for most in [500, 3] {
+        let filter = col("a").lt(most);
+        let expected: Vec<i64> = (0..200_000).filter(|&i| a(i) < most).map(n).collect();
+        let shard = Shard::open(&path).unwrap();
+        let scan = shard.scan().with_schema(wanted.clone()).with_filter(filter);
+        let mut rows = Vec::new();
+        for batch in scan.build().unwrap() {
+            let batch = batch.unwrap();
+            let n = batch
+                .column(1)
+                .as_primitive::<arrow_array::types::Int32Type>();
+            rows.extend(n.values().iter().map(|&n| i64::from(n)));
+            let found = batch.column(0).as_primitive::<Int64Type>().values();
+            assert!(found.iter().all(|&a| a < most));
+        }
+        assert_eq!(rows, expected);
+    }
+}
+
+/// A shard as others write it, without the types of Arrow: decimals are read with 18 digits, two of them
+/// behind the point.
+fn without_arrow_types(batch: &RecordBatch) -> Shard {
+    let mut file = Vec::new();
+    let options = WriterOptions::default().with_mapping(TypeMapping::Amudai);
+    let mut writer = ShardWriter::try_new(&mut file, batch.schema(), options).unwrap();
+    writer.write(batch).unwrap();
+    writer.finish().unwrap();
+    let shard = Shard::from_bytes(file.clone().into()).unwrap();
+    let properties = shard.directory().properties_ref.clone().unwrap();
+    let range = properties.range.to_usize().unwrap();
+    let mut payload = open(&file[range.clone()]).unwrap().to_vec();
+    let at = payload
+        .windows(12)
+        .position(|name| name == b"ARROW:schema")
+        .unwrap();
+    payload[at..at + 12].copy_from_slice(b"arrow:nobody");
+    file[range].copy_from_slice(&seal(&payload).unwrap());
+    let options = ShardOptions::default().with_default_precision_and_scale(18, 2);
+    let bytes = bytes::Bytes::from(file);
+    Shard::from_reader(Arc::new(bytes), Arc::new(NoContainer), options).unwrap()
+}
+
+#[test]
+fn an_entry_of_a_dictionary_that_does_not_fit_matters_where_a_row_has_it() {
+    let price = |i: i64| match i {
+        0..10 => Some(10_i128.pow(30)),
+        i if i % 7 == 0 => None,
+        i => Some(i128::from(i % 5) * 1_000),
+    };
+    let prices = Decimal128Array::from_iter((0..5_000).map(price));
+    let prices: ArrayRef = Arc::new(prices.with_precision_and_scale(38, 2).unwrap());
+    let ids: ArrayRef = Arc::new(Int64Array::from_iter_values(0..5_000));
+    let columns = [("id", ids, false), ("price", prices, true)];
+    let batch = RecordBatch::try_from_iter_with_nullable(columns).unwrap();
+    let shard = without_arrow_types(&batch);
+    let wanted = DataType::Decimal128(18, 2);
+    assert_eq!(shard.schema().unwrap().field(1).data_type(), &wanted);
+    let info = shard.inspect(&InspectOptions::default()).unwrap();
+    assert_eq!(info.stripes[0].fields[1].dictionary_size, Some(6));
+    let above = |price: i128| {
+        let value = Decimal128Array::from(vec![price]).with_data_type(wanted.clone());
+        col("price").gt(Literal::try_new(&Scalar::new(value)).unwrap())
+    };
+    let scan = |filter: Predicate| run(shard.scan().with_projection(["id"]).with_filter(filter));
+    let expected = (10..5_000).filter(|i| i % 7 != 0 && i % 5 > 2).count();
+    let found = scan(col("id").gt_eq(10).and(above(2_000)));
+    assert!(found.0 == expected && found.1.is_ok(), "{found:?}");
+    let (_, error) = scan(above(2_000));
+    let error = error.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::ValueOutOfRange, "{error}");
+    assert!(error.to_string().contains("`price`"), "{error}");
 }

@@ -403,6 +403,8 @@ fn packed_columns_are_not_taken_apart() {
         assert_eq!(error.kind(), ErrorKind::Unsupported, "{error}");
         assert!(error.to_string().contains("side by side"), "{error}");
     }
+    let error = changed.rename_column("row", "text").unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::InvalidArgument, "{error}");
     let field = Field::new("text", DataType::Int64, true);
     let none: ArrayRef = Arc::new(Int64Array::from(vec![None::<i64>]));
     let error = changed.add_column(field, &none).unwrap_err();

@@ -2,7 +2,7 @@
 
 use crate::errors::{exception, invalid};
 use crate::runtime::wait_for_store;
-use arrow_shard::ops::{list_shard_objects, list_shards};
+use arrow_shard::ops::{SHARD_FILE_SUFFIX, list_shard_objects, list_shards};
 use arrow_shard::{ErrorKind, Result, Shard, ShardOptions};
 use object_store::ObjectStore;
 use object_store::path::Path as ObjectPath;
@@ -189,8 +189,11 @@ impl Places {
 /// The shards of a folder, in the order of their names.
 pub(crate) fn shards_of(folder: &Location) -> Result<Vec<Location>> {
     let is_shard = |location: &Location| match location.open() {
-        Err(error) => error.kind() != ErrorKind::NotAShard,
-        Ok(_) => true,
+        Err(error) if error.kind() == ErrorKind::NotAShard => match location {
+            Location::Local(path) => path.to_string_lossy().ends_with(SHARD_FILE_SUFFIX),
+            Location::Object(object) => object.path.as_ref().ends_with(SHARD_FILE_SUFFIX),
+        },
+        _ => true,
     };
     let mut found: Vec<Location> = match folder {
         Location::Local(folder) => {

@@ -15,17 +15,20 @@ use arrow_array::RecordBatchReader;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
-/// The stripes that [`compact`] would write anew: runs of neighbours, by their ordinals.
+/// The stripes that [`compact`] would write anew: runs of neighbours, by their ordinals. Runs stay as they
+/// are where that turns out to make no fewer stripes of them.
 ///
 /// # Errors
-/// Those of [`Shard::open`].
+/// Those of [`Shard::open`], or [`InvalidArgument`](crate::ErrorKind::InvalidArgument) for options that make
+/// no sense.
 pub fn compaction(path: impl AsRef<Path>, options: &CompactOptions) -> Result<Vec<Range<u64>>> {
-    Ok(options.ordinals(&ShardEditor::open(path)?))
+    options.ordinals(&ShardEditor::open(path)?)
 }
 
 /// Writes stripes of the shard at `path` anew that are small, each together with its neighbours, and
 /// those of which many rows are deleted, without these. Other stripes are referred to as they are. Gives
-/// `None`, and changes nothing, if there is no such stripe.
+/// `None`, and changes nothing, if there is no such stripe, or if there would be as many afterwards: the keys
+/// of an Arrow dictionary may be too small for the values of two stripes.
 ///
 /// Rows keep their order; where deleted ones are gone, those behind them have other numbers. Stripes that
 /// nothing refers to any more stay in the folder, for whoever has the shard open, until
@@ -66,7 +69,7 @@ fn run(
     commit: impl FnOnce(ShardEditor) -> Result<EditSummary>,
 ) -> Result<Option<EditSummary>> {
     let mut editor = ShardEditor::open(path)?;
-    let runs = options.runs(editor.stripes());
+    let runs = options.runs(editor.stripes())?;
     if runs.is_empty() {
         return Ok(None);
     }
@@ -79,14 +82,19 @@ fn run(
         written: Vec::new(),
     };
     let rewritten = now(rewrite_all(&mut editor, runs, &mut to));
-    let done = rewritten.and_then(|bytes| Ok(commit(editor)?.with_bytes(bytes)));
+    let done = rewritten.and_then(|bytes| match bytes {
+        Some(bytes) => Ok(Some(commit(editor)?.with_bytes(bytes))),
+        None => Ok(None),
+    });
     if done.is_err() {
-        for file in &to.written {
-            // There is an error to tell already, and nothing refers to the file.
-            let _ = std::fs::remove_file(file);
-        }
+        to.written.iter().for_each(|file| remove(file));
     }
-    done.map(Some)
+    done
+}
+
+fn remove(unused: &Path) {
+    // There may be an error to tell already, and nothing refers to the file.
+    let _ = std::fs::remove_file(unused);
 }
 
 /// Files beside the directory file at `path`.
@@ -118,5 +126,11 @@ impl Rewriting for Beside<'_> {
         let place = || file.display().to_string();
         let rewritten = Shard::open(&file).within(place)?;
         Ok((rewritten, place_of(&file)?, bytes))
+    }
+
+    async fn discard(&mut self) {
+        if let Some(file) = self.written.pop() {
+            remove(&file);
+        }
     }
 }

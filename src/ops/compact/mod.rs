@@ -16,7 +16,7 @@ use super::place::Place;
 use super::progress::{EditProgress, Listener, Work};
 use crate::Shard;
 use crate::column::{TypeMapping, has_packed_columns};
-use crate::error::{Result, Within};
+use crate::error::{Error, Result, Within};
 use crate::format::{DELETED_RECORD, Field};
 use crate::settings::settings;
 use crate::write::{Profile, WriterOptions};
@@ -51,6 +51,7 @@ settings! {
         /// than a stripe has by default, or as many rows as this.
         min_rows, with_min_rows: u64;
         /// Share of deleted rows above which a stripe is written anew, whatever its size: 0.2 by default.
+        /// Negative shares are refused.
         max_deleted, with_max_deleted: f64;
         /// Profile of what is written anew: `Balanced` by default. A shard whose decimals are stored as in
         /// Arrow, as the profile `Plain` stores them, needs that profile.
@@ -90,9 +91,18 @@ impl CompactOptions {
         stripe.deleted_rows as f64 > stripe.rows as f64 * self.max_deleted
     }
 
-    /// The runs of neighbours that are written anew, each as one stripe as far as the writer's memory goes. There is never one that would be
-    /// written again and again: each has fewer stripes afterwards, or fewer deleted rows.
-    fn runs(&self, stripes: &[Stripe]) -> Vec<Range<usize>> {
+    /// The runs of neighbours that are written anew, each as one stripe as far as the writer's memory and the
+    /// keys of dictionaries go.
+    ///
+    /// # Errors
+    /// [`InvalidArgument`](crate::ErrorKind::InvalidArgument) for a share of deleted rows that is none.
+    fn runs(&self, stripes: &[Stripe]) -> Result<Vec<Range<usize>>> {
+        if self.max_deleted.is_nan() || self.max_deleted < 0.0 {
+            return Err(Error::invalid(format!(
+                "a share of deleted rows is at least 0; {} is none",
+                self.max_deleted
+            )));
+        }
         let most_rows = WriterOptions::default().stripe_rows().max(self.min_rows);
         let most_bytes = WriterOptions::default().stripe_bytes();
         let mut runs: Vec<Range<usize>> = Vec::new();
@@ -122,7 +132,7 @@ impl CompactOptions {
             stripes.len() > 1 || stripes.iter().any(|stripe| self.is_much_deleted(stripe))
         };
         runs.retain(is_worth);
-        runs
+        Ok(runs)
     }
 }
 
@@ -130,21 +140,33 @@ impl CompactOptions {
 trait Rewriting {
     /// Writes rows of a shard that are not deleted; gives where they are, and how many bytes they take.
     async fn rewrite(&mut self, shard: &Shard, rows: Range<u64>) -> Result<(Shard, Place, u64)>;
+
+    /// Removes what was written last.
+    async fn discard(&mut self);
 }
 
-/// Writes runs of stripes anew, and gives the bytes that were written.
+/// Writes runs of stripes anew, and gives the bytes that were written; `None` if all stripes are better left
+/// as they are. There is none that would be written again and again: each run has fewer stripes afterwards,
+/// or deleted rows are gone.
 async fn rewrite_all(
     editor: &mut ShardEditor,
     runs: Vec<Range<usize>>,
     to: &mut impl Rewriting,
-) -> Result<u64> {
-    let mut written = 0;
+) -> Result<Option<u64>> {
+    let mut written = None;
     // From the last on, so that the ordinals of those before stay.
     for run in runs.into_iter().rev() {
         let place = || format!("stripes {}..{}", run.start, run.end);
+        let stripes = editor.stripes().get(run.clone()).unwrap_or_default();
+        let has_deleted = stripes.iter().any(|stripe| stripe.deleted_rows > 0);
         let (shard, rows) = editor.rows_of(&run).within(place)?;
         let (shard, at, bytes) = to.rewrite(shard, rows).await.within(place)?;
-        written += bytes;
+        // A stripe ends where the keys of a dictionary would not do for the next rows.
+        if shard.num_stripes() >= run.len() as u64 && !has_deleted {
+            to.discard().await;
+            continue;
+        }
+        written = Some(written.unwrap_or(0) + bytes);
         let replaced = editor.replace_run(run.clone(), shard, at).await;
         replaced.within(place)?;
     }
@@ -178,15 +200,16 @@ impl CompactOptions {
     }
 
     /// The ordinals of the stripes that are written anew.
-    fn ordinals(&self, editor: &ShardEditor) -> Vec<Range<u64>> {
-        let runs = self.runs(editor.stripes()).into_iter();
-        runs.map(|run| run.start as u64..run.end as u64).collect()
+    fn ordinals(&self, editor: &ShardEditor) -> Result<Vec<Range<u64>>> {
+        let runs = self.runs(editor.stripes())?.into_iter();
+        Ok(runs.map(|run| run.start as u64..run.end as u64).collect())
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::error::ErrorKind;
     use crate::ops::deletes::Deleted;
 
     fn stripe(rows: u64, deleted_rows: u64, raw_bytes: u64) -> Stripe {
@@ -205,7 +228,7 @@ mod tests {
     fn what_is_written_anew_is_not_written_anew_again() {
         let options = CompactOptions::default();
         let runs = |options: &CompactOptions, stripes: &[Stripe]| -> Vec<(usize, usize)> {
-            let runs = options.runs(stripes).into_iter();
+            let runs = options.runs(stripes).unwrap().into_iter();
             runs.map(|run| (run.start, run.end)).collect()
         };
         // Few rows of many bytes each: no two of them fit into a stripe.
@@ -226,5 +249,10 @@ mod tests {
             [(0, 3)]
         );
         assert_eq!(runs(&large, &vec![stripe(1 << 40, 0, 200 << 20); 3]), []);
+        for share in [-0.1, f64::NAN] {
+            let refused = CompactOptions::default().with_max_deleted(share);
+            let error = refused.runs(&wide).unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::InvalidArgument, "{error}");
+        }
     }
 }

@@ -20,13 +20,14 @@ use std::sync::Arc;
 /// As `compaction`, of the shard whose directory file is the object at `path`.
 ///
 /// # Errors
-/// Those of [`Shard::open_object`].
+/// Those of [`Shard::open_object`], or [`InvalidArgument`](crate::ErrorKind::InvalidArgument) for options
+/// that make no sense.
 pub async fn compaction_object(
     store: Arc<dyn ObjectStore>,
     path: &Path,
     options: &CompactOptions,
 ) -> Result<Vec<Range<u64>>> {
-    Ok(options.ordinals(&ShardEditor::open_object(store, path).await?))
+    options.ordinals(&ShardEditor::open_object(store, path).await?)
 }
 
 /// As `compact`, of the shard whose directory file is the object at `path`. Stripes that are written anew
@@ -64,7 +65,7 @@ async fn run(
     options: &CompactOptions,
 ) -> Result<Option<EditSummary>> {
     let mut editor = ShardEditor::open_object(store.clone(), path).await?;
-    let runs = options.runs(editor.stripes());
+    let runs = options.runs(editor.stripes())?;
     if runs.is_empty() {
         return Ok(None);
     }
@@ -79,7 +80,8 @@ async fn run(
         written: Vec::new(),
     };
     let bytes = match rewrite_all(&mut editor, runs, &mut to).await {
-        Ok(bytes) => bytes,
+        Ok(Some(bytes)) => bytes,
+        Ok(None) => return Ok(None),
         Err(error) => {
             delete_all(&*store, &to.written).await;
             return Err(error);
@@ -123,5 +125,11 @@ impl Rewriting for Beside<'_> {
         let options = ShardOptions::default();
         let rewritten = Shard::open_object(self.store.clone(), &object, options).await?;
         Ok((rewritten, place_of(&object), bytes))
+    }
+
+    async fn discard(&mut self) {
+        if let Some(object) = self.written.pop() {
+            delete_all(&*self.store, &[object]).await;
+        }
     }
 }

@@ -2,8 +2,8 @@
 
 use super::VacuumOptions;
 use crate::Shard;
-use crate::error::{ErrorKind, Result, Within};
-use crate::ops::place::FileRole;
+use crate::error::{Result, Within};
+use crate::ops::place::{FileRole, is_of_another_kind};
 use std::collections::HashSet;
 use std::fs::{DirEntry, Metadata};
 use std::path::{Path, PathBuf};
@@ -38,70 +38,119 @@ pub struct UnusedFile {
 /// Those of the operating system, and of a directory file that is damaged: nothing is removed then.
 pub fn vacuum(folder: impl AsRef<Path>, options: &VacuumOptions) -> Result<Vec<UnusedFile>> {
     let folder = folder.as_ref();
-    // Before the directories: a stripe file that appears later is in use.
-    let mut candidates = Vec::new();
-    let mut directories = Vec::new();
     let root = folder.canonicalize().map_err(crate::Error::from);
-    let mut open = vec![root.within(|| format!("folder `{}`", folder.display()))?];
-    while let Some(folder) = open.pop() {
-        let place = || format!("folder `{}`", folder.display());
-        for entry in std::fs::read_dir(&folder)
-            .map_err(crate::Error::from)
-            .within(place)?
-        {
-            let entry = entry?;
-            let kind = entry.file_type()?;
-            if kind.is_dir() {
-                open.push(entry.path());
-            } else if kind.is_file() {
-                sort(&entry, options, &mut candidates, &mut directories)?;
+    let root = root.within(|| format!("folder `{}`", folder.display()))?;
+    // Before the directories: a stripe file that appears later is in use.
+    let Files {
+        mut stripes,
+        mut directories,
+    } = Files::below(&root)?;
+    stripes.retain(|file| options.is_old(file.changed));
+    let (mut used, mut read) = (HashSet::new(), HashSet::new());
+    let mut work = options.directories();
+    // Until there are none that were not read: while one was, another may have taken over its stripes.
+    loop {
+        directories.retain(|directory| !read.contains(directory));
+        if directories.is_empty() {
+            break;
+        }
+        work.expect(directories.len());
+        for directory in directories {
+            match Shard::open(&directory.path) {
+                Ok(shard) => used.extend(files(&shard, &directory.path)?),
+                Err(e) if is_of_another_kind(&directory.path.to_string_lossy(), &e) => {}
+                Err(e) => return Err(e),
             }
+            read.insert(directory);
+            work.add(1);
         }
+        directories = Files::below(&root)?.directories;
     }
-    let mut used = HashSet::new();
-    let mut work = options.directories(directories.len());
-    for directory in &directories {
-        match Shard::open(directory) {
-            Ok(shard) => used.extend(files(&shard, directory)?),
-            Err(error) if error.kind() == ErrorKind::NotAShard => {}
-            Err(error) => return Err(error),
-        }
-        work.add(1);
-    }
-    candidates.retain(|file: &UnusedFile| !used.contains(&file.path));
-    candidates.sort_by(|a, b| a.path.cmp(&b.path));
+    let unused = stripes
+        .into_iter()
+        .filter(|file| !used.contains(&file.path));
+    let mut unused: Vec<UnusedFile> = unused
+        .map(|file| UnusedFile {
+            path: file.path,
+            bytes: file.bytes,
+        })
+        .collect();
+    unused.sort_by(|a, b| a.path.cmp(&b.path));
     if !options.dry_run {
-        for file in &candidates {
+        for file in &unused {
             let removed = std::fs::remove_file(&file.path).map_err(crate::Error::from);
             removed.within(|| format!("file `{}`", file.path.display()))?;
         }
     }
-    Ok(candidates)
+    Ok(unused)
 }
 
-/// Whether a file may be removed, or may say which may not.
-fn sort(
-    entry: &DirEntry,
-    options: &VacuumOptions,
-    candidates: &mut Vec<UnusedFile>,
-    directories: &mut Vec<PathBuf>,
-) -> Result<()> {
-    match FileRole::of(&entry.file_name()) {
-        FileRole::Temporary => return Ok(()),
-        FileRole::Shard => {
-            directories.push(entry.path());
-            return Ok(());
+/// A file, as it was when the folder was listed.
+#[derive(Debug, PartialEq, Eq, Hash)]
+struct Listed {
+    path: PathBuf,
+    bytes: u64,
+    changed: SystemTime,
+    /// Which file had the name.
+    inode: u64,
+}
+
+/// The files of a folder and those below, as their names tell them apart.
+#[derive(Debug, Default)]
+struct Files {
+    stripes: Vec<Listed>,
+    /// Directory files, and those of other kinds.
+    directories: Vec<Listed>,
+}
+
+impl Files {
+    fn below(root: &Path) -> Result<Self> {
+        let mut files = Self::default();
+        let mut open = vec![root.to_path_buf()];
+        while let Some(folder) = open.pop() {
+            let place = || format!("folder `{}`", folder.display());
+            for entry in std::fs::read_dir(&folder)
+                .map_err(crate::Error::from)
+                .within(place)?
+            {
+                let entry = entry?;
+                let kind = entry.file_type()?;
+                if kind.is_dir() {
+                    open.push(entry.path());
+                } else if kind.is_file() {
+                    let to = match FileRole::of(&entry.file_name()) {
+                        FileRole::Temporary => continue,
+                        FileRole::Shard => &mut files.directories,
+                        FileRole::Stripes => &mut files.stripes,
+                    };
+                    to.push(listed(&entry)?);
+                }
+            }
         }
-        FileRole::Stripes => {}
+        Ok(files)
     }
-    let metadata = entry.metadata()?;
-    if options.is_old(last_change(&metadata)?) {
-        candidates.push(UnusedFile {
-            path: entry.path(),
-            bytes: metadata.len(),
-        });
-    }
-    Ok(())
+}
+
+fn listed(entry: &DirEntry) -> Result<Listed> {
+    let path = entry.path();
+    let place = || format!("file `{}`", path.display());
+    let metadata = entry.metadata().map_err(crate::Error::from).within(place)?;
+    Ok(Listed {
+        bytes: metadata.len(),
+        changed: last_change(&metadata).within(place)?,
+        inode: inode(&metadata),
+        path,
+    })
+}
+
+#[cfg(unix)]
+fn inode(metadata: &Metadata) -> u64 {
+    std::os::unix::fs::MetadataExt::ino(metadata)
+}
+
+#[cfg(not(unix))]
+fn inode(_: &Metadata) -> u64 {
+    0
 }
 
 /// When a file was written, or was given this name: a second name is as good as new.

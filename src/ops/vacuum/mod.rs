@@ -54,9 +54,9 @@ impl VacuumOptions {
         self
     }
 
-    /// Directory files of which none has been read.
-    fn directories(&self, count: usize) -> Work {
-        Work::new(self.listener.clone(), count as u64)
+    /// Directory files, of which none is known yet.
+    fn directories(&self) -> Work {
+        Work::new(self.listener.clone(), 0)
     }
 
     /// Whether what was last changed then is old enough.

@@ -4,7 +4,7 @@ use super::VacuumOptions;
 use crate::Shard;
 use crate::error::{Error, ErrorKind, Result, Within};
 use crate::ops::object::{AT_ONCE, place_of};
-use crate::ops::place::{FileRole, Place};
+use crate::ops::place::{FileRole, Place, is_of_another_kind};
 use crate::read::ShardOptions;
 use futures_util::{StreamExt, TryStreamExt, stream};
 use object_store::path::Path;
@@ -48,27 +48,28 @@ pub async fn vacuum_objects(
     options: &VacuumOptions,
 ) -> Result<Vec<UnusedObject>> {
     // Before the directories: a stripe that appears later is in use.
-    let listed: Vec<ObjectMeta> = store.list(prefix).try_collect().await.map_err(failed)?;
-    let (mut candidates, mut directories) = (Vec::new(), Vec::new());
-    for object in listed {
-        match FileRole::of(OsStr::new(object.location.filename().unwrap_or_default())) {
-            FileRole::Stripes if options.is_old(SystemTime::from(object.last_modified)) => {
-                candidates.push(object);
-            }
-            FileRole::Shard => directories.push(object.location),
-            FileRole::Stripes | FileRole::Temporary => {}
+    let (stripes, mut directories) = list(&*store, prefix).await?;
+    let (mut used, mut read) = (HashSet::new(), HashSet::new());
+    let mut work = options.directories();
+    // Until there are none that were not read: while one was, another may have taken over its stripes.
+    loop {
+        directories.retain(|object| read.insert((object.location.clone(), version(object))));
+        if directories.is_empty() {
+            break;
         }
+        work.expect(directories.len());
+        let opened = stream::iter(directories)
+            .map(|object| used_by(store.clone(), object.location))
+            .buffer_unordered(AT_ONCE)
+            .inspect(|_| work.add(1));
+        let opened: Vec<Vec<Place>> = opened.try_collect().await?;
+        used.extend(opened.into_iter().flatten());
+        directories = list(&*store, prefix).await?.1;
     }
-    let mut work = options.directories(directories.len());
-    let used = stream::iter(directories)
-        .map(|path| used_by(store.clone(), path))
-        .buffer_unordered(AT_ONCE)
-        .inspect(|_| work.add(1));
-    let used: Vec<Vec<Place>> = used.try_collect().await?;
-    let used: HashSet<Place> = used.into_iter().flatten().collect();
-    let unused = candidates
+    let is_old = |object: &ObjectMeta| options.is_old(SystemTime::from(object.last_modified));
+    let unused = stripes
         .into_iter()
-        .filter(|object| !used.contains(&place_of(&object.location)));
+        .filter(|object| is_old(object) && !used.contains(&place_of(&object.location)));
     let mut unused: Vec<UnusedObject> = unused
         .map(|object| UnusedObject {
             path: object.location,
@@ -85,6 +86,29 @@ pub async fn vacuum_objects(
     Ok(unused)
 }
 
+/// The stripes, and the directories and objects of other kinds.
+async fn list(
+    store: &dyn ObjectStore,
+    prefix: Option<&Path>,
+) -> Result<(Vec<ObjectMeta>, Vec<ObjectMeta>)> {
+    let listed: Vec<ObjectMeta> = store.list(prefix).try_collect().await.map_err(failed)?;
+    let (mut stripes, mut directories) = (Vec::new(), Vec::new());
+    for object in listed {
+        match FileRole::of(OsStr::new(object.location.filename().unwrap_or_default())) {
+            FileRole::Stripes => stripes.push(object),
+            FileRole::Shard => directories.push(object),
+            FileRole::Temporary => {}
+        }
+    }
+    Ok((stripes, directories))
+}
+
+/// What another object of the same name has not.
+fn version(object: &ObjectMeta) -> (Option<String>, SystemTime, u64) {
+    let changed = SystemTime::from(object.last_modified);
+    (object.e_tag.clone(), changed, object.size)
+}
+
 /// Where the objects are that a directory refers to.
 async fn used_by(store: Arc<dyn ObjectStore>, path: Path) -> Result<Vec<Place>> {
     let place = place_of(&path);
@@ -94,7 +118,7 @@ async fn used_by(store: Arc<dyn ObjectStore>, path: Path) -> Result<Vec<Place>> 
             Ok(urls.iter().map(|url| place.beside(url)).collect())
         }
         // One that was removed meanwhile may have another name now, which was not listed.
-        Err(e) if e.kind() == ErrorKind::NotAShard => Ok(Vec::new()),
+        Err(e) if is_of_another_kind(path.as_ref(), &e) => Ok(Vec::new()),
         Err(e) => Err(e),
     }
 }

@@ -11,7 +11,9 @@ use crate::buffer::{Body, Selection, Storage};
 use crate::error::{Error, ErrorKind, Result, Within, to_usize};
 use crate::read::scan::fit::{Fit, fewer_may_fit};
 use crate::read::scan::join::defeats_kernels;
-use crate::read::scan::plan::{StripeReader, fetched_rows, is_blockwise, open_fields, window_rows};
+use crate::read::scan::plan::{
+    StripeReader, fetched_rows, is_blockwise, open_fields, scanned_rows,
+};
 use crate::read::scan::rows::RowFormat;
 use crate::read::scan::source::{ReadState, StripeFields};
 use crate::read::shard::column::Column;
@@ -173,11 +175,9 @@ impl Output {
         if self.window.start <= start && rows.end() <= self.window.end {
             return Ok(());
         }
-        let fetch_bytes = inner.artifacts.fetch_bytes();
-        let window = window_rows(fields, self.total, fetch_bytes);
-        let border = (start / WINDOW)
-            .saturating_mul(WINDOW)
-            .saturating_add(window);
+        let window = scanned_rows(fields, self.total, &inner.artifacts);
+        let unit = window.clamp(1, WINDOW);
+        let border = start.saturating_add(window) / unit * unit;
         let mut end = rows.end();
         let ahead = parts.iter().take_while(|part| part.rows().end <= border);
         let mut kept = vec![true; format.columns.len()];
@@ -246,9 +246,11 @@ impl Output {
     /// The columns at the rows of a part that match.
     fn matching(&mut self, format: &RowFormat, part: &Candidates) -> Result<Vec<ArrayRef>> {
         match self.filtered(format, part) {
-            // Nobody asked for the values of the other rows in these types.
+            // Nobody asked for the values of the other rows in these types. What tests have read is there
+            // in place of its bytes.
             Err(e) if e.kind() == ErrorKind::ValueOutOfRange => {
-                self.read(format, &part.selection(0), &[])
+                let kept = part.filtered(part.all_values())?;
+                self.read(format, &part.selection(0), &kept)
             }
             columns => columns,
         }

@@ -283,7 +283,7 @@ impl Filter {
             .map(|&c| bound.columns[c].column.clone())
             .collect();
         let fields = ready!(open_fields(metadata, bench, ordinal, rows, &columns));
-        let entries = self.entries(&fields, &wanted)?;
+        let (entries, are_coded) = self.entries(&fields, &wanted)?;
         for (i, entries) in entries.iter().enumerate() {
             if let Some(entries) = entries {
                 let column = &facts[bound.leaves[i].column];
@@ -301,7 +301,7 @@ impl Filter {
         let columns = (0..bound.columns.len()).map(|c| {
             wanted.contains(&c).then(|| {
                 let column = &bound.columns[c];
-                match column.is_tested && dictionary_of(column, &fields).is_some() {
+                match are_coded[c] {
                     true => column.with_value_type(&DataType::Dictionary(
                         Box::new(DataType::UInt32),
                         Box::new(column.value_type.clone()),
@@ -450,31 +450,47 @@ impl Filter {
         columns
     }
 
-    /// The truth of the leaves for every entry of the dictionaries of the wanted columns.
+    /// The truth of the leaves for every entry of the dictionaries of the wanted columns, and which columns
+    /// are read as codes of them. The others are read as values: an entry that is none of the type
+    /// matters only where a row in question has it.
     fn entries(
         &self,
         fields: &StripeFields,
         wanted: &[usize],
-    ) -> Result<Vec<Option<Arc<BooleanArray>>>> {
+    ) -> Result<(Vec<Option<Arc<BooleanArray>>>, Vec<bool>)> {
         let bound = &self.bound;
-        let of = |leaf: &Leaf| {
-            let column = &bound.columns[leaf.column];
-            if matches!(leaf.test, Test::IsNull) || !wanted.contains(&leaf.column) {
-                return Ok(None);
-            }
+        let mut truths = vec![None; bound.leaves.len()];
+        let mut are_coded = vec![false; bound.columns.len()];
+        for &c in wanted {
+            let column = &bound.columns[c];
             let Some(entries) = dictionary_of(column, fields) else {
-                return Ok(None);
+                continue;
             };
-            let entries = entries.array(&column.value_type, column.leaf())?;
-            Ok(Some(Arc::new(leaf.test.of(&entries)?)))
-        };
-        let place = || format!("stripe {}", fields.stripe);
-        bound
-            .leaves
-            .iter()
-            .map(of)
-            .collect::<Result<_>>()
-            .within(place)
+            let leaves = bound
+                .leaves
+                .iter()
+                .enumerate()
+                .filter(|(_, leaf)| leaf.column == c);
+            let leaves = leaves.filter(|(_, leaf)| !matches!(leaf.test, Test::IsNull));
+            let of = |(i, leaf): (usize, &Leaf)| {
+                let entries = entries.array(&column.value_type, column.leaf())?;
+                Ok((i, Arc::new(leaf.test.of(&entries)?)))
+            };
+            match leaves.map(of).collect::<Result<Vec<_>>>() {
+                Ok(found) => {
+                    are_coded[c] = true;
+                    for (i, entries) in found {
+                        truths[i] = Some(entries);
+                    }
+                }
+                Err(e) if e.kind() == ErrorKind::ValueOutOfRange => {}
+                Err(e) => {
+                    let name = &column.leaf().name;
+                    return Err(e.within(format!("stripe {}, field `{name}`", fields.stripe)));
+                }
+            }
+        }
+        Ok((truths, are_coded))
     }
 
     /// Conjuncts of the same columns as one, so that columns are read once.

@@ -299,7 +299,8 @@ impl Probe {
         Ok(Some(runs.matches(&truths)))
     }
 
-    /// Keeps what the columns of a conjunct hold at all rows of a chunk for those of the scan.
+    /// Keeps what the columns of a conjunct hold at all rows of a chunk for those of the scan, unless no
+    /// rows can be left out of it.
     fn keep_values(
         &self,
         format: &RowFormat,
@@ -308,7 +309,9 @@ impl Probe {
         chunk: &mut Candidates,
     ) {
         for &(from, to) in &self.same {
-            if let (true, Some(array)) = (conjunct.columns.contains(&from), &columns[from]) {
+            if let (true, Some(array)) = (conjunct.columns.contains(&from), &columns[from])
+                && !defeats_filter(array.data_type())
+            {
                 chunk.keep_values(to, format.columns.len(), array);
             }
         }

@@ -101,7 +101,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     match done {
         Some(done) => report(args.output.as_deref().unwrap_or(&args.file), &done),
         None => {
-            writeln!(out, "{place}: no stripe is small or much deleted")?;
+            writeln!(out, "{place}: no stripe is better written anew")?;
             Ok(out.flush()?)
         }
     }

@@ -9,7 +9,7 @@ use crate::text;
 use arrow_array::RecordBatch;
 use arrow_array::cast::AsArray;
 use arrow_cast::display::array_value_to_string;
-use arrow_shard::ops::list_shards;
+use arrow_shard::ops::{SHARD_FILE_SUFFIX, list_shards};
 use arrow_shard::{ErrorKind, Result, Shard};
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -52,7 +52,8 @@ pub(crate) fn run(args: &Args) -> std::result::Result<(), Failure> {
     for Listed { name, bytes, found } in listed {
         match found {
             Ok(found) => lines.push(line(&name, bytes, &found)),
-            Err(error) if error.kind() == ErrorKind::NotAShard => {}
+            Err(error)
+                if error.kind() == ErrorKind::NotAShard && !name.ends_with(SHARD_FILE_SUFFIX) => {}
             Err(error) => {
                 is_whole = false;
                 Failure::from(error).report();
@@ -81,7 +82,8 @@ pub(crate) fn run(args: &Args) -> std::result::Result<(), Failure> {
             format!("{name:width$} {rows:>12} {deleted:>10} {stripes:>8} {bytes:>11}  {spans}");
         writeln!(out, "{}", row.trim_end())?;
     }
-    let total = |of: fn(&Line) -> u64| lines.iter().map(of).sum::<u64>();
+    // What damaged files say need not fit.
+    let total = |of: fn(&Line) -> u64| lines.iter().map(of).fold(0, u64::saturating_add);
     writeln!(
         out,
         "{}: {} and {} deleted in {}",
@@ -99,13 +101,14 @@ pub(crate) fn run(args: &Args) -> std::result::Result<(), Failure> {
 
 /// The shards of a folder of this machine.
 fn local(folder: &Path) -> Result<Vec<Listed>> {
-    let list = |path: PathBuf| -> Result<Listed> {
+    let list = |path: PathBuf| {
         let name = path.file_name().unwrap_or_default().to_string_lossy();
-        Ok(Listed {
+        Listed {
             name: name.into_owned(),
-            bytes: std::fs::metadata(&path)?.len(),
+            // What cannot be looked at cannot be opened either.
+            bytes: std::fs::metadata(&path).map_or(0, |found| found.len()),
             found: Shard::open(&path).and_then(Found::of),
-        })
+        }
     };
     let shards = list_shards(folder)?;
     let bar = bar(shards.len() as u64, "shards");
@@ -115,7 +118,7 @@ fn local(folder: &Path) -> Result<Vec<Listed>> {
         .inspect(|_| bar.inc(1))
         .collect();
     bar.finish_and_clear();
-    listed
+    Ok(listed)
 }
 
 fn line(name: &str, bytes: u64, Found { shard, sorted }: &Found) -> Line {
