@@ -1,5 +1,6 @@
 //! How far a change is that takes a while.
 
+use crate::error::Result;
 use std::fmt;
 use std::sync::Arc;
 
@@ -13,12 +14,12 @@ pub struct EditProgress {
     pub total: u64,
 }
 
-/// Who is told how far a change is.
+/// Who is told how far a change is, and may end it.
 #[derive(Clone)]
-pub(super) struct Listener(pub(super) Arc<dyn Fn(EditProgress) + Send + Sync>);
+pub(super) struct Listener(Arc<dyn Fn(EditProgress) -> Result<()> + Send + Sync>);
 
 impl Listener {
-    pub(super) fn new(listen: impl Fn(EditProgress) + Send + Sync + 'static) -> Self {
+    pub(super) fn new(listen: impl Fn(EditProgress) -> Result<()> + Send + Sync + 'static) -> Self {
         Self(Arc::new(listen))
     }
 }
@@ -60,13 +61,17 @@ impl Work {
     }
 
     /// So many more are done.
-    pub(super) fn add(&mut self, more: usize) {
+    ///
+    /// # Errors
+    /// Those of whoever is told.
+    pub(super) fn add(&mut self, more: usize) -> Result<()> {
         self.done += more as u64;
-        if let Some(Listener(tell)) = &self.listener {
-            tell(EditProgress {
+        match &self.listener {
+            None => Ok(()),
+            Some(Listener(tell)) => tell(EditProgress {
                 done: self.done,
                 total: self.total,
-            });
+            }),
         }
     }
 }

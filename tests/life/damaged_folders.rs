@@ -94,6 +94,7 @@ fn stripes_that_another_directory_takes_over_meanwhile_stay() {
             if !is_done.swap(true, Ordering::Relaxed) {
                 change();
             }
+            Ok(())
         });
         vacuum(folder.path(), &options).unwrap();
         let expected: Vec<i64> = (100..110).chain(0..30).collect();

@@ -345,7 +345,10 @@ fn compaction_leaves_large_stripes_and_vacuum_what_is_used() {
     let read_files = Arc::new(Mutex::new(Vec::new()));
     let told = read_files.clone();
     let dry = now.clone().with_dry_run(true);
-    let dry = dry.with_progress(move |p| told.lock().unwrap().push((p.done, p.total)));
+    let dry = dry.with_progress(move |p| {
+        told.lock().unwrap().push((p.done, p.total));
+        Ok(())
+    });
     let listed = vacuum(folder.path(), &dry).unwrap();
     // Of each directory file, one after the other.
     assert_eq!(*read_files.lock().unwrap(), [(1, 3), (2, 3), (3, 3)]);

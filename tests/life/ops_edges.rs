@@ -16,7 +16,7 @@ use arrow_shard::ops::{
 };
 use arrow_shard::read::{SortingColumn, col};
 use arrow_shard::write::{Layout, TypeMapping, WriterOptions};
-use arrow_shard::{ErrorKind, Result, Shard};
+use arrow_shard::{Error, ErrorKind, Result, Shard};
 use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, mpsc};
@@ -368,10 +368,34 @@ fn progress_is_told_of_rows_that_are_looked_at_and_written_anew() {
     let (tell, heard) = mpsc::channel();
     let options = CompactOptions::default().with_progress(move |p| {
         tell.send((p.done, p.total)).unwrap();
+        Ok(())
     });
     assert!(compact(&path, &options).unwrap().is_some());
     drop(options);
     let told: Vec<(u64, u64)> = heard.iter().collect();
     assert_eq!(told.last(), Some(&(19, 19)));
     assert!(told.is_sorted() && told.iter().all(|(_, total)| *total == 19));
+}
+
+#[test]
+fn who_is_told_of_progress_may_end_the_work() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a");
+    write(&path, vec![("id", ids(0..30))], two_level());
+    let (files, bytes) = (names(folder.path()), std::fs::read(&path).unwrap());
+    let enough = || Error::new(ErrorKind::Io, "enough");
+    let options = CompactOptions::default().with_progress(move |_| Err(enough()));
+    let error = compact(&path, &options).unwrap_err();
+    assert!(error.to_string().contains("enough"), "{error}");
+    assert_eq!(names(folder.path()), files);
+    assert_eq!(std::fs::read(&path).unwrap(), bytes);
+    // Nothing refers to the stripes any more.
+    std::fs::remove_file(&path).unwrap();
+    numbers(&path, 0..3);
+    let error = vacuum(
+        folder.path(),
+        &at_once().with_progress(move |_| Err(enough())),
+    );
+    assert!(error.unwrap_err().to_string().contains("enough"));
+    assert_eq!(names(folder.path()), files);
 }

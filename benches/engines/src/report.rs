@@ -234,7 +234,9 @@ What was measured:
   as `vortex-datafusion` writes by itself.
 * DataFusion 55.2, as many partitions as threads, and no more processors than these. mimalloc is the allocator. Formats take
   turns, query by query, in one process; every answer is compared with Parquet's first. Files are in the cache of the
-  operating system.
+  operating system, and sessions last, as those of a server do: what a format keeps in memory of its files was read before
+  the runs that count. Parquet keeps footers and the page index; shards keep the dictionaries and the maps of blocks of
+  what was read too, and which checksums were right.
 * Times are in milliseconds, from the text of a query to its last row. Parquet is run with filters above the scan, and
   with `pushdown_filters` and `reorder_filters`; the better one counts, for each query, and has a star if it is the latter.
 * **scans** is the time that the scans of all partitions took to process what they read (`time_elapsed_processing`), and

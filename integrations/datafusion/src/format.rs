@@ -2,11 +2,11 @@
 
 use crate::metadata::{self, OpenShard};
 use crate::options::TableShardOptions;
-use crate::ordering::{ordering_of, sorting_columns};
+use crate::ordering::{holds_across_files, ordering_of, sorting_columns};
 use crate::sink::ShardSink;
 use crate::source::ShardSource;
 use crate::statistics::statistics_of;
-use arrow::datatypes::{DataType, Field, FieldRef, Schema, SchemaRef};
+use arrow::datatypes::{DataType, Field, FieldRef, Fields, Schema, SchemaRef};
 use async_trait::async_trait;
 use datafusion_common::parsers::CompressionTypeVariant;
 use datafusion_common::{DataFusionError, GetExt, Result, Statistics, config_err};
@@ -140,17 +140,26 @@ impl FileFormat for ShardFormat {
         let mut schemas: Vec<_> = schemas.try_collect().await?;
         // In whatever order they were listed, columns come in the order of the names of files.
         schemas.sort_unstable_by_key(|(location, _)| *location);
-        let mut merged = Schema::empty();
+        let mut merged: Option<Schema> = None;
         for (location, schema) in schemas {
-            // What a file says of itself is not said of the table.
-            let fields = Schema::new(schema.fields().clone());
-            merged = Schema::try_merge([merged, fields]).map_err(|error| {
+            let Some(before) = merged.take() else {
+                // What a file says of itself is not said of the table.
+                merged = Some(Schema::new(schema.fields().clone()));
+                continue;
+            };
+            let both = [
+                nullable_where_missing(before.fields(), schema.fields()),
+                nullable_where_missing(schema.fields(), before.fields()),
+            ];
+            let both = Schema::try_merge(both.map(Schema::new)).map_err(|error| {
                 DataFusionError::from(error).context(format!(
                     "the columns of shard `{location}` differ from those of other files of the table; name \
                      the columns of the table and their types when it is created"
                 ))
             })?;
+            merged = Some(both);
         }
+        let merged = merged.unwrap_or_else(Schema::empty);
         Ok(Arc::new(match self.options.schema_force_view_types {
             true => with_views(&merged),
             false => merged,
@@ -202,8 +211,11 @@ impl FileFormat for ShardFormat {
         };
         let cache = state.runtime_env().cache_manager.get_file_metadata_cache();
         let source = source.clone().with_metadata_cache(cache);
+        let mut orders = conf.output_ordering.clone();
+        orders.retain(|order| holds_across_files(order, &conf.file_groups));
         let conf = FileScanConfigBuilder::from(conf)
             .with_source(Arc::new(source))
+            .with_output_ordering(orders)
             .build();
         Ok(DataSourceExec::from_data_source(conf))
     }
@@ -227,6 +239,24 @@ impl FileFormat for ShardFormat {
     fn file_source(&self, table_schema: TableSchema) -> Arc<dyn FileSource> {
         Arc::new(ShardSource::new(table_schema).with_options(self.options.clone()))
     }
+}
+
+/// The fields, of which those may be null that others lack: rows of those have a null there.
+fn nullable_where_missing(fields: &Fields, others: &Fields) -> Fields {
+    let fields = fields.iter().map(|field| {
+        let Some((_, other)) = others.find(field.name()) else {
+            return Arc::new(field.as_ref().clone().with_nullable(true));
+        };
+        match (field.data_type(), other.data_type()) {
+            (DataType::Struct(members), DataType::Struct(others)) => {
+                let members = nullable_where_missing(members, others);
+                let field = field.as_ref().clone();
+                Arc::new(field.with_data_type(DataType::Struct(members)))
+            }
+            _ => field.clone(),
+        }
+    });
+    fields.collect()
 }
 
 /// The columns, text and bytes as views.

@@ -14,7 +14,9 @@ use datafusion_datasource::file_stream::{FileOpenFuture, FileOpener};
 use datafusion_datasource::{FileRange, PartitionedFile, TableSchema};
 use datafusion_execution::cache::cache_manager::FileMetadataCache;
 use datafusion_physical_expr::projection::ProjectionExprs;
-use datafusion_physical_expr::{DynamicFilterTracking, PhysicalExpr, split_conjunction};
+use datafusion_physical_expr::{
+    DynamicFilterTracking, PhysicalExpr, conjunction_opt, split_conjunction,
+};
 use datafusion_physical_expr_adapter::rewrite::rewrite_input_file_name_in_projection;
 use datafusion_physical_expr_adapter::{PhysicalExprAdapterFactory, replace_columns_with_literals};
 use datafusion_physical_expr_common::sort_expr::LexOrdering;
@@ -174,8 +176,8 @@ impl Opening {
             let asked = &filters.asked;
             let kept = stripes_that_may_match(asked, &read_schema, &open, &stripes, errors).await?;
             if let Some(kept) = kept {
-                let all = stripes.last().map_or(0, |last| last.end);
-                let pruned = all.saturating_sub(kept.len());
+                let asked = rows.end - rows.start;
+                let pruned = asked.saturating_sub(kept.intersection(&rows.clone().into()).len());
                 self.metrics
                     .rows_pruned
                     .add(usize::try_from(pruned).unwrap_or(usize::MAX));
@@ -278,6 +280,12 @@ struct Filters {
     dynamic: Option<DynamicFilter>,
     /// Those of which DataFusion's pruning may know more than the library.
     asked: Vec<Arc<dyn PhysicalExpr>>,
+}
+
+/// What is left of a predicate without the parts that may change while the query runs.
+pub(crate) fn without_dynamic(predicate: Arc<dyn PhysicalExpr>) -> Option<Arc<dyn PhysicalExpr>> {
+    let fixed = split_conjunction(&predicate).into_iter();
+    conjunction_opt(fixed.filter(|part| !is_dynamic(part)).cloned())
 }
 
 /// Whether somebody may change an expression while the query runs.

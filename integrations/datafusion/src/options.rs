@@ -104,7 +104,7 @@ impl TableShardOptions {
         options.cloned().unwrap_or_default()
     }
 
-    /// Those of a session, and of the keys that follow `format.`.
+    /// Those of a session, and of the keys that follow `format.`, or `shard.` as in a session.
     ///
     /// # Errors
     /// A key that is none of them, or a value that makes no sense.
@@ -117,7 +117,8 @@ impl TableShardOptions {
         let mut keys: Vec<_> = format_options.iter().collect();
         keys.sort();
         for (key, value) in keys {
-            match key.strip_prefix("format.") {
+            let own = ["format.", "shard."];
+            match own.iter().find_map(|prefix| key.strip_prefix(prefix)) {
                 Some(key) => self.set_option(key, value)?,
                 // What is for other readers of the statement, such as credentials of a store.
                 None if key.contains('.') => {}

@@ -7,6 +7,9 @@ use arrow::compute::{SortOptions, sort_to_indices};
 use arrow::datatypes::Schema;
 use arrow_shard::read::SortingColumn;
 use datafusion_common::Result;
+use datafusion_common::stats::Precision;
+use datafusion_datasource::PartitionedFile;
+use datafusion_datasource::file_groups::FileGroup;
 use datafusion_physical_expr::PhysicalSortExpr;
 use datafusion_physical_expr::expressions::Column;
 use datafusion_physical_expr_common::sort_expr::LexOrdering;
@@ -41,6 +44,24 @@ pub(crate) async fn ordering_of(open: &OpenShard, table: &Schema) -> Result<Opti
         ));
     }
     Ok(LexOrdering::new(order))
+}
+
+/// Whether the rows of several files have an order where those of each have it, and the files follow one another by
+/// their least and greatest values: of nulls these say nothing.
+pub(crate) fn holds_across_files(order: &LexOrdering, groups: &[FileGroup]) -> bool {
+    let files = || groups.iter().flat_map(FileGroup::iter);
+    if files().nth(1).is_none() {
+        return true;
+    }
+    let has_no_null = |file: &PartitionedFile, column: &Column| {
+        let statistics = file.statistics.as_ref();
+        let known = statistics.and_then(|known| known.column_statistics.get(column.index()));
+        known.is_some_and(|known| known.null_count == Precision::Exact(0))
+    };
+    order.iter().all(|sort| {
+        let column = sort.expr.downcast_ref::<Column>();
+        column.is_some_and(|column| files().all(|file| has_no_null(file, column)))
+    })
 }
 
 /// An order of rows that are written as sorting columns, up to the first expression that is no column.

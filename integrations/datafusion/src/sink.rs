@@ -29,11 +29,12 @@ use std::collections::HashSet;
 use std::fmt;
 use std::sync::Arc;
 use tokio::sync::mpsc::Receiver;
+use tokio::sync::watch;
 
 /// Writes the rows of a plan to shards, one at a time for each partition of the output.
 ///
-/// A shard appears when it is complete. If one fails, those that were complete are removed, as are the parts of others that
-/// were sent. With [`InsertOp::Overwrite`], the files that the table had are removed once all new ones are
+/// Shards appear when the plan has given all of its rows. If it or a shard fails, the parts that were sent are removed, as
+/// are shards that were complete already. With [`InsertOp::Overwrite`], the files that the table had are removed once all new ones are
 /// there: until then, a reader may see both.
 #[derive(Debug)]
 pub struct ShardSink {
@@ -91,11 +92,15 @@ impl ShardSink {
         for file in self.config.file_group.iter() {
             let old = &file.object_meta.location;
             if !new.contains(old) {
-                store.delete(old).await.map_err(|error| {
-                    DataFusionError::from(error).context(format!(
-                        "`{old}`, which INSERT OVERWRITE replaces, is still there"
-                    ))
-                })?;
+                match store.delete(old).await {
+                    // Somebody else removed it, or this did before it was asked again.
+                    Ok(()) | Err(object_store::Error::NotFound { .. }) => {}
+                    Err(error) => {
+                        return Err(DataFusionError::from(error).context(format!(
+                            "`{old}`, which INSERT OVERWRITE replaces, is still there"
+                        )));
+                    }
+                }
             }
         }
         Ok(())
@@ -109,6 +114,10 @@ struct Written {
     bytes: u64,
 }
 
+/// Whether the plan has given all of its rows; `None` until that is known.
+type IsWhole = watch::Receiver<Option<bool>>;
+
+/// Writes a file, and leaves none if the plan fails.
 async fn write_file(
     store: Arc<dyn ObjectStore>,
     path: Path,
@@ -116,7 +125,8 @@ async fn write_file(
     options: WriterOptions,
     mut batches: Receiver<RecordBatch>,
     context: Arc<TaskContext>,
-) -> Result<Written> {
+    mut is_whole: IsWhole,
+) -> Result<Option<Written>> {
     let place = format!("shard `{path}`");
     let memory = MemoryConsumer::new(format!("ShardSink[{path}]"));
     let memory = memory.register(context.memory_pool());
@@ -129,12 +139,18 @@ async fn write_file(
             return Err(error.context(place));
         }
     }
+    // The channel of batches is closed in either case.
+    let is_whole = is_whole.wait_for(Option::is_some).await;
+    if !is_whole.is_ok_and(|is_whole| *is_whole == Some(true)) {
+        writer.abort().await.context(&place)?;
+        return Ok(None);
+    }
     let summary = writer.finish().await.context(&place)?;
-    Ok(Written {
+    Ok(Some(Written {
         path,
         rows: summary.rows(),
         bytes: summary.bytes(),
-    })
+    }))
 }
 
 #[async_trait]
@@ -164,6 +180,7 @@ impl FileSink for ShardSink {
         let options = self.writer_options(partitions)?;
         let schema = get_writer_schema(&self.config);
         let mut tasks = JoinSet::new();
+        let (tell, is_whole) = watch::channel(None);
         while let Some((path, batches)) = file_stream_rx.recv().await {
             let written = write_file(
                 object_store.clone(),
@@ -172,24 +189,26 @@ impl FileSink for ShardSink {
                 options.clone(),
                 batches,
                 context.clone(),
+                is_whole.clone(),
             );
             tasks.spawn(written.with_elapsed_compute(elapsed.clone()));
         }
+        let demuxed = demux_task.join_unwind().await;
+        let demuxed = demuxed.map_err(|error| DataFusionError::ExecutionJoin(Box::new(error)));
+        let demuxed = demuxed.and_then(|result| result);
+        tell.send_replace(Some(demuxed.is_ok()));
         let mut written = Vec::new();
         let mut failed = None;
         while let Some(task) = tasks.join_next().await {
             match task {
-                Ok(Ok(file)) => written.push(file),
+                Ok(Ok(file)) => written.extend(file),
                 Ok(Err(error)) => failed = failed.or(Some(error)),
                 Err(error) if error.is_panic() => std::panic::resume_unwind(error.into_panic()),
                 Err(error) => failed = failed.or(Some(DataFusionError::External(error.into()))),
             }
         }
-        let demuxed = demux_task.join_unwind().await;
-        let demuxed = demuxed.map_err(|error| DataFusionError::ExecutionJoin(Box::new(error)));
-        // What the plan failed with says more than the writers that it left alone.
-        let failed = demuxed.and_then(|result| result).err().or(failed);
-        if let Some(error) = failed {
+        // Where a writer fails, the plan fails next: nobody takes its rows.
+        if let Some(error) = failed.or(demuxed.err()) {
             let files = futures::stream::iter(written.into_iter().map(|file| Ok(file.path)));
             let removed = object_store.delete_stream(Box::pin(files));
             if let Err(left) = removed.try_collect::<Vec<_>>().await {

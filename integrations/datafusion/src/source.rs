@@ -1,7 +1,7 @@
 //! A scan of shards, inside of DataFusion's `FileScanConfig`.
 
 use crate::metrics::ShardMetrics;
-use crate::opener::ShardOpener;
+use crate::opener::{ShardOpener, without_dynamic};
 use crate::options::TableShardOptions;
 use crate::ordering::leading_column;
 use datafusion_common::config::ConfigOptions;
@@ -177,18 +177,26 @@ impl FileSource for ShardSource {
         partition: usize,
     ) -> Result<Arc<dyn FileOpener>> {
         let adapter = base_config.expr_adapter_factory.clone();
+        // A limit reaches a scan before those do who see nothing but the rows that it leaves: joins with their
+        // filters, and sorts. They must not choose among the others.
+        let is_whole = base_config.limit.is_none();
+        let predicate = self.predicate.clone();
+        let predicate = match is_whole {
+            true => predicate,
+            false => predicate.and_then(without_dynamic),
+        };
         Ok(Arc::new(ShardOpener {
             store: object_store,
             cache: self.cache.clone(),
             table_schema: self.table_schema.clone(),
             projection: self.projection.clone(),
-            predicate: self.predicate.clone(),
+            predicate,
             evaluates: self.evaluates,
             prunes: self.options.pruning,
             limit: base_config.limit,
             batch_size: self.batch_size.unwrap_or(BATCH_SIZE),
-            order: self.order.clone(),
-            reverse: self.reverse,
+            order: self.order.clone().filter(|_| is_whole),
+            reverse: self.reverse && is_whole,
             adapter: adapter.unwrap_or_else(|| Arc::new(DefaultPhysicalExprAdapterFactory)),
             metrics: ShardMetrics::new(partition, &self.metrics),
         }))

@@ -120,7 +120,7 @@ impl Rewriting for Beside<'_> {
         for batch in batches {
             let batch = batch?;
             writer.write(&batch)?;
-            self.rows.add(batch.num_rows());
+            self.rows.add(batch.num_rows())?;
         }
         let bytes = writer.finish()?.bytes();
         let place = || file.display().to_string();

@@ -62,11 +62,12 @@ settings! {
 }
 
 impl CompactOptions {
-    /// Calls `progress` with every batch of rows that is written anew.
+    /// Calls `progress` with every batch of rows that is written anew. An error of it ends the compaction:
+    /// the shard is left as it was.
     #[must_use]
     pub fn with_progress(
         mut self,
-        progress: impl Fn(EditProgress) + Send + Sync + 'static,
+        progress: impl Fn(EditProgress) -> Result<()> + Send + Sync + 'static,
     ) -> Self {
         self.listener = Some(Listener::new(progress));
         self

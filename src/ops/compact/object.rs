@@ -9,7 +9,7 @@ use crate::ops::editor::ShardEditor;
 use crate::ops::object::{beside, delete_all, place_of};
 use crate::ops::place::Place;
 use crate::ops::progress::Work;
-use crate::read::ShardOptions;
+use crate::read::{ShardOptions, ShardStream};
 use crate::write::AsyncShardWriter;
 use futures_util::TryStreamExt;
 use object_store::ObjectStore;
@@ -116,9 +116,10 @@ impl Rewriting for Beside<'_> {
         let mut batches = scan.build_stream().await?;
         let (store, schema) = (self.store.clone(), batches.schema());
         let mut writer = AsyncShardWriter::create_object(store, &object, schema, writing).await?;
-        while let Some(batch) = batches.try_next().await? {
-            writer.write(&batch).await?;
-            self.rows.add(batch.num_rows());
+        if let Err(error) = copy(&mut batches, &mut writer, &mut self.rows).await {
+            // There is an error to tell already.
+            let _ = writer.abort().await;
+            return Err(error);
         }
         self.written.push(object.clone());
         let bytes = writer.finish().await?.bytes();
@@ -132,4 +133,17 @@ impl Rewriting for Beside<'_> {
             delete_all(&*self.store, &[object]).await;
         }
     }
+}
+
+/// Writes the rows of a stream.
+async fn copy(
+    batches: &mut ShardStream,
+    writer: &mut AsyncShardWriter,
+    rows: &mut Work,
+) -> Result<()> {
+    while let Some(batch) = batches.try_next().await? {
+        writer.write(&batch).await?;
+        rows.add(batch.num_rows())?;
+    }
+    Ok(())
 }

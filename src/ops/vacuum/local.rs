@@ -62,7 +62,7 @@ pub fn vacuum(folder: impl AsRef<Path>, options: &VacuumOptions) -> Result<Vec<U
                 Err(e) => return Err(e),
             }
             read.insert(directory);
-            work.add(1);
+            work.add(1)?;
         }
         directories = Files::below(&root)?.directories;
     }

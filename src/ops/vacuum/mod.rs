@@ -11,6 +11,7 @@ pub use local::{UnusedFile, vacuum};
 pub use object::{UnusedObject, vacuum_objects};
 
 use super::progress::{EditProgress, Listener, Work};
+use crate::error::Result;
 use crate::settings::settings;
 use std::time::{Duration, SystemTime};
 
@@ -44,11 +45,12 @@ settings! {
 }
 
 impl VacuumOptions {
-    /// Calls `progress` with every directory file that has been read.
+    /// Calls `progress` with every directory file that has been read. An error of it ends the vacuum before
+    /// anything is removed.
     #[must_use]
     pub fn with_progress(
         mut self,
-        progress: impl Fn(EditProgress) + Send + Sync + 'static,
+        progress: impl Fn(EditProgress) -> Result<()> + Send + Sync + 'static,
     ) -> Self {
         self.listener = Some(Listener::new(progress));
         self

@@ -11,6 +11,7 @@ use object_store::path::Path;
 use object_store::{Error as StoreError, ObjectMeta, ObjectStore, ObjectStoreExt};
 use std::collections::HashSet;
 use std::ffi::OsStr;
+use std::pin::pin;
 use std::sync::Arc;
 use std::time::SystemTime;
 
@@ -60,10 +61,12 @@ pub async fn vacuum_objects(
         work.expect(directories.len());
         let opened = stream::iter(directories)
             .map(|object| used_by(store.clone(), object.location))
-            .buffer_unordered(AT_ONCE)
-            .inspect(|_| work.add(1));
-        let opened: Vec<Vec<Place>> = opened.try_collect().await?;
-        used.extend(opened.into_iter().flatten());
+            .buffer_unordered(AT_ONCE);
+        let mut opened = pin!(opened);
+        while let Some(places) = opened.try_next().await? {
+            used.extend(places);
+            work.add(1)?;
+        }
         directories = list(&*store, prefix).await?.1;
     }
     let is_old = |object: &ObjectMeta| options.is_old(SystemTime::from(object.last_modified));

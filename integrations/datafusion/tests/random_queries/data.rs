@@ -7,9 +7,11 @@ use arrow::array::{
     StringViewArray, StructArray, TimestampMicrosecondArray, UInt8Array, UInt64Array, make_array,
 };
 use arrow::buffer::NullBuffer;
-use arrow::compute::{concat_batches, take_record_batch};
+use arrow::compute::{
+    SortColumn, SortOptions, concat_batches, lexsort_to_indices, take_record_batch,
+};
 use arrow::datatypes::{DataType, Field, Fields, Int32Type, Schema, SchemaRef, TimeUnit};
-use arrow_shard::write::Profile;
+use arrow_shard::write::{Profile, SortingColumn};
 use datafusion::datasource::MemTable;
 use rand::rngs::StdRng;
 use rand::seq::{IndexedRandom, SliceRandom};
@@ -183,6 +185,33 @@ fn schema() -> SchemaRef {
     ]))
 }
 
+/// Columns that files are sorted by, before `id`.
+pub(crate) const SORTED: [&str; 6] = ["i", "k", "m", "s", "t", "y"];
+
+/// An order that no two rows share.
+fn order(rng: &mut StdRng) -> Vec<SortingColumn> {
+    let first = SORTED.choose(rng).filter(|_| rng.random_bool(0.7));
+    let by = |path: &&str| SortingColumn {
+        path: (*path).to_owned(),
+        descending: rng.random_bool(0.5),
+        nulls_first: rng.random_bool(0.5),
+    };
+    first.into_iter().chain([&"id"]).map(by).collect()
+}
+
+fn sorted(batch: &RecordBatch, order: &[SortingColumn]) -> RecordBatch {
+    let column = |by: &SortingColumn| SortColumn {
+        values: batch[by.path.as_str()].clone(),
+        options: Some(SortOptions {
+            descending: by.descending,
+            nulls_first: by.nulls_first,
+        }),
+    };
+    let columns: Vec<_> = order.iter().map(column).collect();
+    let rows = lexsort_to_indices(&columns, None).unwrap();
+    take_record_batch(batch, &rows).unwrap()
+}
+
 /// Writes a table into folders `p=...`, several files in each, and gives the same rows in memory.
 pub(crate) fn table(format: Format, folder: &Path, seed: u64, rows: usize) -> MemTable {
     let rng = &mut StdRng::seed_from_u64(seed);
@@ -201,6 +230,7 @@ pub(crate) fn table(format: Format, folder: &Path, seed: u64, rows: usize) -> Me
     let mut with_partitions = schema().fields().to_vec();
     with_partitions.push(Arc::new(Field::new("p", DataType::Utf8, true)));
     let table_schema = Arc::new(Schema::new(with_partitions));
+    let order = order(rng);
     let mut in_memory = Vec::new();
     let mut first = 0;
     for partition in ["north", "south", "x y"] {
@@ -208,12 +238,18 @@ pub(crate) fn table(format: Format, folder: &Path, seed: u64, rows: usize) -> Me
         std::fs::create_dir_all(&folder).unwrap();
         for file in 0..rng.random_range(1..4) {
             let rows = rng.random_range(0..=rows);
+            let is_sorted = rng.random_bool(0.8);
             let batch = batch(rng, shape, first, rows);
+            let batch = if is_sorted {
+                sorted(&batch, &order)
+            } else {
+                batch
+            };
             first += rows as i64;
             let options = FileOptions {
                 profile: *profiles.choose(rng).unwrap(),
                 stripe_rows: rng.random_range(20..=rows.max(20) as u64),
-                sorting_columns: Vec::new(),
+                sorting_columns: if is_sorted { order.clone() } else { Vec::new() },
             };
             let path = folder.join(format!("{file}.{}", format.extension()));
             let written = match rows {

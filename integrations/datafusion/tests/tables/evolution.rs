@@ -274,3 +274,47 @@ async fn a_column_is_compared_with_the_partition_of_its_file() {
         .unwrap();
     assert_eq!(sorted_rows(&batches), ["xx", "xy", "yx", "yz"]);
 }
+
+#[tokio::test]
+async fn a_column_that_is_never_null_is_where_a_file_lacks_it() {
+    let place = Place::new();
+    let ids = |ids: &[i64]| Arc::new(Int64Array::from(ids.to_vec())) as ArrayRef;
+    let names = |names: &[&str]| Arc::new(StringArray::from(names.to_vec())) as ArrayRef;
+    let member = |name: &str| Field::new(name, arrow::datatypes::DataType::Int64, false);
+    let of = |members: Vec<(&str, ArrayRef)>| {
+        let members = members.into_iter();
+        let members = members.map(|(name, array)| (Arc::new(member(name)), array));
+        Arc::new(StructArray::from(members.collect::<Vec<_>>())) as ArrayRef
+    };
+    let files = [
+        vec![
+            ("id", ids(&[1, 2])),
+            ("name", names(&["x", "y"])),
+            ("s", of(vec![("a", ids(&[5, 6])), ("b", ids(&[7, 8]))])),
+        ],
+        vec![("id", ids(&[3])), ("s", of(vec![("b", ids(&[9]))]))],
+        vec![
+            ("name", names(&["z"])),
+            ("id", ids(&[4])),
+            ("s", of(vec![("b", ids(&[0]))])),
+        ],
+    ];
+    for (i, columns) in files.into_iter().enumerate() {
+        // Columns without nulls are never null.
+        let batch = RecordBatch::try_from_iter(columns).unwrap();
+        place.write(&place.file("t", &i.to_string()), &batch, &stripes_of(10));
+    }
+    place.table("t", "").await;
+    assert_eq!(
+        place.rows("SELECT id, name FROM t").await,
+        ["1|x", "2|y", "3|NULL", "4|z"]
+    );
+    assert_eq!(
+        place.rows("SELECT id FROM t WHERE name IS NULL").await,
+        ["3"]
+    );
+    assert_eq!(
+        place.rows("SELECT id, s['a'], s['b'] FROM t").await,
+        ["1|5|7", "2|6|8", "3|NULL|9", "4|NULL|0"]
+    );
+}

@@ -4,6 +4,7 @@ use crate::common::{FileOptions, Format};
 use crate::{Place, stripes_of};
 use arrow::array::{ArrayRef, Int64Array, RecordBatch};
 use arrow_shard::write::SortingColumn;
+use datafusion::prelude::SessionConfig;
 use std::sync::Arc;
 
 fn by(path: &str, descending: bool) -> SortingColumn {
@@ -164,5 +165,64 @@ async fn nulls_stand_where_the_order_says() {
                 .await;
             assert_eq!(rows, first, "{order}");
         }
+    }
+}
+
+fn nullable(values: &[Option<i64>]) -> RecordBatch {
+    let array: ArrayRef = Arc::new(Int64Array::from(values.to_vec()));
+    RecordBatch::try_from_iter_with_nullable([("n", array, true)]).unwrap()
+}
+
+#[tokio::test]
+async fn nulls_of_several_files_come_together() {
+    for partitions in [1, 2, 5] {
+        let place = Place::with(SessionConfig::new().with_target_partitions(partitions));
+        let files: [&[Option<i64>]; 3] = [
+            &[Some(1), Some(2), None],
+            &[Some(3), Some(4), None],
+            &[Some(5), Some(6)],
+        ];
+        for (i, values) in files.iter().enumerate() {
+            let options = sorted(vec![by("n", false)]);
+            place.write(
+                &place.file("t", &i.to_string()),
+                &nullable(values),
+                &options,
+            );
+        }
+        place.table("t", "").await;
+        for (order, expected) in [
+            ("n NULLS LAST", "1 2 3 4 5 6 NULL NULL"),
+            ("n DESC NULLS FIRST", "NULL NULL 6 5 4 3 2 1"),
+            ("n NULLS FIRST", "NULL NULL 1 2 3 4 5 6"),
+        ] {
+            let rows = place
+                .ordered(&format!("SELECT n FROM t ORDER BY {order}"))
+                .await;
+            assert_eq!(rows.join(" "), expected, "{order}, {partitions} partitions");
+        }
+    }
+}
+
+#[tokio::test]
+async fn what_is_above_a_limit_chooses_among_no_other_rows() {
+    for partitions in [1, 2] {
+        let place = Place::with(SessionConfig::new().with_target_partitions(partitions));
+        let options = sorted(vec![by("n", false)]);
+        place.write(&place.file("t", "1"), &numbers(0..20_000), &options);
+        place.write(
+            &place.file("keys", "1"),
+            &numbers(5000..5010),
+            &stripes_of(1000),
+        );
+        place.table("t", "").await;
+        place.table("keys", "").await;
+        let first = "SELECT n FROM t ORDER BY n LIMIT 1000";
+        let joined = format!("SELECT k.n FROM keys k JOIN ({first}) s ON k.n = s.n");
+        assert_eq!(place.rows(&joined).await, Vec::<String>::new());
+        let last = format!("SELECT n FROM ({first}) ORDER BY n DESC LIMIT 2");
+        assert_eq!(place.ordered(&last).await, ["999", "998"]);
+        let matching = format!("SELECT n FROM ({first}) WHERE n % 400 = 1 ORDER BY n DESC");
+        assert_eq!(place.ordered(&matching).await, ["801", "401", "1"]);
     }
 }

@@ -140,7 +140,7 @@ async fn options_of_a_copy_are_those_of_its_files() {
         return;
     }
     let path = place.file("t", "1");
-    let options = "OPTIONS ('format.profile' 'high_compression', 'format.stripe_rows' '100', \
+    let options = "OPTIONS ('format.profile' 'high_compression', 'shard.stripe_rows' '100', \
                    'format.sorting_columns' 'n')";
     copy(&place, NUMBERS, &path, options).await.unwrap();
     let shard = Shard::open(&path).unwrap();
@@ -156,6 +156,7 @@ async fn options_of_a_copy_are_those_of_its_files() {
             "expected plain, fast, balanced",
         ),
         ("OPTIONS ('format.profil' 'fast')", "profil"),
+        ("OPTIONS ('shard.profil' 'fast')", "profil"),
         ("OPTIONS ('format.stripe_rows' 'many')", "many"),
         ("OPTIONS ('format.sorting_columns' 'nowhere')", "nowhere"),
     ] {
@@ -178,6 +179,36 @@ async fn a_failed_copy_leaves_no_file() {
         .unwrap_err();
     assert!(error.contains("ivide by zero"), "{error}");
     assert_eq!(files(&folder), Vec::<PathBuf>::new());
+}
+
+#[tokio::test]
+async fn a_failed_copy_leaves_the_file_that_was_there() {
+    let place = Place::new();
+    if place.format == Format::Parquet {
+        return;
+    }
+    let path = place.file("t", "1");
+    copy(&place, NUMBERS, &path, "").await.unwrap();
+    let before = std::fs::read(&path).unwrap();
+    let sql = "SELECT 10 / (value - 60000) FROM generate_series(0, 99999)";
+    let error = copy(&place, sql, &path, "").await.unwrap_err();
+    assert!(error.contains("ivide by zero"), "{error}");
+    assert_eq!(std::fs::read(&path).unwrap(), before);
+    assert_eq!(files(&place.folder("t")), [path]);
+}
+
+#[tokio::test]
+async fn a_writer_that_fails_says_why() {
+    let place = Place::new();
+    if place.format == Format::Parquet {
+        return;
+    }
+    let path = place.file("t", "1");
+    let sql = "SELECT value AS n FROM generate_series(0, 999999)";
+    let options = "OPTIONS ('format.sorting_columns' 'nowhere')";
+    let error = copy(&place, sql, &path, options).await.unwrap_err();
+    assert!(error.contains("nowhere"), "{error}");
+    assert!(!path.exists());
 }
 
 #[tokio::test]

@@ -82,7 +82,10 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     }
     let output = args.output.as_deref().map(Location::of).transpose()?;
     let (bar, follow) = followed("rows");
-    let options = options.with_progress(follow);
+    let options = options.with_progress(move |progress| {
+        follow(progress);
+        Ok(())
+    });
     let done = match (&location, output) {
         (Location::Local(file), None) => compact(file, &options)?,
         (Location::Local(file), Some(Location::Local(target))) => {

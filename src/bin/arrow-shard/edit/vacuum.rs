@@ -40,7 +40,10 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     let options = VacuumOptions::default()
         .with_min_age(age)
         .with_dry_run(!args.remove)
-        .with_progress(follow);
+        .with_progress(move |progress| {
+            follow(progress);
+            Ok(())
+        });
     let files: Vec<(String, u64)> = match Location::of_folder(&args.folder)? {
         Location::Local(folder) => {
             let files = vacuum(folder, &options)?.into_iter();
