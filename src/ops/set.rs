@@ -180,7 +180,7 @@ mod local {
         ///
         /// # Errors
         /// Those of [`Shard::open`] and of [`ShardEditor::append`](super::ShardEditor::append), or
-        /// [`InvalidArgument`](ErrorKind::InvalidArgument) for no shard.
+        /// [`InvalidArgument`](crate::ErrorKind::InvalidArgument) for no shard.
         pub fn open<P: AsRef<Path>>(paths: impl IntoIterator<Item = P>) -> Result<Self> {
             Self::open_through(paths, plain)
         }

@@ -65,9 +65,11 @@ pub(super) struct StripePlan {
     pub(super) fields: StripeFields,
     /// By ordinal of the column: what is read of those that are still tested, and how.
     pub(super) columns: Vec<Option<Column>>,
-    /// By ordinal of the leaf: its truth for every entry of the dictionary of its column.
-    pub(super) entries: Vec<Option<Arc<BooleanArray>>>,
+    pub(super) entries: Entries,
 }
+
+/// By ordinal of the leaf: its truth for every entry of the dictionary of its column.
+type Entries = Vec<Option<Arc<BooleanArray>>>;
 
 impl StripePlan {
     /// Whether no row is left to test or to read.
@@ -453,11 +455,7 @@ impl Filter {
     /// The truth of the leaves for every entry of the dictionaries of the wanted columns, and which columns
     /// are read as codes of them. The others are read as values: an entry that is none of the type
     /// matters only where a row in question has it.
-    fn entries(
-        &self,
-        fields: &StripeFields,
-        wanted: &[usize],
-    ) -> Result<(Vec<Option<Arc<BooleanArray>>>, Vec<bool>)> {
+    fn entries(&self, fields: &StripeFields, wanted: &[usize]) -> Result<(Entries, Vec<bool>)> {
         let bound = &self.bound;
         let mut truths = vec![None; bound.leaves.len()];
         let mut are_coded = vec![false; bound.columns.len()];
