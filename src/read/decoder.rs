@@ -327,7 +327,7 @@ impl ShardDecoder {
         Ok(ScanDecoder {
             mailbox: self.mailbox.clone(),
             schema: None,
-            state: ScanState::Planning(Box::pin(scan.planned())),
+            state: ScanState::Planning(Box::pin(scan.planned(false))),
         })
     }
 }

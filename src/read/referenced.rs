@@ -12,6 +12,7 @@ use super::open_shard::Shard;
 use super::scan::rows::{RowFormat, RowReader};
 use super::shard::fetch::Bench;
 use super::shard::metadata::{Metadata, ready};
+use super::shard::waiting::give_way;
 use crate::error::{Result, to_usize};
 use crate::format::{DataType, StripeDirectory, StripeFieldDescriptor, StripeProperties};
 use crate::io::{Reference, RelativeUrl, resolve};
@@ -144,11 +145,13 @@ impl Shard {
         let scan = self.scan().with_projection(Projection::Indices(Vec::new()));
         let scan = scan.with_row_number("row").with_filter(predicate);
         let scan = scan.with_deleted_rows(true);
-        let (mut reader, _, _) = scan.with_batch_size(BATCH_ROWS as usize).planned().await?;
+        let scan = scan.with_batch_size(BATCH_ROWS as usize);
+        let (mut reader, _, _) = scan.planned(true).await?;
         while let Some(batch) = reader.next_batch().await.transpose()? {
             let rows = batch.column(0).as_primitive::<UInt64Type>();
             rows.values().iter().for_each(|&row| found(row));
             left(reader.remaining_rows());
+            give_way().await;
         }
         left(0);
         Ok(())

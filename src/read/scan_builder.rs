@@ -344,9 +344,11 @@ impl ScanBuilder {
         Arc::ptr_eq(&self.metadata, metadata)
     }
 
-    /// The batches of the whole scan, on one thread, and what is cut off them.
-    pub(super) async fn planned(self) -> Result<(BatchReader, Cut, SchemaRef)> {
-        let Planned { plan, wanted } = self.plan().await?;
+    /// The batches of the whole scan, on one thread, and what is cut off them. A reader that gives way lets others
+    /// run while it looks for rows that match.
+    pub(super) async fn planned(self, gives_way: bool) -> Result<(BatchReader, Cut, SchemaRef)> {
+        let Planned { mut plan, wanted } = self.plan().await?;
+        plan.format.gives_way = gives_way;
         let schema = plan.format.schema.clone();
         Ok((plan.read(wanted.rows), wanted.cut, schema))
     }

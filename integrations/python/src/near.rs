@@ -65,16 +65,21 @@ impl Container for InterruptibleFolder {
 /// Opens a shard of this machine. As [`Shard::open`], it follows symbolic links to the directory file.
 pub(crate) fn open(path: &Path, options: ShardOptions) -> Result<Shard> {
     let name = path.display().to_string();
-    let target = path.canonicalize().map_err(|error| {
-        let error = Error::from(error);
-        error.within(format!("file `{name}`"))
-    })?;
+    let target = existing(path)?;
     let folder = LocalFolder::of_file(&target)?;
     let file = Interruptible {
         file: Arc::new(LocalFile::open(target)?),
         name: Some(name),
     };
     Shard::from_reader(Arc::new(file), interruptible(folder), options)
+}
+
+/// An existing file, absolute and free of symbolic links.
+pub(crate) fn existing(path: &Path) -> Result<PathBuf> {
+    path.canonicalize().map_err(|error| {
+        let error = Error::from(error);
+        error.within(format!("file `{}`", path.display()))
+    })
 }
 
 /// Opens several shards of this machine as one table.

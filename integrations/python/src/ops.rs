@@ -7,7 +7,7 @@ use crate::options::profile;
 use crate::rows::row_numbers;
 use crate::runtime::{threads, wait, wait_for_store, wait_to_the_end};
 use crate::shown::without_views;
-use crate::waiting::detached;
+use crate::waiting::{detached, hear};
 use arrow_shard::Result;
 use arrow_shard::ops::{
     CompactOptions, EditSummary, ShardEditor, VacuumOptions, compact_object, compact_object_to,
@@ -296,15 +296,22 @@ pub(crate) fn compact(
     if let Some(name) = profile {
         options = options.with_profile(raised(py, self::profile(name))?);
     }
+    // What is written anew is given up and removed; the commit is not broken off.
+    let options = options.with_progress(|_| hear());
     let summary = detached(py, || match (&at, &to) {
         (Location::Local(path), None) => arrow_shard::ops::compact(path, &options),
         (Location::Local(path), Some(Location::Local(to))) => compact_to(path, to, &options),
         (Location::Object(own), None) => {
-            wait_for_store(compact_object(own.store.clone(), &own.path, &options))
+            wait_to_the_end(compact_object(own.store.clone(), &own.path, &options))
         }
-        (Location::Object(own), Some(Location::Object(to))) if own.is_beside(to) => wait_for_store(
-            compact_object_to(own.store.clone(), &own.path, &to.path, &options),
-        ),
+        (Location::Object(own), Some(Location::Object(to))) if own.is_beside(to) => {
+            wait_to_the_end(compact_object_to(
+                own.store.clone(),
+                &own.path,
+                &to.path,
+                &options,
+            ))
+        }
         _ => Err(elsewhere()),
     })?;
     let edited = |summary| Edited {
@@ -337,7 +344,8 @@ pub(crate) fn vacuum(
     )?;
     let options = VacuumOptions::default()
         .with_min_age(age)
-        .with_dry_run(dry_run);
+        .with_dry_run(dry_run)
+        .with_progress(|_| hear());
     detached(py, || match &at {
         Location::Local(folder) => {
             let unused = arrow_shard::ops::vacuum(folder, &options)?.into_iter();

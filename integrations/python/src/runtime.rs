@@ -40,7 +40,8 @@ pub(crate) fn handle() -> Result<tokio::runtime::Handle> {
     Ok(runtime()?.handle().clone())
 }
 
-/// Waits for what reads a store. Where a shard is near there is nothing to wait for, though it may give way.
+/// Waits for what reads a store. Where a shard is near there is nothing to wait for, though it may give way: to
+/// signals.
 pub(crate) fn wait<T>(is_near: bool, answer: impl Future<Output = Result<T>>) -> Result<T> {
     if !is_near {
         return wait_for_store(answer);
@@ -51,6 +52,7 @@ pub(crate) fn wait<T>(is_near: bool, answer: impl Future<Output = Result<T>>) ->
         if let Poll::Ready(answer) = answer.as_mut().poll(&mut context) {
             return answer;
         }
+        hear()?;
     }
 }
 

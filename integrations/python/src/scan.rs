@@ -84,8 +84,11 @@ impl Scan {
     /// >>> pa.table(scan).num_rows, scan.metrics().skipped_by_statistics
     /// (0, 2)
     fn metrics(&self, py: Python<'_>) -> Option<Metrics> {
-        let last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
-        let last = last.clone()?;
+        // Whoever begins a run waits for this lock with the interpreter's, so that it is let go at once.
+        let last = {
+            let last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
+            last.clone()?
+        };
         let metrics = py.detach(|| lock(&last).metrics());
         metrics.map(Metrics)
     }

@@ -3,7 +3,7 @@
 use crate::batch::Rows;
 use crate::location::{Location, Object};
 use crate::options::writer_options;
-use crate::runtime::wait_for_store;
+use crate::runtime::{wait_for_store, wait_to_the_end};
 use crate::waiting::{detached, hear};
 use arrow_array::RecordBatch;
 use arrow_shard::write::{AsyncShardWriter, ShardSummary, ShardWriter, WriterOptions};
@@ -94,6 +94,8 @@ fn to_file(rows: &mut Rows, path: &Path, options: WriterOptions) -> Result<Shard
         }
     }
     hear()?;
+    writer.flush_stripe()?;
+    hear()?;
     writer.finish()
 }
 
@@ -102,15 +104,17 @@ fn to_object(rows: &mut Rows, object: &Object, options: WriterOptions) -> Result
     let create = AsyncShardWriter::create_object(store, &object.path, schema, options);
     let mut writer = wait_for_store(create)?;
     match send(rows, &mut writer) {
-        Ok(()) => wait_for_store(writer.finish()),
+        // What makes the shard visible is not broken off: nobody would know whether it is there.
+        Ok(()) => wait_to_the_end(writer.finish()),
         Err(error) => {
             // What was sent is taken back, even after Ctrl-C. The first error is the one to tell.
-            drop(crate::runtime::wait_to_the_end(writer.abort()));
+            drop(wait_to_the_end(writer.abort()));
             Err(error)
         }
     }
 }
 
+/// Sends all rows, so that no more than the directory is left to write.
 fn send(rows: &mut Rows, writer: &mut AsyncShardWriter) -> Result<()> {
     for batch in rows {
         for piece in pieces(&batch.map_err(Error::from)?) {
@@ -118,5 +122,7 @@ fn send(rows: &mut Rows, writer: &mut AsyncShardWriter) -> Result<()> {
             wait_for_store(writer.write(&piece))?;
         }
     }
-    Ok(())
+    hear()?;
+    wait_for_store(writer.flush_stripe())?;
+    hear()
 }

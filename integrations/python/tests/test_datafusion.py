@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 from pathlib import Path
 
 import arrow_shard as sh
@@ -80,6 +81,41 @@ def test_folders_and_deleted_rows(tmp_path: Path) -> None:
     ]
 
 
+def test_shards_that_are_given_several_times_count_each_time(tmp_path: Path) -> None:
+    paths = [str(tmp_path / f"{i}.amudai.shard") for i in range(2)]
+    for i, path in enumerate(paths):
+        sh.write(pa.table({"a": range(i * 10, i * 10 + 10), "b": ["x"] * 10}), path, sorting_columns=["a"])
+    link = tmp_path / "link.amudai.shard"
+    link.symlink_to(paths[0])
+    given = [paths[0], paths[0], paths[1], str(link)]
+    f = sh.open_many(given)
+    queries = {
+        "select count(*) as n from t": [{"n": 40}],
+        "select count(*) as n, sum(a) as s from t where a >= 8 and b = 'x'": [{"n": 16, "s": 3 * 17 + 145}],
+        "select min(a) as a, max(a) as z, count(b) as n from t": [{"a": 0, "z": 19, "n": 40}],
+        "select a from t order by a limit 4": [{"a": 0}] * 3 + [{"a": 1}],
+        "select a, count(*) as n from t where a in (9, 10) group by a order by a": [{"a": 9, "n": 3}, {"a": 10, "n": 1}],
+    }
+    for query, rows in queries.items():
+        assert answer(query, t=f) == answer(query, t=sh.dataset(given)) == rows, query
+    for limit in (25, 45):
+        assert len(answer(f"select b from t limit {limit}", t=f)) == min(limit, 40)
+    context = datafusion.SessionContext()
+    context.register_table("t", f)
+    plan = context.sql("explain select b from t where a > 3 limit 3").collect()
+    text = "\n".join(str(row) for batch in plan for row in batch.to_pylist())
+    assert "ShardScan" in text and "full_filters=[" in text and "FilterExec" not in text, text
+
+
+def test_objects_that_are_given_several_times_count_each_time() -> None:
+    memory = sh.store.MemoryStore()
+    for i in range(2):
+        sh.write(pa.table({"a": [i, i]}), f"{i}.amudai.shard", store=memory)
+    f = sh.open_many(["0.amudai.shard", "1.amudai.shard", "1.amudai.shard"], store=memory)
+    assert answer("select count(*) as n, sum(a) as s from t", t=f) == [{"n": 6, "s": 4}]
+    assert answer("select count(*) as n from t where a = 1", t=f) == [{"n": 4}]
+
+
 def test_shards_in_stores(numbers: str, bucket: sh.store.S3Store) -> None:
     memory = sh.store.MemoryStore()
     for store in (memory, bucket):
@@ -92,6 +128,20 @@ def test_errors_say_what_is_wrong(tmp_path: Path) -> None:
     path = tmp_path / "t.amudai.shard"
     sh.write(pa.table({"a": [1]}), path)
     f = sh.open(path)
+    path.write_text("no shard at all, but long enough to have a footer of some kind")
+    with pytest.raises(sh.NotAShardError, match="t.amudai.shard") as caught:
+        answer("select * from t", t=f)
+    assert str(caught.value).count("not a shard") == 1
     path.unlink()
-    with pytest.raises(OSError):
+    with pytest.raises(FileNotFoundError, match="t.amudai.shard") as missing:
+        answer("select * from t", t=f)
+    assert missing.value.errno == errno.ENOENT
+
+
+def test_objects_that_are_gone_are_not_found(tmp_path: Path) -> None:
+    store = sh.store.LocalStore(str(tmp_path))
+    sh.write(pa.table({"a": [1]}), "t.amudai.shard", store=store)
+    f = sh.open("t.amudai.shard", store=store)
+    (tmp_path / "t.amudai.shard").unlink()
+    with pytest.raises(FileNotFoundError, match="t.amudai.shard"):
         answer("select * from t", t=f)

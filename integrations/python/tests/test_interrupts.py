@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+import http.client
 import os
+import re
+import select
 import signal
+import socket
 import subprocess
 import sys
 import textwrap
+import threading
 import time
+import urllib.request
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import arrow_shard as sh
@@ -16,6 +23,7 @@ import pytest
 
 BEGINNING = """
     import sys, time
+    from pathlib import Path
     import arrow_shard as sh, pyarrow as pa, pyarrow.compute as pc
     path, out = sys.argv[1:3]
 
@@ -47,6 +55,11 @@ WORK = {
     "write of a scan": f"sh.write(f.scan({NONE}), out)",
     "write of one batch": "sh.write(large, out, profile='minimal_size')",
     "verify": "f.verify()",
+    "delete without a match": "sh.delete(path, sh.col('x').like('%none%'))",
+    "delete of many rows": "sh.delete(path, sh.col('x').like('%9%'))",
+    "delete by an expression of pyarrow": "sh.delete(path, pc.match_substring(pc.field('x'), 'none'))",
+    "compact": "sh.compact(path, min_rows=1 << 30)",
+    "compact to another": "sh.compact(path, to=Path(path).with_name('to.amudai.shard'), min_rows=1 << 30, threads=1)",
     "take": "while True:\n    f.take(range(0, f.num_rows, 10_000))",
 }
 
@@ -83,12 +96,18 @@ def interrupted(script: str, path: str, out: Path, setup: str = "", after: float
         child.wait()
 
 
+def files_beside(path: str) -> dict[str, tuple[int, int]]:
+    """The files of a folder, and which they are."""
+    return {entry.name: (entry.inode(), entry.stat().st_size) for entry in os.scandir(Path(path).parent)}
+
+
 @pytest.mark.parametrize("name", WORK)
 def test_ctrl_c_is_heard(name: str, texts: str, tmp_path: Path) -> None:
+    before = files_beside(texts)
     code, said = interrupted(WORK[name], texts, tmp_path / "out.amudai.shard")
     assert said.rstrip().endswith("KeyboardInterrupt"), said
     assert code in (130, -signal.SIGINT), said
-    assert os.listdir(tmp_path) == []
+    assert os.listdir(tmp_path) == [] and files_beside(texts) == before
 
 
 def test_ctrl_c_ends_a_scan_of_several(texts: str, tmp_path: Path) -> None:
@@ -127,6 +146,116 @@ def test_ctrl_c_takes_back_what_was_sent_to_a_store(texts: str, tmp_path: Path, 
     store = sh.store.S3Store("tables", endpoint=s3, access_key_id="key", secret_access_key="secret",
                              region="us-east-1", client_options={"allow_http": True})
     assert sh.list_shards("interrupted/", store=store) == []
+
+
+class Slow(BaseHTTPRequestHandler):
+    """Stands before a store, and holds a put back. It forgets it where nobody waits any more."""
+
+    protocol_version = "HTTP/1.1"
+    store: str
+    held: str
+    puts_before: list[None]
+    is_held: threading.Event
+
+    def forward(self) -> None:
+        body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
+        is_like = self.command == "PUT" and self.path.endswith(self.held)
+        if is_like and self.puts_before:
+            self.puts_before.pop()
+        elif is_like and not self.is_held.is_set():
+            self.is_held.set()
+            time.sleep(2)
+            if select.select([self.connection], [], [], 0)[0] and not self.connection.recv(1, socket.MSG_PEEK):
+                return
+        store = http.client.HTTPConnection(self.store)
+        store.request(self.command, self.path, body, dict(self.headers))
+        answer = store.getresponse()
+        content = answer.read()
+        self.send_response(answer.status)
+        for name, value in answer.getheaders():
+            if name.lower() not in ("connection", "content-length", "date", "server", "transfer-encoding"):
+                self.send_header(name, value)
+        length = answer.getheader("Content-Length", "0") if self.command == "HEAD" else str(len(content))
+        self.send_header("Content-Length", length)
+        self.end_headers()
+        self.wfile.write(content)
+        store.close()
+
+    do_DELETE = do_GET = do_HEAD = do_POST = do_PUT = forward
+
+    def log_message(self, format: str, *args: object) -> None:
+        pass
+
+
+def interrupted_at(held: str, call: str, s3: str, puts_before: int = 0) -> str:
+    """Sends a process that calls something SIGINT once it waits for the answer to a put, after others of such
+    objects, and gives what it said.
+    """
+    is_held = threading.Event()
+    members = {"held": held, "puts_before": [None] * puts_before, "is_held": is_held}
+    handler = type("Held", (Slow,), {"store": s3.removeprefix("http://"), **members})
+    with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        script = f"""
+            import arrow_shard as sh
+            store = sh.store.S3Store("tables", endpoint="http://127.0.0.1:{server.server_port}", region="us-east-1",
+                                     access_key_id="key", secret_access_key="secret",
+                                     client_options={{"allow_http": True}})
+            {call}
+        """
+        child = subprocess.Popen([sys.executable, "-c", textwrap.dedent(script)], stderr=subprocess.PIPE, text=True)
+        try:
+            assert is_held.wait(60)
+            child.send_signal(signal.SIGINT)
+            _, said = child.communicate(timeout=60)
+        finally:
+            child.kill()
+            child.wait()
+            server.shutdown()
+    return said
+
+
+def objects(s3: str, folder: str) -> list[str]:
+    """The objects of a folder, by their names."""
+    with urllib.request.urlopen(f"{s3}/tables?list-type=2&prefix={folder}/", timeout=5) as answer:
+        return re.findall(f"<Key>{folder}/(.*?)</Key>", answer.read().decode())
+
+
+def test_ctrl_c_does_not_break_a_finish_off(s3: str, bucket: sh.store.S3Store) -> None:
+    sh.write(pa.table({"a": [1, 2, 3]}), "finish/source/t.amudai.shard", store=bucket)
+    source = "sh.open('finish/source/t.amudai.shard', store=store)"
+    call = f"sh.write({source}, 'finish/t.amudai.shard', store=store, layout='two_level')"
+    said = interrupted_at("finish/t.amudai.shard", call, s3)
+    assert said.rstrip().endswith("KeyboardInterrupt"), said
+    assert pa.table(sh.open("finish/t.amudai.shard", store=bucket))["a"].to_pylist() == [1, 2, 3]
+
+
+@pytest.fixture
+def small(bucket: sh.store.S3Store) -> str:
+    """The folder of a shard in the store: of two small stripes, one that is not, two small ones, and so on."""
+    folder = f"small-{time.monotonic_ns()}"
+    paths = [f"{folder}/{name}.amudai.shard" for name in "abcde"]
+    for i, (path, stripe_rows) in enumerate(zip(paths, (10, 20, 10, 20, 10))):
+        rows = pa.table({"a": range(i * 20, i * 20 + 20)})
+        sh.write(rows, path, store=bucket, layout="two_level", stripe_rows=stripe_rows)
+    sh.merge(paths, f"{folder}/t.amudai.shard", store=bucket)
+    return folder
+
+
+def test_ctrl_c_does_not_break_a_commit_off(s3: str, bucket: sh.store.S3Store, small: str) -> None:
+    path = f"{small}/t.amudai.shard"
+    said = interrupted_at(path, f"sh.compact('{path}', min_rows=15, store=store)", s3)
+    assert said.rstrip().endswith("KeyboardInterrupt"), said
+    f = sh.open(path, store=bucket)
+    assert f.num_stripes == 5 and pa.table(f)["a"].to_pylist() == list(range(100))
+
+
+def test_ctrl_c_takes_back_what_a_compaction_sent(s3: str, bucket: sh.store.S3Store, small: str) -> None:
+    path, before = f"{small}/t.amudai.shard", objects(s3, small)
+    said = interrupted_at(".amudai.stripe", f"sh.compact('{path}', min_rows=15, store=store)", s3, puts_before=1)
+    assert said.rstrip().endswith("KeyboardInterrupt"), said
+    assert len(before) == 14 and objects(s3, small) == before
+    assert sh.open(path, store=bucket).num_stripes == 8
 
 
 def test_other_handlers_of_signals_run(texts: str, tmp_path: Path) -> None:

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import pathlib
 import pickle
+import subprocess
+import sys
+import textwrap
 import threading
 from pathlib import Path
 
@@ -301,6 +304,32 @@ def test_other_threads_run_while_a_scan_works(numbers: str) -> None:
     for thread in threads:
         thread.join()
     assert len(totals) == 8 and len(set(totals)) == 1
+
+
+def test_metrics_are_asked_while_others_begin_scans(numbers: str) -> None:
+    """In a process of its own: where one thread waits for another that waits for the interpreter, nothing goes on."""
+    script = """
+        import sys, threading, time
+        import arrow_shard as sh
+        sys.setswitchinterval(1e-5)
+        scan = sh.open(sys.argv[1]).scan(filter=sh.col("half") > 10, threads=1)
+        end = time.monotonic() + 2
+
+        def read():
+            while time.monotonic() < end:
+                scan.count()
+
+        def ask():
+            while time.monotonic() < end:
+                scan.metrics()
+
+        threads = [threading.Thread(target=work, daemon=True) for work in (read, ask) * 4]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    """
+    subprocess.run([sys.executable, "-c", textwrap.dedent(script), numbers], check=True, timeout=60)
 
 
 def test_reprs_say_what_it_is(cities: str) -> None:

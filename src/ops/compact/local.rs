@@ -123,6 +123,8 @@ impl Rewriting for Beside<'_> {
             self.rows.add(batch.num_rows())?;
         }
         let bytes = writer.finish()?.bytes();
+        // The last time that it may be ended: what follows is a commit.
+        self.rows.add(0)?;
         let place = || file.display().to_string();
         let rewritten = Shard::open(&file).within(place)?;
         Ok((rewritten, place_of(&file)?, bytes))

@@ -123,6 +123,8 @@ impl Rewriting for Beside<'_> {
         }
         self.written.push(object.clone());
         let bytes = writer.finish().await?.bytes();
+        // The last time that it may be ended: what follows is a commit.
+        self.rows.add(0)?;
         let options = ShardOptions::default();
         let rewritten = Shard::open_object(self.store.clone(), &object, options).await?;
         Ok((rewritten, place_of(&object), bytes))

@@ -389,7 +389,7 @@ impl<'a> Verifier<'a> {
                 .with_internal_fields(true)
                 .with_deleted_rows(true)
                 .with_row_range(rows.clone());
-            let planned = scan.with_batch_size(BATCH_ROWS as usize).planned();
+            let planned = scan.with_batch_size(BATCH_ROWS as usize).planned(false);
             let mut reader = match planned.await {
                 Ok((reader, _, _)) => reader,
                 Err(error) => {

@@ -1,6 +1,7 @@
 //! Shards as tables of DataFusion's Python package, through the stable interface of `datafusion-ffi`.
 
 mod plan;
+mod repeated;
 mod table;
 
 use crate::errors::raised;
@@ -11,8 +12,11 @@ use arrow_shard::{Error, ErrorKind};
 use datafusion::common::DataFusionError;
 use datafusion_ffi::proto::logical_extension_codec::FFI_LogicalExtensionCodec;
 use datafusion_ffi::table_provider::FFI_TableProvider;
+use object_store::Error as StoreError;
 use pyo3::prelude::*;
 use pyo3::types::PyCapsule;
+use std::error::Error as StdError;
+use std::iter::successors;
 use std::sync::Arc;
 use table::ShardTable;
 
@@ -42,18 +46,47 @@ pub(crate) fn table_provider<'py>(
     PyCapsule::new_with_value(py, provider, c"datafusion_table_provider")
 }
 
-/// An error of DataFusion as one of the library, which it may be.
+/// An error of DataFusion as one of the library, which it may be, or have among its causes.
 fn failed(error: DataFusionError) -> Error {
-    match error {
+    let error = match error {
+        DataFusionError::Context(place, below) => return failed(*below).within(place),
         DataFusionError::External(below) => match below.downcast::<Error>() {
-            Ok(error) => *error,
-            Err(below) => failed_with(below.to_string()),
+            Ok(error) => return *error,
+            Err(below) => DataFusionError::External(below),
         },
-        DataFusionError::Context(_, below) => failed(*below),
-        other => failed_with(other.strip_backtrace()),
+        other => other,
+    };
+    let mut causes = chain(&error);
+    if let Some(found) = causes.find_map(|cause| cause.downcast_ref::<Error>()) {
+        return alike(found);
     }
+    let is_missing = |cause: &(dyn StdError + 'static)| {
+        let cause = cause.downcast_ref::<StoreError>();
+        cause.is_some_and(|cause| matches!(cause, StoreError::NotFound { .. }))
+    };
+    let kind = match chain(&error).any(is_missing) {
+        true => ErrorKind::NotFound,
+        false => ErrorKind::Io,
+    };
+    Error::new(kind, error.strip_backtrace())
 }
 
-fn failed_with(message: String) -> Error {
-    Error::new(ErrorKind::Io, message)
+/// An error and its causes.
+fn chain<'a>(
+    error: &'a (dyn StdError + 'static),
+) -> impl Iterator<Item = &'a (dyn StdError + 'static)> {
+    successors(Some(error), |&error| error.source())
+}
+
+/// An error that says what another and its causes do.
+fn alike(error: &Error) -> Error {
+    let causes = chain(error).skip(1);
+    let message = causes.fold(error.message().to_owned(), |text, cause| {
+        format!("{text}: {cause}")
+    });
+    let alike = Error::new(error.kind(), message);
+    match error.element() {
+        place if place.is_empty() => alike,
+        place => alike.within(place),
+    }
 }

@@ -1,8 +1,10 @@
 //! A table of DataFusion over shards, planned here.
 
 use super::plan::OwnSession;
+use super::repeated::all_of;
 use crate::errors::invalid;
 use crate::location::Location;
+use crate::near::existing;
 use arrow_schema::SchemaRef;
 use arrow_shard_datafusion::ShardFormat;
 use async_trait::async_trait;
@@ -18,6 +20,9 @@ use datafusion::functions::core::get_field;
 use datafusion::logical_expr::expr::ScalarFunction;
 use datafusion::logical_expr::{Expr, LogicalPlanBuilder, TableProviderFilterPushDown, TableType};
 use datafusion::physical_plan::ExecutionPlan;
+use futures_util::{StreamExt, TryStreamExt, stream};
+use object_store::ObjectStoreExt;
+use std::future::ready;
 use std::sync::Arc;
 use tokio::runtime::Handle;
 use url::Url;
@@ -25,11 +30,14 @@ use url::Url;
 /// The name of the table in plans.
 const NAME: &str = "shards";
 
-/// A listing table, and the session that plans and runs its scans: whoever asks for a scan knows neither the stores nor
+/// Objects that are asked for at a time.
+const AT_ONCE: usize = 32;
+
+/// A table of files, and the session that plans and runs its scans: whoever asks for a scan knows neither the stores nor
 /// the rules by which filters and limits reach the files.
 #[derive(Debug)]
 pub(super) struct ShardTable {
-    listing: Arc<ListingTable>,
+    files: Arc<dyn TableProvider>,
     session: OwnedContext,
     runtime: Handle,
 }
@@ -50,6 +58,7 @@ impl ShardTable {
         // The options of shards are not registered: functions of the session that asks get this one's options, and
         // would not know them.
         let context = SessionContext::new();
+        check_there(locations).await?;
         let urls = locations.iter().enumerate();
         let urls = urls.map(|(i, location)| url_of(location, i, &context));
         let urls = urls.collect::<Result<Vec<_>>>()?;
@@ -58,22 +67,37 @@ impl ShardTable {
         let config = ListingTableConfig::new_with_multi_paths(urls).with_listing_options(options);
         let config = config.infer_schema(&state).await?;
         Ok(Self {
-            listing: Arc::new(ListingTable::try_new(config)?),
+            files: all_of(ListingTable::try_new(config)?),
             session: OwnedContext(Arc::new(context)),
             runtime,
         })
     }
 }
 
+/// Refuses objects that are not there: a listing leaves them out.
+async fn check_there(locations: &[Location]) -> Result<()> {
+    let objects = locations.iter().filter_map(|location| match location {
+        Location::Local(_) => None,
+        Location::Object(object) => Some(object),
+    });
+    let heads = objects.map(|object| async { Ok(object.store.head(&object.path).await?) });
+    let heads = stream::iter(heads).buffer_unordered(AT_ONCE);
+    heads.try_for_each(|_| ready(Ok(()))).await
+}
+
+fn external(error: impl std::error::Error + Send + Sync + 'static) -> DataFusionError {
+    DataFusionError::External(Box::new(error))
+}
+
 /// The URL of a shard. Stores are registered under names that nobody else uses.
 fn url_of(location: &Location, number: usize, context: &SessionContext) -> Result<ListingTableUrl> {
-    let parsed = |text: &str| Url::parse(text).map_err(|e| DataFusionError::External(Box::new(e)));
+    let parsed = |text: &str| Url::parse(text).map_err(external);
     let url = match location {
         Location::Local(path) => {
-            let path = path.canonicalize()?;
+            let path = existing(path).map_err(external)?;
             let url = Url::from_file_path(&path).map_err(|()| {
                 let message = format!("{} is no path of a URL", path.display());
-                DataFusionError::External(Box::new(invalid(message)))
+                external(invalid(message))
             });
             url?
         }
@@ -91,7 +115,7 @@ fn url_of(location: &Location, number: usize, context: &SessionContext) -> Resul
 #[async_trait]
 impl TableProvider for ShardTable {
     fn schema(&self) -> SchemaRef {
-        self.listing.schema()
+        self.files.schema()
     }
 
     fn table_type(&self) -> TableType {
@@ -105,12 +129,12 @@ impl TableProvider for ShardTable {
         filters: &[Expr],
         limit: Option<usize>,
     ) -> Result<Arc<dyn ExecutionPlan>> {
-        let (listing, context) = (self.listing.clone(), self.session.0.clone());
+        let (files, context) = (self.files.clone(), self.session.0.clone());
         let (projection, filters) = (projection.cloned(), filters.to_vec());
-        let planned = async move { plan(listing, &context, projection, filters, limit).await };
+        let planned = async move { plan(files, &context, projection, filters, limit).await };
         // Whoever asks may not run in a runtime, which requests of stores need.
         let planned = self.runtime.spawn(planned).await;
-        planned.map_err(|e| DataFusionError::External(Box::new(e)))?
+        planned.map_err(external)?
     }
 
     fn supports_filters_pushdown(
@@ -154,13 +178,13 @@ fn with_own_members(filter: Expr) -> Result<Expr> {
 
 /// Plans a scan. Filters and limits reach the files by the optimizer's rules.
 async fn plan(
-    listing: Arc<ListingTable>,
+    files: Arc<dyn TableProvider>,
     context: &SessionContext,
     projection: Option<Vec<usize>>,
     filters: Vec<Expr>,
     limit: Option<usize>,
 ) -> Result<Arc<dyn ExecutionPlan>> {
-    let mut plan = LogicalPlanBuilder::scan(NAME, provider_as_source(listing), None)?;
+    let mut plan = LogicalPlanBuilder::scan(NAME, provider_as_source(files), None)?;
     for filter in filters {
         plan = plan.filter(with_own_members(filter)?)?;
     }
