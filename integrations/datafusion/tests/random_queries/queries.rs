@@ -149,7 +149,9 @@ fn comparison(rng: &mut StdRng) -> String {
         1 | 2 => {
             let not = pick(rng, &["", "", "NOT "]);
             let values: Vec<_> = (0..rng.random_range(1..6)).map(|_| value(rng)).collect();
-            let null = if rng.random_bool(0.1) { ", NULL" } else { "" };
+            // DataFusion 55.2 reads the files of partitions for which a condition is unknown, of any format.
+            let has_null = rng.random_bool(0.1) && column != "p";
+            let null = if has_null { ", NULL" } else { "" };
             format!("{column} {not}IN ({}{null})", values.join(", "))
         }
         3 => {
