@@ -6,8 +6,8 @@ use arrow::array::{Array, AsArray};
 use arrow::compute::{SortOptions, sort_to_indices};
 use arrow::datatypes::Schema;
 use arrow_shard::read::SortingColumn;
-use datafusion_common::Result;
 use datafusion_common::stats::Precision;
+use datafusion_common::{ColumnStatistics, Result};
 use datafusion_datasource::PartitionedFile;
 use datafusion_datasource::file_groups::FileGroup;
 use datafusion_physical_expr::PhysicalSortExpr;
@@ -46,22 +46,52 @@ pub(crate) async fn ordering_of(open: &OpenShard, table: &Schema) -> Result<Opti
     Ok(LexOrdering::new(order))
 }
 
-/// Whether the rows of several files have an order where those of each have it, and the files follow one another by
-/// their least and greatest values: of nulls these say nothing.
+/// Whether the rows of groups of files have an order where those of each file have it, and the files follow one another
+/// by their least and greatest values: of nulls these say nothing.
 pub(crate) fn holds_across_files(order: &LexOrdering, groups: &[FileGroup]) -> bool {
-    let files = || groups.iter().flat_map(FileGroup::iter);
-    if files().nth(1).is_none() {
-        return true;
-    }
-    let has_no_null = |file: &PartitionedFile, column: &Column| {
-        let statistics = file.statistics.as_ref();
-        let known = statistics.and_then(|known| known.column_statistics.get(column.index()));
-        known.is_some_and(|known| known.null_count == Precision::Exact(0))
+    let has_no_null = |sort: &PhysicalSortExpr, group: &FileGroup| {
+        let known = |file| known(file, sort);
+        group
+            .iter()
+            .all(|file| known(file).is_some_and(|known| known.null_count == Precision::Exact(0)))
     };
-    order.iter().all(|sort| {
-        let column = sort.expr.downcast_ref::<Column>();
-        column.is_some_and(|column| files().all(|file| has_no_null(file, column)))
+    let (first, others) = order.split_first().unzip();
+    let several = groups.iter().filter(|group| group.len() > 1);
+    several.into_iter().all(|group| {
+        first.is_some_and(|first| {
+            has_no_null(first, group) && {
+                // Others matter where the last rows of a file and the first ones of the next have the same first value.
+                let files: Vec<&PartitionedFile> = group.iter().collect();
+                let are_apart = files
+                    .windows(2)
+                    .all(|pair| follows(pair[0], pair[1], first));
+                are_apart
+                    || others
+                        .is_some_and(|others| others.iter().all(|sort| has_no_null(sort, group)))
+            }
+        })
     })
+}
+
+/// What is known of the column that rows are sorted by.
+fn known<'a>(file: &'a PartitionedFile, sort: &PhysicalSortExpr) -> Option<&'a ColumnStatistics> {
+    let column = sort.expr.downcast_ref::<Column>()?;
+    file.statistics
+        .as_ref()?
+        .column_statistics
+        .get(column.index())
+}
+
+/// Whether all values of a file come before those of the next.
+fn follows(file: &PartitionedFile, next: &PartitionedFile, sort: &PhysicalSortExpr) -> bool {
+    let (Some(file), Some(next)) = (known(file, sort), known(next, sort)) else {
+        return false;
+    };
+    let (low, high) = match sort.options.descending {
+        true => (&next.max_value, &file.min_value),
+        false => (&file.max_value, &next.min_value),
+    };
+    matches!((low.get_value(), high.get_value()), (Some(low), Some(high)) if low < high)
 }
 
 /// An order of rows that are written as sorting columns, up to the first expression that is no column.
