@@ -97,6 +97,16 @@ impl ShardFormat {
         &self.options
     }
 
+    /// The schema of a table over shards that have these columns together. It has no metadata, which are
+    /// those of a file; text and bytes are views, unless the options say otherwise.
+    pub fn table_schema(&self, columns: &Schema) -> SchemaRef {
+        let fields = match self.options.schema_force_view_types {
+            true => columns.fields().iter().map(as_view).collect(),
+            false => columns.fields().clone(),
+        };
+        Arc::new(Schema::new(fields))
+    }
+
     async fn open(
         &self,
         state: &dyn Session,
@@ -143,8 +153,7 @@ impl FileFormat for ShardFormat {
         let mut merged: Option<Schema> = None;
         for (location, schema) in schemas {
             let Some(before) = merged.take() else {
-                // What a file says of itself is not said of the table.
-                merged = Some(Schema::new(schema.fields().clone()));
+                merged = Some(schema.as_ref().clone());
                 continue;
             };
             let both = [
@@ -159,11 +168,7 @@ impl FileFormat for ShardFormat {
             })?;
             merged = Some(both);
         }
-        let merged = merged.unwrap_or_else(Schema::empty);
-        Ok(Arc::new(match self.options.schema_force_view_types {
-            true => with_views(&merged),
-            false => merged,
-        }))
+        Ok(self.table_schema(&merged.unwrap_or_else(Schema::empty)))
     }
 
     async fn infer_stats(
@@ -259,18 +264,14 @@ fn nullable_where_missing(fields: &Fields, others: &Fields) -> Fields {
     fields.collect()
 }
 
-/// The columns, text and bytes as views.
-fn with_views(schema: &Schema) -> Schema {
-    let view = |field: &FieldRef| -> FieldRef {
-        let data_type = match field.data_type() {
-            DataType::Utf8 | DataType::LargeUtf8 => DataType::Utf8View,
-            DataType::Binary | DataType::LargeBinary => DataType::BinaryView,
-            _ => return field.clone(),
-        };
-        Arc::new(Field::clone(field).with_data_type(data_type))
+/// A column, text and bytes as views.
+fn as_view(field: &FieldRef) -> FieldRef {
+    let data_type = match field.data_type() {
+        DataType::Utf8 | DataType::LargeUtf8 => DataType::Utf8View,
+        DataType::Binary | DataType::LargeBinary => DataType::BinaryView,
+        _ => return field.clone(),
     };
-    let fields: Vec<FieldRef> = schema.fields().iter().map(view).collect();
-    Schema::new_with_metadata(fields, schema.metadata().clone())
+    Arc::new(Field::clone(field).with_data_type(data_type))
 }
 
 impl From<ShardFormat> for Arc<dyn FileFormat> {

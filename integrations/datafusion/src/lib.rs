@@ -44,12 +44,14 @@ mod local;
 mod metadata;
 mod metrics;
 mod opener;
+mod optional;
 mod options;
 mod ordering;
 mod predicate;
 mod pruning;
 #[cfg(feature = "session")]
 mod register;
+mod routed;
 mod sink;
 mod source;
 mod statistics;

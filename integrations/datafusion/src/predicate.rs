@@ -4,6 +4,8 @@ use crate::adapt::{
     Adapter, FindReference, Reference, are_alike, evaluated_field, for_each_reference, is_bytes,
     values_of,
 };
+use crate::optional::Sampler;
+use crate::routed::Routed;
 use arrow::array::{Array, ArrayRef, BooleanArray, RecordBatch, RecordBatchOptions};
 use arrow::compute::cast;
 use arrow::datatypes::{DataType, Schema, SchemaRef};
@@ -14,7 +16,7 @@ use datafusion_common::tree_node::{Transformed, TransformedResult, TreeNode};
 use datafusion_common::{Result, ScalarValue};
 use datafusion_expr::Operator;
 use datafusion_physical_expr::expressions::{
-    BinaryExpr, Column, InListExpr, IsNotNullExpr, IsNullExpr, LikeExpr, Literal, NotExpr,
+    BinaryExpr, CaseExpr, Column, InListExpr, IsNotNullExpr, IsNullExpr, LikeExpr, Literal, NotExpr,
 };
 use datafusion_physical_expr::{PhysicalExpr, ScalarFunctionExpr, split_conjunction};
 use datafusion_physical_expr_common::physical_expr::{snapshot_generation, snapshot_physical_expr};
@@ -39,6 +41,11 @@ impl FileFilter {
     /// # Errors
     /// An expression that cannot be rewritten.
     pub(crate) fn try_new(expr: &Arc<dyn PhysicalExpr>, file: &SchemaRef) -> Result<Self> {
+        Self::of(expr, file, false)
+    }
+
+    /// The filter that `expr` is. What is optional need not be evaluated where it costs more than it saves.
+    fn of(expr: &Arc<dyn PhysicalExpr>, file: &SchemaRef, is_optional: bool) -> Result<Self> {
         let mut filter = Self::default();
         for part in split_conjunction(expr) {
             if let Some(literal) = part.downcast_ref::<Literal>() {
@@ -49,14 +56,21 @@ impl FileFilter {
                 file,
                 has_functions: false,
             };
-            let predicate = converter.convert(part)?;
+            let predicate = match converter.known(part)? {
+                Some(predicate) => Some(predicate),
+                None => {
+                    let implied = match part.downcast_ref::<CaseExpr>() {
+                        Some(case) if is_optional => converter.implied_by_case(case)?,
+                        _ => None,
+                    };
+                    let function = converter.function(part, is_optional.then(Sampler::default))?;
+                    joined(implied, Some(function), Predicate::and)
+                }
+            };
             if converter.has_functions {
                 filter.functions.push(part.clone());
             }
-            filter.predicate = Some(match filter.predicate.take() {
-                Some(first) => first.and(predicate),
-                None => predicate,
-            });
+            filter.predicate = joined(filter.predicate.take(), predicate, Predicate::and);
         }
         Ok(filter)
     }
@@ -68,14 +82,6 @@ struct Converter<'a> {
 }
 
 impl Converter<'_> {
-    /// The predicate that an expression is.
-    fn convert(&mut self, expr: &Arc<dyn PhysicalExpr>) -> Result<Predicate> {
-        match self.known(expr)? {
-            Some(predicate) => Ok(predicate),
-            None => self.function(expr),
-        }
-    }
-
     /// The predicate that an expression is, if the library knows what it means.
     fn known(&mut self, expr: &Arc<dyn PhysicalExpr>) -> Result<Option<Predicate>> {
         if let Some(binary) = expr.downcast_ref::<BinaryExpr>() {
@@ -115,6 +121,32 @@ impl Converter<'_> {
         Ok(column.map(|(column, _)| column.eq(true)))
     }
 
+    /// What is true wherever a CASE is: what the library knows of one of its branches. A join whose rows are in
+    /// several partitions hands down one with a branch for each, which has the bounds of its keys.
+    fn implied_by_case(&mut self, case: &CaseExpr) -> Result<Option<Predicate>> {
+        let branches = case.when_then_expr().iter().map(|(_, then)| then);
+        let mut any: Option<Predicate> = None;
+        for branch in branches.chain(case.else_expr()) {
+            let (mut all, mut is_never) = (None, false);
+            for part in split_conjunction(branch) {
+                if let Some(literal) = part.downcast_ref::<Literal>() {
+                    is_never |= *literal.value() != ScalarValue::Boolean(Some(true));
+                    continue;
+                }
+                let before = std::mem::take(&mut self.has_functions);
+                let known = self.known(part)?.filter(|_| !self.has_functions);
+                self.has_functions = before;
+                all = joined(all, known, Predicate::and);
+            }
+            match all {
+                _ if is_never => {}
+                Some(all) => any = joined(any, Some(all), Predicate::or),
+                None => return Ok(None),
+            }
+        }
+        Ok(any)
+    }
+
     fn binary(&mut self, binary: &BinaryExpr) -> Result<Option<Predicate>> {
         let (left, op, right) = (binary.left(), *binary.op(), binary.right());
         if matches!(op, Operator::And | Operator::Or) {
@@ -128,8 +160,8 @@ impl Converter<'_> {
                     Some(left.or(right))
                 }
                 [Some(left), Some(right)] if !is_or => Some(left.and(right)),
-                [Some(left), None] if !is_or => Some(left.and(self.function(right)?)),
-                [None, Some(right)] if !is_or => Some(right.and(self.function(left)?)),
+                [Some(left), None] if !is_or => Some(left.and(self.function(right, None)?)),
+                [None, Some(right)] if !is_or => Some(right.and(self.function(left, None)?)),
                 _ => {
                     self.has_functions = before;
                     None
@@ -189,7 +221,7 @@ impl Converter<'_> {
             "" => Some(column.eq(prefix)),
             "%" => Some(column.starts_with(prefix)),
             _ if prefix.is_empty() => None,
-            _ => Some(column.starts_with(prefix).and(self.function(expr)?)),
+            _ => Some(column.starts_with(prefix).and(self.function(expr, None)?)),
         })
     }
 
@@ -202,8 +234,13 @@ impl Converter<'_> {
         (!is_union).then(|| (col_at(reference.ordinals), data_type))
     }
 
-    /// An expression as a function of the columns and members that it looks at.
-    fn function(&mut self, expr: &Arc<dyn PhysicalExpr>) -> Result<Predicate> {
+    /// An expression as a function of the columns and members that it looks at; with a sampler, one that may be
+    /// left out.
+    fn function(
+        &mut self,
+        expr: &Arc<dyn PhysicalExpr>,
+        sampler: Option<Sampler>,
+    ) -> Result<Predicate> {
         self.has_functions = true;
         let is_union = |reference: &Reference| {
             let is_member = reference.ordinals.len() > 1;
@@ -227,7 +264,19 @@ impl Converter<'_> {
                 None => Transformed::no(expr),
             })
         });
-        Ok(evaluated(expr.data()?, &references))
+        Ok(evaluated(expr.data()?, &references, sampler))
+    }
+}
+
+/// What there is of two predicates, joined if there are both.
+fn joined(
+    first: Option<Predicate>,
+    second: Option<Predicate>,
+    join: impl FnOnce(Predicate, Predicate) -> Predicate,
+) -> Option<Predicate> {
+    match (first, second) {
+        (Some(first), Some(second)) => Some(join(first, second)),
+        (first, second) => first.or(second),
     }
 }
 
@@ -247,7 +296,11 @@ fn distinct_references(
 }
 
 /// A function of the columns that are referred to, in their order.
-fn evaluated(expr: Arc<dyn PhysicalExpr>, references: &[Reference]) -> Predicate {
+fn evaluated(
+    expr: Arc<dyn PhysicalExpr>,
+    references: &[Reference],
+    sampler: Option<Sampler>,
+) -> Predicate {
     let fields = references.iter().enumerate();
     let fields = fields.map(|(i, reference)| evaluated_field(i.to_string(), &reference.field));
     let schema = Arc::new(Schema::new(fields.collect::<Vec<_>>()));
@@ -255,13 +308,22 @@ fn evaluated(expr: Arc<dyn PhysicalExpr>, references: &[Reference]) -> Predicate
         .iter()
         .map(|r| col_at(r.ordinals.iter().copied()));
     let columns: Vec<ColumnRef> = columns.collect();
-    Predicate::from_fn(columns, move |batch| evaluate(&expr, &schema, batch))
+    // It has no nulls where the expression has some, which makes no difference to what rows pass, but would below a NOT.
+    let routed = sampler.as_ref().and_then(|_| Routed::of(&expr));
+    Predicate::from_fn(columns, move |batch| {
+        let test = || evaluate(&expr, routed.as_ref(), &schema, batch);
+        match &sampler {
+            Some(sampler) => sampler.test(batch.num_rows(), test),
+            None => test(),
+        }
+    })
 }
 
 /// The truth of an expression for the rows of a batch, whose columns are of the types that are
-/// stored.
+/// stored. `routed` is the same, if it is one of those.
 fn evaluate(
     expr: &Arc<dyn PhysicalExpr>,
+    routed: Option<&Routed>,
     schema: &SchemaRef,
     batch: &RecordBatch,
 ) -> Result<BooleanArray, ArrowError> {
@@ -276,6 +338,11 @@ fn evaluate(
     let options = RecordBatchOptions::new().with_row_count(Some(batch.num_rows()));
     let batch = RecordBatch::try_new_with_options(schema.clone(), columns, &options)?;
     let external = |error| ArrowError::ExternalError(Box::new(error));
+    if let Some(routed) = routed
+        && let Some(passed) = routed.evaluate(&batch).map_err(external)?
+    {
+        return Ok(passed);
+    }
     let value = expr.evaluate(&batch).map_err(external)?;
     let array = value.into_array(batch.num_rows()).map_err(external)?;
     // A null without a type is neither true nor false.
@@ -379,7 +446,7 @@ impl DynamicFilter {
     pub(crate) fn current(&self) -> Result<FileFilter> {
         let expr = snapshot_physical_expr(self.expr.clone())?;
         let expr = self.adapter.rewrite(expr)?;
-        FileFilter::try_new(&expr, &self.adapter.read_schema)
+        FileFilter::of(&expr, &self.adapter.read_schema, true)
     }
 }
 

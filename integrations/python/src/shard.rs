@@ -429,7 +429,7 @@ impl ShardFile {
         &self,
         session: &Bound<'py, PyAny>,
     ) -> PyResult<Bound<'py, PyCapsule>> {
-        crate::datafusion::table_provider(&self.source, session)
+        crate::datafusion::table_provider(&self.shard, &self.source, session)
     }
 
     fn __repr__(&self) -> String {

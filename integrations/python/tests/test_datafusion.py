@@ -47,6 +47,26 @@ def test_answers_are_those_of_a_table_in_memory(query: str, numbers: str) -> Non
         assert answer(query, t=given) == expected
 
 
+def test_shards_that_differ_in_columns_are_one_table(tmp_path: Path) -> None:
+    first = pa.table({"id": [1, 2], "old": ["a", None]})
+    second = pa.table({"new": [0.5, 1.5], "id": [3, 1 << 40]})
+    paths = [str(tmp_path / "1.amudai.shard"), str(tmp_path / "2.amudai.shard")]
+    sh.write(first, paths[0])
+    sh.write(second, paths[1])
+    expected = [
+        {"id": 1, "old": "a", "new": None},
+        {"id": 2, "old": None, "new": None},
+        {"id": 3, "old": None, "new": 0.5},
+        {"id": 1 << 40, "old": None, "new": 1.5},
+    ]
+    for given in (sh.open_many(paths), sh.open_many(paths[::-1]), sh.open_many(tmp_path), sh.dataset(tmp_path)):
+        assert answer("select id, old, new from t order by id", t=given) == expected
+        assert answer("select new from t where id > 2 and old is null order by 1", t=given) == [{"new": 0.5}, {"new": 1.5}]
+        assert answer("select max(id) as m, count(old) as o, min(new) as n from t", t=given) == [
+            {"m": 1 << 40, "o": 1, "n": 0.5}
+        ]
+
+
 def test_a_limit_without_an_order_ends_the_scan(numbers: str) -> None:
     whole = set(pa.table(sh.open(numbers))["id"].to_pylist())
     for given in (sh.open(numbers), sh.dataset(numbers), sh.dataset([numbers])):

@@ -34,7 +34,23 @@ fn variable(name: &str, default: u64) -> u64 {
 /// What a query is run with, in words of SQL.
 fn options(rng: &mut StdRng) -> Vec<(&'static str, String)> {
     let flag = |rng: &mut StdRng| rng.random_bool(0.5).to_string();
+    let most = |rng: &mut StdRng, usual: u32| [0, usual].choose(rng).unwrap().to_string();
+    // At 0 bytes and rows, both sides of a join are in several partitions, and each hands its keys down.
+    let build_side = most(rng, 1 << 20);
     vec![
+        (
+            "datafusion.optimizer.hash_join_single_partition_threshold",
+            build_side.clone(),
+        ),
+        (
+            "datafusion.optimizer.hash_join_single_partition_threshold_rows",
+            build_side,
+        ),
+        // Of fewer keys, a list is handed down in place of a hash table.
+        (
+            "datafusion.optimizer.hash_join_inlist_pushdown_max_size",
+            most(rng, 1 << 17),
+        ),
         (
             "datafusion.execution.target_partitions",
             rng.random_range(1..=8).to_string(),

@@ -99,6 +99,41 @@ async fn joins_read_few_rows() {
 }
 
 #[tokio::test]
+async fn bounds_of_joins_in_several_partitions_skip_stripes() {
+    let place = Place::with(SessionConfig::new().with_target_partitions(3));
+    for (table, step) in [("many", 1), ("few", 3_000)] {
+        let numbers: Vec<i64> = (0..ROWS / step).map(|i| 40_000 + i * step / 5).collect();
+        let numbers = match table {
+            "many" => (0..ROWS).collect(),
+            _ => numbers,
+        };
+        let numbers = Arc::new(Int64Array::from(numbers)) as ArrayRef;
+        let batch = RecordBatch::try_from_iter([("n", numbers)]).unwrap();
+        place.write(&place.file(table, "0"), &batch, &stripes_of(10_000));
+        place.table(table, "").await;
+    }
+    // Without these, all of the few would be in every partition.
+    for option in [
+        "hash_join_single_partition_threshold",
+        "hash_join_single_partition_threshold_rows",
+        "hash_join_inlist_pushdown_max_size",
+    ] {
+        let set = format!("SET datafusion.optimizer.{option} = 0");
+        query(&place.context, &set).await.unwrap();
+    }
+    let sql = "SELECT count(*) FROM few JOIN many ON few.n = many.n";
+    let (plan, batches) = run_plan(&place.context, sql).await.unwrap();
+    assert_eq!(common::rows(&batches), ["33"]);
+    let plan_text = place.plan(sql).await;
+    assert!(plan_text.contains("mode=Partitioned"), "{plan_text}");
+    if place.format == common::Format::Shard {
+        // From 40,000 to 59,200: all but two stripes of ten.
+        let skipped = metric(&plan, "DataSource", "rows_skipped_by_statistics");
+        assert_eq!(skipped, 80_000);
+    }
+}
+
+#[tokio::test]
 async fn filters_are_pushed_down_where_the_session_and_the_table_say_so() {
     let place = place().await;
     let sql = "SELECT n FROM t WHERE n % 1000 = 7 AND text LIKE '%7' AND n > 50000";

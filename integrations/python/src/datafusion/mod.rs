@@ -6,9 +6,9 @@ mod table;
 
 use crate::errors::raised;
 use crate::location::{Source, shards_of};
-use crate::runtime::{handle, wait_for_store};
+use crate::runtime::{handle, wait, wait_for_store};
 use crate::waiting::detached;
-use arrow_shard::{Error, ErrorKind};
+use arrow_shard::{Error, ErrorKind, Shard};
 use datafusion::common::DataFusionError;
 use datafusion_ffi::proto::logical_extension_codec::FFI_LogicalExtensionCodec;
 use datafusion_ffi::table_provider::FFI_TableProvider;
@@ -20,9 +20,11 @@ use std::iter::successors;
 use std::sync::Arc;
 use table::ShardTable;
 
-/// The capsule of a table over the shards of a source, for a session of DataFusion.
+/// The capsule of a table over the shards of a source, for a session of DataFusion. `shard` has all of them, and so
+/// the columns that they have together.
 #[expect(unsafe_code, reason = "a capsule holds what its name says")]
 pub(crate) fn table_provider<'py>(
+    shard: &Shard,
     source: &Source,
     session: &Bound<'py, PyAny>,
 ) -> PyResult<Bound<'py, PyCapsule>> {
@@ -38,7 +40,8 @@ pub(crate) fn table_provider<'py>(
             Source::Shards(locations) => locations.clone(),
             Source::Folder(folder) => shards_of(folder)?,
         };
-        let opened = ShardTable::open(&locations, runtime.clone());
+        let columns = wait(source.is_near(), shard.schema_async())?;
+        let opened = ShardTable::open(&columns, &locations, runtime.clone());
         wait_for_store(async { opened.await.map_err(failed) })
     })?;
     let provider =

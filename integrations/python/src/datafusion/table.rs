@@ -5,7 +5,7 @@ use super::repeated::all_of;
 use crate::errors::invalid;
 use crate::location::Location;
 use crate::near::existing;
-use arrow_schema::SchemaRef;
+use arrow_schema::{Schema, SchemaRef};
 use arrow_shard_datafusion::ShardFormat;
 use async_trait::async_trait;
 use datafusion::catalog::{Session, TableProvider};
@@ -53,8 +53,12 @@ impl std::fmt::Debug for OwnedContext {
 }
 
 impl ShardTable {
-    /// The table of shards at some places.
-    pub(super) async fn open(locations: &[Location], runtime: Handle) -> Result<Self> {
+    /// The table of shards at some places, which have these columns together.
+    pub(super) async fn open(
+        columns: &Schema,
+        locations: &[Location],
+        runtime: Handle,
+    ) -> Result<Self> {
         // The options of shards are not registered: functions of the session that asks get this one's options, and
         // would not know them.
         let context = SessionContext::new();
@@ -62,10 +66,15 @@ impl ShardTable {
         let urls = locations.iter().enumerate();
         let urls = urls.map(|(i, location)| url_of(location, i, &context));
         let urls = urls.collect::<Result<Vec<_>>>()?;
-        let state = context.state();
-        let options = ListingOptions::new(Arc::new(ShardFormat::default())).with_file_extension("");
+        let format = ShardFormat::default();
+        let schema = format.table_schema(columns);
+        let options = ListingOptions::new(Arc::new(format)).with_file_extension("");
         let config = ListingTableConfig::new_with_multi_paths(urls).with_listing_options(options);
-        let config = config.infer_schema(&state).await?;
+        // It opens the first shard again: what is wrong with it is said now, and the columns are those of all.
+        let config = config
+            .infer_schema(&context.state())
+            .await?
+            .with_schema(schema);
         Ok(Self {
             files: all_of(ListingTable::try_new(config)?),
             session: OwnedContext(Arc::new(context)),

@@ -1,0 +1,201 @@
+//! Filters of joins in several partitions: a test for the keys of each, and a hash that says which one is asked.
+
+use arrow::array::{Array, BooleanArray, RecordBatch, UInt32Array};
+use arrow::buffer::BooleanBuffer;
+use arrow::compute::take_record_batch;
+use datafusion_common::cast::{as_boolean_array, as_uint64_array};
+use datafusion_common::{Result, ScalarValue};
+use datafusion_expr::Operator;
+use datafusion_physical_expr::PhysicalExpr;
+use datafusion_physical_expr::expressions::{BinaryExpr, CaseExpr, Literal};
+use std::sync::Arc;
+
+/// More partitions than queries have.
+const MOST: u64 = 1 << 16;
+
+/// `CASE hash % n WHEN 0 THEN test WHEN 1 THEN test ... ELSE false END`. It means what the expression does, and costs
+/// less to evaluate: rows are sorted by their remainders, where a CASE compares each with every one of them.
+#[derive(Debug)]
+pub(crate) struct Routed {
+    hash: Arc<dyn PhysicalExpr>,
+    /// By remainder.
+    tests: Vec<Test>,
+}
+
+#[derive(Debug, Clone)]
+enum Test {
+    /// The same for all rows.
+    Known(bool),
+    Asked(Arc<dyn PhysicalExpr>),
+}
+
+impl Test {
+    fn of(expr: &Arc<dyn PhysicalExpr>) -> Self {
+        match expr.downcast_ref::<Literal>() {
+            Some(literal) => Self::Known(*literal.value() == ScalarValue::Boolean(Some(true))),
+            None => Self::Asked(expr.clone()),
+        }
+    }
+}
+
+impl Routed {
+    /// What an expression is, if it is one of those.
+    pub(crate) fn of(expr: &Arc<dyn PhysicalExpr>) -> Option<Self> {
+        let case = expr.downcast_ref::<CaseExpr>()?;
+        let remainder = case.expr()?.downcast_ref::<BinaryExpr>()?;
+        let literal = |expr: &Arc<dyn PhysicalExpr>| match expr.downcast_ref::<Literal>()?.value() {
+            ScalarValue::UInt64(Some(value)) => usize::try_from(*value).ok(),
+            _ => None,
+        };
+        let count =
+            literal(remainder.right()).filter(|count| (1..=MOST).contains(&(*count as u64)))?;
+        if *remainder.op() != Operator::Modulo {
+            return None;
+        }
+        let other = case.else_expr().map_or(Test::Known(false), Test::of);
+        let Test::Known(_) = other else {
+            return None;
+        };
+        let mut tests: Vec<Option<Test>> = vec![None; count];
+        for (when, then) in case.when_then_expr() {
+            // Of two for one remainder, the first counts.
+            tests
+                .get_mut(literal(when)?)?
+                .get_or_insert_with(|| Test::of(then));
+        }
+        let tests = tests
+            .into_iter()
+            .map(|test| test.unwrap_or_else(|| other.clone()));
+        Some(Self {
+            hash: remainder.left().clone(),
+            tests: tests.collect(),
+        })
+    }
+
+    /// Which rows pass; `None` if the hashes are not of the kind that is expected.
+    ///
+    /// # Errors
+    /// Those of the expressions.
+    pub(crate) fn evaluate(&self, batch: &RecordBatch) -> Result<Option<BooleanArray>> {
+        let hashes = self.hash.evaluate(batch)?.into_array(batch.num_rows())?;
+        let Ok(hashes) = as_uint64_array(&hashes) else {
+            return Ok(None);
+        };
+        if hashes.null_count() > 0 || hashes.len() != batch.num_rows() {
+            return Ok(None);
+        }
+        let count = self.tests.len() as u64;
+        let remainder = |hash: u64| match count.is_power_of_two() {
+            true => hash & (count - 1),
+            false => hash % count,
+        };
+        let mut rows: Vec<Vec<u32>> = vec![Vec::new(); self.tests.len()];
+        for (row, hash) in (0..).zip(hashes.values()) {
+            rows[usize::try_from(remainder(*hash)).unwrap_or_default()].push(row);
+        }
+        let mut passed = vec![false; batch.num_rows()];
+        for (test, rows) in self.tests.iter().zip(rows) {
+            match test {
+                Test::Known(false) => {}
+                Test::Known(true) => {
+                    for row in rows {
+                        passed[row as usize] = true;
+                    }
+                }
+                Test::Asked(_) if rows.is_empty() => {}
+                Test::Asked(test) => {
+                    let rows = UInt32Array::from(rows);
+                    let part = take_record_batch(batch, &rows)?;
+                    let truths = test.evaluate(&part)?.into_array(part.num_rows())?;
+                    let truths = as_boolean_array(&truths)?;
+                    let is_true = match truths.nulls() {
+                        Some(known) => truths.values() & known.inner(),
+                        None => truths.values().clone(),
+                    };
+                    for (row, is_true) in rows.values().iter().zip(&is_true) {
+                        passed[*row as usize] = is_true;
+                    }
+                }
+            }
+        }
+        let passed = BooleanBuffer::collect_bool(passed.len(), |row| passed[row]);
+        Ok(Some(BooleanArray::new(passed, None)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use arrow::array::{ArrayRef, Int64Array, UInt64Array};
+    use arrow::datatypes::Schema;
+    use datafusion_physical_expr::expressions::{binary, case, col, lit};
+
+    fn batch() -> RecordBatch {
+        let keys = (0..1000).map(|i| (i % 7 > 0).then_some(i * 31 % 500));
+        let keys: ArrayRef = Arc::new(keys.collect::<Int64Array>());
+        let hashes = (0..1000u64).map(|i| i.wrapping_mul(0x9E37_79B9_7F4A_7C15));
+        let hashes: ArrayRef = Arc::new(hashes.collect::<UInt64Array>());
+        RecordBatch::try_from_iter([("key", keys), ("hash", hashes)]).unwrap()
+    }
+
+    /// A CASE of the hash modulo so many, with a test for each but the last.
+    fn routed(schema: &Schema, count: u64, other: Option<bool>) -> Arc<dyn PhysicalExpr> {
+        let hash = col("hash", schema).unwrap();
+        let remainder = binary(hash, Operator::Modulo, lit(count), schema).unwrap();
+        let below = |i: u64| {
+            let bound = lit(i64::try_from(i).unwrap() * 100);
+            binary(col("key", schema).unwrap(), Operator::Lt, bound, schema).unwrap()
+        };
+        let branches = (0..count.max(2) - 1).map(|i| match i {
+            2 => (lit(i), lit(true)),
+            _ => (lit(i), below(i + 1)),
+        });
+        case(Some(remainder), branches.collect(), other.map(lit)).unwrap()
+    }
+
+    #[test]
+    fn rows_pass_as_a_case_says() {
+        let batch = batch();
+        for count in [1, 2, 3, 8] {
+            for other in [None, Some(false), Some(true)] {
+                let expr = routed(&batch.schema(), count, other);
+                let expected = expr.evaluate(&batch).unwrap().into_array(1000).unwrap();
+                let expected = as_boolean_array(&expected).unwrap();
+                let found = Routed::of(&expr)
+                    .unwrap()
+                    .evaluate(&batch)
+                    .unwrap()
+                    .unwrap();
+                for row in 0..1000 {
+                    let is_true = expected.is_valid(row) && expected.value(row);
+                    assert_eq!(
+                        found.value(row),
+                        is_true,
+                        "row {row} of {count}, else {other:?}"
+                    );
+                }
+                assert!((1..1000).contains(&found.true_count()));
+            }
+        }
+    }
+
+    #[test]
+    fn other_expressions_are_none_of_those() {
+        let batch = batch();
+        let schema = batch.schema();
+        let column = |name| col(name, &schema).unwrap();
+        let key = |bound: i64| binary(column("key"), Operator::Lt, lit(bound), &schema).unwrap();
+        let searched = case(None, vec![(key(5), key(9))], None).unwrap();
+        let sum = binary(column("hash"), Operator::Plus, lit(2u64), &schema).unwrap();
+        let summed = case(Some(sum), vec![(lit(0u64), key(9))], None).unwrap();
+        let remainder = binary(column("hash"), Operator::Modulo, lit(2u64), &schema).unwrap();
+        let asked = case(Some(remainder), vec![(lit(0u64), key(9))], Some(key(5))).unwrap();
+        for expr in [key(5), searched, summed, asked] {
+            assert!(Routed::of(&expr).is_none(), "{expr}");
+        }
+        // The remainder of what is no hash.
+        let remainder = binary(column("key"), Operator::Modulo, lit(2u64), &schema).unwrap();
+        let keys = case(Some(remainder), vec![(lit(0u64), key(9))], None).unwrap();
+        assert!(Routed::of(&keys).is_none_or(|routed| routed.evaluate(&batch).unwrap().is_none()));
+    }
+}
