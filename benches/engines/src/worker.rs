@@ -15,11 +15,17 @@ use std::fs::File;
 use std::io::Write;
 use std::path::Path;
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 use tokio::runtime::Runtime;
 
-/// Runs every query `repeat` times over every subject, after one run that is compared and not
-/// measured.
+/// Runs of a query come to this time together, so that the medians of short ones tell more than how busy the
+/// machine was.
+const LEAST_TIME: Duration = Duration::from_millis(100);
+/// Runs after which there are enough of the shortest query.
+const MOST_ROUNDS: usize = 301;
+
+/// Runs every query `repeat` times over every subject, short ones more often, after one run that is
+/// compared and not measured.
 pub(crate) fn measure(
     data: &Path,
     threads: usize,
@@ -43,7 +49,9 @@ pub(crate) fn measure(
     for query in queries::chosen(names) {
         eprintln!("{} with {threads} threads", query.name);
         let failed = compare(&runtime, &sessions, &query);
-        for round in 0..repeat {
+        let (mut round, begin) = (0, Instant::now());
+        let least = LEAST_TIME * u32::try_from(sessions.len())?;
+        while round < repeat || (begin.elapsed() < least && round < MOST_ROUNDS) {
             for turn in 0..sessions.len() {
                 // Nobody always comes after the same one.
                 let (subject, session) = &sessions[(round + turn) % sessions.len()];
@@ -60,6 +68,7 @@ pub(crate) fn measure(
                 }
                 writeln!(out, "{}", serde_json::to_string(&sample)?)?;
             }
+            round += 1;
         }
     }
     Ok(())
