@@ -97,6 +97,11 @@ impl<T, K: PartialEq> BlockCache<T, K> {
         };
         Ok(&self.0.insert((key, block)).1)
     }
+
+    /// Gives the memory of the block back: whoever decodes next finds it in the processor's cache.
+    fn clear(&mut self) {
+        self.0 = None;
+    }
 }
 
 /// The part of a block that a selection covers.
@@ -111,6 +116,13 @@ pub(super) struct BlockPart {
 impl BlockPart {
     pub(super) fn is_whole(&self) -> bool {
         matches!(self.ranges.as_slice(), [r] if r.start == 0 && r.end == self.len)
+    }
+
+    /// Whether so little of the block follows that it is not worth keeping: batches mostly end with
+    /// blocks, but for rows that do not match.
+    fn ends_block(&self) -> bool {
+        let end = self.ranges.last().map_or(0, |range| range.end);
+        (self.len - end).saturating_mul(64) <= self.len
     }
 
     pub(super) fn selected(&self) -> usize {
@@ -376,6 +388,9 @@ impl NumberReader<'_> {
                         })
                     })?;
                     nulls.append_ranges(&part.ranges, block.nulls.as_ref());
+                    if part.ends_block() {
+                        cache.clear();
+                    }
                 }
                 _ => data
                     .append(part.selected(), |slots| {
