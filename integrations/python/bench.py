@@ -1,7 +1,7 @@
 """What does it cost to read shards from Python?
 
 Scans into pyarrow against the same scan in Rust, and polars and DuckDB over shards against the same over Parquet with
-their own readers. Runs are interleaved; the table has their medians. Build the module with `build.sh` or
+their own readers. Runs take turns, in any order; the table has their medians. Build the module with `build.sh` or
 `PROFILE=release test.sh` first.
 
     python bench.py [rows]
@@ -10,6 +10,7 @@ their own readers. Runs are interleaved; the table has their medians. Build the 
 from __future__ import annotations
 
 import argparse
+import random
 import statistics
 import tempfile
 import time
@@ -25,23 +26,23 @@ import pyarrow.compute as pc
 import pyarrow.dataset as ds
 import pyarrow.parquet as pq
 
-RUNS = 9
+RUNS = 25
 
 
 def log_table(rows: int) -> pa.Table:
     """Rows like those of a log: times in order, few and many distinct texts, numbers, nulls."""
-    random = np.random.default_rng(1)
-    at = np.cumsum(random.integers(0, 2_000_000, rows)).astype("datetime64[us]")
+    rng = np.random.default_rng(1)
+    at = np.cumsum(rng.integers(0, 2_000_000, rows)).astype("datetime64[us]")
     words = np.array([f"host-{i:04}.example.org" for i in range(500)])
-    latency = random.lognormal(3, 1, rows)
+    latency = rng.lognormal(3, 1, rows)
     return pa.table(
         {
             "at": at,
-            "host": words[random.zipf(1.3, rows) % 500],
-            "level": np.array(["INFO", "WARN", "ERROR", "DEBUG"])[random.choice(4, rows, p=[0.8, 0.1, 0.02, 0.08])],
-            "status": random.choice([200, 304, 404, 500], rows, p=[0.9, 0.05, 0.04, 0.01]).astype("int32"),
-            "bytes": random.integers(0, 1 << 20, rows),
-            "latency": pa.array(latency, mask=random.random(rows) < 0.05),
+            "host": words[rng.zipf(1.3, rows) % 500],
+            "level": np.array(["INFO", "WARN", "ERROR", "DEBUG"])[rng.choice(4, rows, p=[0.8, 0.1, 0.02, 0.08])],
+            "status": rng.choice([200, 304, 404, 500], rows, p=[0.9, 0.05, 0.04, 0.01]).astype("int32"),
+            "bytes": rng.integers(0, 1 << 20, rows),
+            "latency": pa.array(latency, mask=rng.random(rows) < 0.05),
             "message": [f"request {i % 9973} of user {i * 7919 % 65_537} took {x:.1f} ms" for i, x in enumerate(latency)],
         }
     )
@@ -51,7 +52,8 @@ def interleaved(runs: dict[str, Callable[[], object]]) -> dict[str, float]:
     """The median time of each, in milliseconds, of runs that take turns."""
     times: dict[str, list[float]] = {name: [] for name in runs}
     for turn in range(RUNS + 1):
-        for name, run in runs.items():
+        # In any order: memory that the one before gave back may still be on its way.
+        for name, run in random.sample(list(runs.items()), len(runs)):
             begin = time.perf_counter()
             run()
             if turn > 0:  # the first one fills caches
@@ -63,8 +65,17 @@ def row(title: str, ours: float, theirs: float) -> None:
     print(f"{title:<46} {ours:>10.1f} {theirs:>10.1f} {ours / theirs:>8.2f}")
 
 
+def drained(reader: pa.RecordBatchReader) -> None:
+    """Reads all batches. A `for` loop would hold each until it has the next, which then is decoded into other memory."""
+    try:
+        while True:
+            reader.read_next_batch()
+    except StopIteration:
+        pass
+
+
 def scans(shard: str) -> None:
-    """Scans into pyarrow, against the scan itself: batches that nobody takes. A table keeps all of them, in memory that
+    """Scans into pyarrow, against the scan itself: batches that nobody keeps. A table keeps all of them, in memory that
     is new, and so it is compared with batches that are kept.
     """
     f = sh.open(shard)
@@ -80,7 +91,7 @@ def scans(shard: str) -> None:
 
             found = interleaved(
                 {
-                    "reader": lambda: [None for _ in pa.RecordBatchReader.from_stream(scan())],
+                    "reader": lambda: drained(pa.RecordBatchReader.from_stream(scan())),
                     "table": lambda: pa.table(scan()),
                     "rust": lambda: scan().count(),
                     "kept": lambda: list(scan()),
