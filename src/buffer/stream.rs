@@ -118,11 +118,12 @@ impl BlockPart {
         matches!(self.ranges.as_slice(), [r] if r.start == 0 && r.end == self.len)
     }
 
-    /// Whether so little of the block follows that it is not worth keeping: batches mostly end with
-    /// blocks, but for rows that do not match.
+    /// Whether so little of the block follows, beside what is selected, that it is not worth keeping: batches
+    /// mostly end with blocks, but for rows that do not match.
     fn ends_block(&self) -> bool {
+        let start = self.ranges.first().map_or(0, |range| range.start);
         let end = self.ranges.last().map_or(0, |range| range.end);
-        (self.len - end).saturating_mul(64) <= self.len
+        (self.len - end).saturating_mul(64) <= end - start
     }
 
     pub(super) fn selected(&self) -> usize {
@@ -573,4 +574,27 @@ pub fn read_bits(
         bits.append_packed_range(first..first + to_usize(range.end - range.start)?, &bytes);
     }
     Ok(bits.finish())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_block_ends_where_little_of_it_follows_beside_what_was_read() {
+        let ends = |len: usize, ranges: &[Range<usize>]| {
+            let block = BlockRange {
+                ordinal: 0,
+                values: 0..len as u64,
+                bytes: 0..0,
+            };
+            let ranges = ranges.to_vec();
+            BlockPart { block, len, ranges }.ends_block()
+        };
+        assert!(ends(8192, &[0..100, 101..8190]));
+        assert!(!ends(8192, &[0..100, 101..7000]));
+        // Batches much smaller than the block: the next one has need of it, but behind the last.
+        assert!(!ends(65_536, &[63_488..64_000, 64_001..64_512]));
+        assert!(ends(65_536, &[64_512..65_000, 65_001..65_536]));
+    }
 }

@@ -18,8 +18,8 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tokio::runtime::Runtime;
 
-/// Runs of a query come to this time together, so that the medians of short ones tell more than how busy the
-/// machine was.
+/// Runs of a query take this time for each subject, on average, so that the medians of short ones tell more than
+/// how busy the machine was.
 const LEAST_TIME: Duration = Duration::from_millis(100);
 /// Runs after which there are enough of the shortest query.
 const MOST_ROUNDS: usize = 301;

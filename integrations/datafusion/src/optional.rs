@@ -1,19 +1,26 @@
-//! Tests that may be left out: of filters that joins and sorts hand down, whose rows are tested again above.
+//! Tests that may be left out: of filters that joins, sorts and aggregates hand down, which want rows that match and
+//! bear others.
 
 use arrow::array::BooleanArray;
 use arrow::error::ArrowError;
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering::Relaxed};
 
 /// A test that lets more than so many of a hundred rows pass costs more than it saves.
 const WORTHLESS_PERCENT: usize = 80;
-/// How many batches then go untested, before one tells whether it has become worth its cost.
+/// Of how many rows at least it must be known how many pass.
+const SAMPLE: usize = 4096;
+/// How many batches then go untested, before others tell whether it has become worth its cost.
 const UNTESTED: u32 = 31;
 
-/// Leaves a test out of most batches for as long as most rows pass it.
+/// Leaves a test out of most batches for as long as most rows pass it. Threads may share one: then they test some
+/// batches more or fewer.
 #[derive(Debug, Default)]
 pub(crate) struct Sampler {
     /// Batches still to come that go untested.
     untested: AtomicU32,
+    /// Rows that were tested since others were not, and how many passed.
+    tested: AtomicUsize,
+    passed: AtomicUsize,
 }
 
 impl Sampler {
@@ -26,17 +33,22 @@ impl Sampler {
         rows: usize,
         test: impl FnOnce() -> Result<BooleanArray, ArrowError>,
     ) -> Result<BooleanArray, ArrowError> {
-        let left = self.untested.load(Ordering::Relaxed);
+        let left = self.untested.load(Relaxed);
         if left > 0 {
-            // Threads that take turns here test a batch more or less.
-            self.untested.store(left - 1, Ordering::Relaxed);
+            self.untested.store(left - 1, Relaxed);
             return Ok(BooleanArray::from(vec![true; rows]));
         }
         let truths = test()?;
-        if truths.true_count().saturating_mul(100) > truths.len().saturating_mul(WORTHLESS_PERCENT)
-        {
-            self.untested.store(UNTESTED, Ordering::Relaxed);
+        let tested = self.tested.load(Relaxed) + truths.len();
+        let passed = self.passed.load(Relaxed) + truths.true_count();
+        let is_known = tested >= SAMPLE;
+        if is_known && passed.saturating_mul(100) > tested.saturating_mul(WORTHLESS_PERCENT) {
+            self.untested.store(UNTESTED, Relaxed);
         }
+        self.tested
+            .store(if is_known { 0 } else { tested }, Relaxed);
+        self.passed
+            .store(if is_known { 0 } else { passed }, Relaxed);
         Ok(truths)
     }
 }
@@ -45,19 +57,21 @@ impl Sampler {
 mod tests {
     use super::*;
 
-    /// Which of so many batches of ten rows are tested, where so many rows of each pass.
-    fn tested(passing: impl Fn(usize) -> usize, batches: usize) -> Vec<usize> {
+    /// Which of so many batches are tested, each of `rows`, of which a share passes.
+    fn tested(rows: usize, share: impl Fn(usize) -> f64, batches: usize) -> Vec<usize> {
         let sampler = Sampler::default();
         let mut tested = Vec::new();
         for i in 0..batches {
-            let truths = sampler.test(10, || {
+            let passes = |row: usize| (row as f64) < share(i) * rows as f64;
+            let truths = sampler.test(rows, || {
                 tested.push(i);
-                Ok((0..10).map(|row| Some(row < passing(i))).collect())
+                Ok((0..rows).map(|row| Some(passes(row))).collect())
             });
+            let passed = (0..rows).filter(|row| passes(*row)).count();
             let expected = if tested.last() == Some(&i) {
-                passing(i)
+                passed
             } else {
-                10
+                rows
             };
             assert_eq!(truths.unwrap().true_count(), expected, "batch {i}");
         }
@@ -66,12 +80,19 @@ mod tests {
 
     #[test]
     fn what_most_rows_pass_is_tested_now_and_then() {
-        assert_eq!(tested(|_| 8, 70), (0..70).collect::<Vec<_>>());
-        assert_eq!(tested(|_| 9, 70), [0, 32, 64]);
+        assert_eq!(tested(5000, |_| 0.8, 70), (0..70).collect::<Vec<_>>());
+        assert_eq!(tested(5000, |_| 0.9, 70), [0, 32, 64]);
         // It is asked again, and rules out rows from then on.
-        let late = tested(|i| if i < 40 { 10 } else { 1 }, 70);
-        assert_eq!(late[..3], [0, 32, 64]);
-        assert_eq!(late[3..], [65, 66, 67, 68, 69]);
+        let late = tested(5000, |i| if i < 40 { 1.0 } else { 0.1 }, 70);
+        assert_eq!(late, [0, 32, 64, 65, 66, 67, 68, 69]);
+    }
+
+    #[test]
+    fn few_rows_do_not_tell() {
+        // One row in ten passes, each in a batch of its own.
+        let single = tested(1, |i| if i % 10 == 0 { 1.0 } else { 0.0 }, 5000);
+        assert_eq!(single.len(), 5000);
+        assert_eq!(tested(1024, |_| 1.0, 40), [0, 1, 2, 3, 35, 36, 37, 38]);
     }
 
     #[test]

@@ -20,6 +20,7 @@ use datafusion_physical_expr::expressions::{
 };
 use datafusion_physical_expr::{PhysicalExpr, ScalarFunctionExpr, split_conjunction};
 use datafusion_physical_expr_common::physical_expr::{snapshot_generation, snapshot_physical_expr};
+use std::cmp::Ordering;
 use std::fmt;
 use std::sync::Arc;
 
@@ -121,30 +122,33 @@ impl Converter<'_> {
         Ok(column.map(|(column, _)| column.eq(true)))
     }
 
-    /// What is true wherever a CASE is: what the library knows of one of its branches. A join whose rows are in
-    /// several partitions hands down one with a branch for each, which has the bounds of its keys.
+    /// What is true wherever a CASE is: the least and the greatest of the bounds that all of its branches have. A
+    /// join whose rows are in several partitions hands down one with a branch for each, and the bounds of its keys.
     fn implied_by_case(&mut self, case: &CaseExpr) -> Result<Option<Predicate>> {
         let branches = case.when_then_expr().iter().map(|(_, then)| then);
-        let mut any: Option<Predicate> = None;
+        let mut hull: Option<Vec<Bound>> = None;
         for branch in branches.chain(case.else_expr()) {
-            let (mut all, mut is_never) = (None, false);
-            for part in split_conjunction(branch) {
-                if let Some(literal) = part.downcast_ref::<Literal>() {
-                    is_never |= *literal.value() != ScalarValue::Boolean(Some(true));
-                    continue;
-                }
-                let before = std::mem::take(&mut self.has_functions);
-                let known = self.known(part)?.filter(|_| !self.has_functions);
-                self.has_functions = before;
-                all = joined(all, known, Predicate::and);
+            let parts = split_conjunction(branch);
+            let is_never = |part: &&Arc<dyn PhysicalExpr>| {
+                let literal = part.downcast_ref::<Literal>();
+                literal.is_some_and(|l| *l.value() != ScalarValue::Boolean(Some(true)))
+            };
+            if parts.iter().any(is_never) {
+                continue;
             }
-            match all {
-                _ if is_never => {}
-                Some(all) => any = joined(any, Some(all), Predicate::or),
-                None => return Ok(None),
-            }
+            let bounds: Vec<Bound> = parts.into_iter().filter_map(Bound::of).collect();
+            hull = Some(match hull {
+                None => bounds,
+                Some(hull) => hull.iter().filter_map(|b| b.with(&bounds)).collect(),
+            });
         }
-        Ok(any)
+        let mut all = None;
+        for bound in hull.unwrap_or_default() {
+            let literal = Arc::new(Literal::new(bound.value));
+            let bound = Arc::new(BinaryExpr::new(bound.key, bound.op, literal)) as _;
+            all = joined(all, self.known(&bound)?, Predicate::and);
+        }
+        Ok(all)
     }
 
     fn binary(&mut self, binary: &BinaryExpr) -> Result<Option<Predicate>> {
@@ -268,6 +272,42 @@ impl Converter<'_> {
     }
 }
 
+/// A bound of a key: `key >= value` or `key <= value`.
+struct Bound {
+    key: Arc<dyn PhysicalExpr>,
+    op: Operator,
+    value: ScalarValue,
+}
+
+impl Bound {
+    fn of(expr: &Arc<dyn PhysicalExpr>) -> Option<Self> {
+        let binary = expr.downcast_ref::<BinaryExpr>()?;
+        let value = binary.right().downcast_ref::<Literal>()?.value();
+        let is_bound = matches!(binary.op(), Operator::GtEq | Operator::LtEq) && !value.is_null();
+        is_bound.then(|| Self {
+            key: binary.left().clone(),
+            op: *binary.op(),
+            value: value.clone(),
+        })
+    }
+
+    /// The bound of what has this one, or one of some others; `None` if they do not bound the same.
+    fn with(&self, others: &[Self]) -> Option<Self> {
+        let alike = |other: &&Self| other.op == self.op && other.key.eq(&self.key);
+        let other = others.iter().find(alike)?;
+        let is_wider = match (self.value.partial_cmp(&other.value)?, self.op) {
+            (Ordering::Less, Operator::GtEq) | (Ordering::Greater, Operator::LtEq) => true,
+            (order, _) => order == Ordering::Equal,
+        };
+        let wider = if is_wider { self } else { other };
+        Some(Self {
+            key: self.key.clone(),
+            op: self.op,
+            value: wider.value.clone(),
+        })
+    }
+}
+
 /// What there is of two predicates, joined if there are both.
 fn joined(
     first: Option<Predicate>,
@@ -308,7 +348,7 @@ fn evaluated(
         .iter()
         .map(|r| col_at(r.ordinals.iter().copied()));
     let columns: Vec<ColumnRef> = columns.collect();
-    // It has no nulls where the expression has some, which makes no difference to what rows pass, but would below a NOT.
+    // It has no nulls where the expression has some. The same rows pass, but others would below a NOT.
     let routed = sampler.as_ref().and_then(|_| Routed::of(&expr));
     Predicate::from_fn(columns, move |batch| {
         let test = || evaluate(&expr, routed.as_ref(), &schema, batch);
@@ -320,7 +360,7 @@ fn evaluated(
 }
 
 /// The truth of an expression for the rows of a batch, whose columns are of the types that are
-/// stored. `routed` is the same, if it is one of those.
+/// stored. `routed` is what the same rows pass, if it is one of those.
 fn evaluate(
     expr: &Arc<dyn PhysicalExpr>,
     routed: Option<&Routed>,

@@ -13,8 +13,8 @@ use std::sync::Arc;
 /// More partitions than queries have.
 const MOST: u64 = 1 << 16;
 
-/// `CASE hash % n WHEN 0 THEN test WHEN 1 THEN test ... ELSE false END`. It means what the expression does, and costs
-/// less to evaluate: rows are sorted by their remainders, where a CASE compares each with every one of them.
+/// `CASE hash % n WHEN 0 THEN test WHEN 1 THEN test ... ELSE false END`. The same rows pass, and it costs less to
+/// evaluate: rows are sorted by their remainders, where a CASE compares each until one matches, and joins what comes out.
 #[derive(Debug)]
 pub(crate) struct Routed {
     hash: Arc<dyn PhysicalExpr>,
@@ -72,11 +72,15 @@ impl Routed {
         })
     }
 
-    /// Which rows pass; `None` if the hashes are not of the kind that is expected.
+    /// Which rows pass, none of them null; `None` if the hashes are not of the kind that is expected.
     ///
     /// # Errors
     /// Those of the expressions.
     pub(crate) fn evaluate(&self, batch: &RecordBatch) -> Result<Option<BooleanArray>> {
+        // There is nothing to be taken of rows without columns.
+        if batch.num_columns() == 0 {
+            return Ok(None);
+        }
         let hashes = self.hash.evaluate(batch)?.into_array(batch.num_rows())?;
         let Ok(hashes) = as_uint64_array(&hashes) else {
             return Ok(None);
@@ -193,9 +197,35 @@ mod tests {
         for expr in [key(5), searched, summed, asked] {
             assert!(Routed::of(&expr).is_none(), "{expr}");
         }
-        // The remainder of what is no hash.
+        // The remainder of what is no hash, and rows without columns.
         let remainder = binary(column("key"), Operator::Modulo, lit(2u64), &schema).unwrap();
         let keys = case(Some(remainder), vec![(lit(0u64), key(9))], None).unwrap();
-        assert!(Routed::of(&keys).is_none_or(|routed| routed.evaluate(&batch).unwrap().is_none()));
+        let keys = Routed::of(&keys).unwrap();
+        assert!(keys.evaluate(&batch).unwrap().is_none());
+        assert!(
+            keys.evaluate(&batch.project(&[]).unwrap())
+                .unwrap()
+                .is_none()
+        );
+    }
+
+    #[test]
+    fn the_first_of_two_branches_counts() {
+        let batch = batch();
+        let schema = batch.schema();
+        let hash = col("hash", &schema).unwrap();
+        let remainder = binary(hash, Operator::Modulo, lit(2u64), &schema).unwrap();
+        let branch = |when: u64, passes: bool| (lit(when), lit(passes));
+        let twice = vec![branch(1, true), branch(1, false)];
+        let twice = case(Some(remainder.clone()), twice, None).unwrap();
+        let passed = Routed::of(&twice)
+            .unwrap()
+            .evaluate(&batch)
+            .unwrap()
+            .unwrap();
+        assert_eq!(passed.true_count(), 500);
+        // No remainder is 2.
+        let beyond = case(Some(remainder), vec![branch(2, true)], None).unwrap();
+        assert!(Routed::of(&beyond).is_none());
     }
 }

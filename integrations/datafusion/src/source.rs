@@ -105,14 +105,15 @@ impl ShardSource {
     }
 
     /// Gives only rows that match, or rows of stripes that may have one where [`evaluates`](Self::evaluates) is
-    /// false. The columns are those of the table, before a projection.
+    /// false. Of a part with a dynamic filter in it, rows may be given that do not match. The columns are those of the
+    /// table, before a projection.
     #[must_use]
     pub fn with_predicate(mut self, predicate: Arc<dyn PhysicalExpr>) -> Self {
         self.predicate = Some(predicate);
         self
     }
 
-    /// Whether rows that do not match the predicate are left out.
+    /// Whether rows that do not match the predicate are left out, its dynamic parts aside.
     pub fn evaluates(&self) -> bool {
         self.evaluates
     }

@@ -20,8 +20,8 @@ use std::iter::successors;
 use std::sync::Arc;
 use table::ShardTable;
 
-/// The capsule of a table over the shards of a source, for a session of DataFusion. `shard` has all of them, and so
-/// the columns that they have together.
+/// The capsule of a table over the shards of a source, for a session of DataFusion. `shard` is what was opened of it,
+/// and has the columns that the shards have together.
 #[expect(unsafe_code, reason = "a capsule holds what its name says")]
 pub(crate) fn table_provider<'py>(
     shard: &Shard,
