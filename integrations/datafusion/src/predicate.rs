@@ -60,9 +60,9 @@ impl FileFilter {
             let predicate = match converter.known(part)? {
                 Some(predicate) => Some(predicate),
                 None => {
-                    let implied = match part.downcast_ref::<CaseExpr>() {
-                        Some(case) if is_optional => converter.implied_by_case(case)?,
-                        _ => None,
+                    let implied = match is_optional {
+                        true => converter.implied(part)?,
+                        false => None,
                     };
                     let function = converter.function(part, is_optional.then(Sampler::default))?;
                     joined(implied, Some(function), Predicate::and)
@@ -120,6 +120,29 @@ impl Converter<'_> {
         let column = self.column(expr);
         let column = column.filter(|(_, data_type)| *data_type == DataType::Boolean);
         Ok(column.map(|(column, _)| column.eq(true)))
+    }
+
+    /// What is true wherever an expression is, and asks no function. A join that keeps nulls hands down `key IS NULL
+    /// OR ...`.
+    fn implied(&mut self, expr: &Arc<dyn PhysicalExpr>) -> Result<Option<Predicate>> {
+        if let Some(case) = expr.downcast_ref::<CaseExpr>() {
+            return self.implied_by_case(case);
+        }
+        let Some(binary) = expr.downcast_ref::<BinaryExpr>() else {
+            return self.known(expr);
+        };
+        let (left, right) = (binary.left(), binary.right());
+        match binary.op() {
+            Operator::And => {
+                let (left, right) = (self.implied(left)?, self.implied(right)?);
+                Ok(joined(left, right, Predicate::and))
+            }
+            Operator::Or => {
+                let (left, right) = (self.implied(left)?, self.implied(right)?);
+                Ok(left.zip(right).map(|(left, right)| left.or(right)))
+            }
+            _ => self.known(expr),
+        }
     }
 
     /// What is true wherever a CASE is: the least and the greatest of the bounds that all of its branches have. A

@@ -383,7 +383,9 @@ fn join(rng: &mut StdRng, filter: &str) -> Query {
     let key = pick(rng, &["i", "u", "s", "d", "y", "o['a']", "p", "m"]);
     let few = format!("(SELECT * FROM u WHERE {})", comparison(rng));
     let many = format!("(SELECT * FROM t{filter})");
-    let on = format!("a.{key} = b.{key}");
+    // Null is a key like others to the second.
+    let equals = pick(rng, &["=", "=", "IS NOT DISTINCT FROM"]);
+    let on = format!("a.{key} {equals} b.{key}");
     let sql = match rng.random_range(0..5) {
         0 => {
             let kind = pick(rng, &["JOIN", "LEFT JOIN", "RIGHT JOIN", "FULL JOIN"]);
@@ -399,7 +401,10 @@ fn join(rng: &mut StdRng, filter: &str) -> Query {
                 "SELECT id, i FROM {many} a WHERE {not}EXISTS (SELECT 1 FROM {few} b WHERE {on})"
             )
         }
-        3 => format!("SELECT id FROM t a WHERE {key} IN (SELECT {key} FROM {few})"),
+        3 => {
+            let not = pick(rng, &["", "NOT "]);
+            format!("SELECT id FROM t a WHERE {key} {not}IN (SELECT {key} FROM {few})")
+        }
         _ => format!(
             "SELECT a.id FROM {many} a JOIN (SELECT {key} FROM {few} ORDER BY id LIMIT 3) b ON {on}"
         ),

@@ -46,7 +46,7 @@ async fn scanned(place: &Place, sql: &str) -> (usize, Vec<String>) {
     )
 }
 
-async fn set(place: &Place, option: &str, value: bool) {
+async fn set(place: &Place, option: &str, value: impl std::fmt::Display) {
     let set = format!("SET {option} = {value}");
     query(&place.context, &set).await.unwrap();
 }
@@ -99,34 +99,37 @@ async fn joins_read_few_rows() {
 }
 
 #[tokio::test]
-async fn bounds_of_joins_in_several_partitions_skip_stripes() {
+async fn bounds_of_joins_in_one_partition_and_in_several_skip_stripes() {
     let place = Place::with(SessionConfig::new().with_target_partitions(3));
-    let few = (0..33).map(|i| 40_000 + i * 600).collect();
-    for (table, numbers) in [("many", (0..ROWS).collect()), ("few", few)] {
-        let numbers: Vec<i64> = numbers;
+    let few = (0..33).map(|i| Some(40_000 + i * 600));
+    let few = few.chain([None]).collect();
+    for (table, numbers) in [("many", (0..ROWS).map(Some).collect()), ("few", few)] {
+        let numbers: Vec<Option<i64>> = numbers;
         let numbers = Arc::new(Int64Array::from(numbers)) as ArrayRef;
-        let batch = RecordBatch::try_from_iter([("n", numbers)]).unwrap();
+        let batch = RecordBatch::try_from_iter_with_nullable([("n", numbers, true)]).unwrap();
         place.write(&place.file(table, "0"), &batch, &stripes_of(10_000));
         place.table(table, "").await;
     }
-    // Without the first two, all of the few would be in every partition; without the third, they are a list.
-    for option in [
-        "hash_join_single_partition_threshold",
-        "hash_join_single_partition_threshold_rows",
-        "hash_join_inlist_pushdown_max_size",
-    ] {
-        let set = format!("SET datafusion.optimizer.{option} = 0");
-        query(&place.context, &set).await.unwrap();
-    }
-    let sql = "SELECT count(*) FROM few JOIN many ON few.n = many.n";
-    let (plan, batches) = run_plan(&place.context, sql).await.unwrap();
-    assert_eq!(common::rows(&batches), ["33"]);
-    let plan_text = place.plan(sql).await;
-    assert!(plan_text.contains("mode=Partitioned"), "{plan_text}");
-    if place.format == common::Format::Shard {
-        // From 40,000 to 59,200: all but two stripes of ten.
-        let skipped = metric(&plan, "DataSource", "rows_skipped_by_statistics");
-        assert_eq!(skipped, 80_000);
+    // A list of few keys is a predicate by itself.
+    let option = "datafusion.optimizer.hash_join_inlist_pushdown_max_size";
+    set(&place, option, 0).await;
+    for (most, mode) in [(1 << 20, "CollectLeft"), (0, "Partitioned")] {
+        for option in ["", "_rows"] {
+            let option = format!("hash_join_single_partition_threshold{option}");
+            set(&place, &format!("datafusion.optimizer.{option}"), most).await;
+        }
+        for equals in ["=", "IS NOT DISTINCT FROM"] {
+            let sql = format!("SELECT count(*) FROM few JOIN many ON few.n {equals} many.n");
+            let (plan, batches) = run_plan(&place.context, &sql).await.unwrap();
+            assert_eq!(common::rows(&batches), ["33"]);
+            let plan_text = place.plan(&sql).await;
+            assert!(plan_text.contains(mode), "{plan_text}");
+            if place.format == common::Format::Shard {
+                // From 40,000 to 59,200: all but two stripes of ten.
+                let skipped = metric(&plan, "DataSource", "rows_skipped_by_statistics");
+                assert_eq!(skipped, 80_000, "{equals} {mode}");
+            }
+        }
     }
 }
 
