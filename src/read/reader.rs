@@ -8,6 +8,7 @@ use super::threads::ThreadedReader;
 use arrow_array::{RecordBatch, RecordBatchReader};
 use arrow_schema::{ArrowError, SchemaRef};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 /// A running scan: an iterator of batches.
 #[derive(Debug)]
@@ -16,6 +17,7 @@ pub struct ShardReader {
     pub(in crate::read) batches: Batches,
     pub(in crate::read) filter: Option<Arc<Filter>>,
     pub(in crate::read) cut: Cut,
+    pub(in crate::read) bytes_read: Arc<AtomicU64>,
 }
 
 #[derive(Debug)]
@@ -41,6 +43,13 @@ impl ShardReader {
     pub fn metrics(&self) -> Option<ScanMetrics> {
         let filter = self.filter.as_ref()?;
         Some(filter.counters.metrics())
+    }
+
+    /// Bytes of columns that the scan has read from files so far, and those between them that came along;
+    /// neither metadata nor what opening the shard brought, which all of its scans share, and nothing of
+    /// a shard in memory.
+    pub fn bytes_read(&self) -> u64 {
+        self.bytes_read.load(Ordering::Relaxed)
     }
 }
 

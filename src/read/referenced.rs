@@ -179,6 +179,7 @@ impl Shard {
             batch_size: BATCH_ROWS.into(),
             rows: rows.clone(),
             shared: None,
+            bytes_read: Arc::default(),
             gives_way: false,
         };
         let mut reader = RowReader::new(format, rows);

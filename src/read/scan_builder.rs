@@ -289,6 +289,7 @@ impl ScanBuilder {
             schema: plan.format.schema.clone(),
             filter,
             cut: wanted.cut,
+            bytes_read: plan.format.bytes_read.clone(),
             batches: match self.threads {
                 #[cfg(feature = "threads")]
                 2.. => Batches::Threads(ThreadedReader::try_new(plan, wanted.rows, self.threads)?),
@@ -437,6 +438,7 @@ impl ScanBuilder {
             batch_size: self.batch_size as u64,
             rows,
             shared: None,
+            bytes_read: Arc::default(),
             gives_way: false,
         })
     }

@@ -17,6 +17,7 @@ use std::fmt;
 use std::ops::Range;
 use std::pin::Pin;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::task::{Context, Poll};
 
 /// Batches that are left out, and pieces that are begun, in one poll.
@@ -110,6 +111,13 @@ impl ShardStream {
     pub fn metrics(&self) -> Option<ScanMetrics> {
         let filter: &Arc<Filter> = self.plan.filter.as_ref()?;
         Some(filter.counters.metrics())
+    }
+
+    /// Bytes of columns that the scan has read from files and stores so far, and those between them that
+    /// came along; neither metadata nor what opening the shard brought, which all of its scans share, and
+    /// nothing of a shard in memory.
+    pub fn bytes_read(&self) -> u64 {
+        self.plan.format.bytes_read.load(Ordering::Relaxed)
     }
 
     /// Begins to fetch as many pieces as may be fetched at a time, and goes on with those.

@@ -218,3 +218,38 @@ fn answers_of_another_length_are_the_fault_of_the_reader() {
         assert_eq!(opened.unwrap_err().kind(), ErrorKind::Io);
     }
 }
+
+#[test]
+fn scans_count_the_bytes_that_they_read() {
+    let filters = [
+        None,
+        Some(col("number").between(0, 1_i64 << 56)),
+        Some(col("text").eq("text 12")),
+    ];
+    for profile in [Profile::Plain, Profile::Balanced] {
+        let file = Logged::new(several_stripes(profile));
+        let options = ShardOptions::default();
+        let shard = Shard::from_reader(file.clone(), Arc::new(NoContainer), options).unwrap();
+        for filter in &filters {
+            for threads in [1, 3] {
+                let scan = || {
+                    let scan = shard.scan().with_threads(threads);
+                    let scan = match filter {
+                        Some(filter) => scan.with_filter(filter.clone()),
+                        None => scan,
+                    };
+                    let mut reader = scan.build().unwrap();
+                    assert!(reader.by_ref().all(|batch| batch.is_ok()));
+                    reader.bytes_read()
+                };
+                // The first one reads metadata, too, which the shard keeps.
+                scan();
+                file.requests();
+                let counted = scan();
+                let context = format!("{profile:?}, {filter:?}, {threads} threads");
+                assert_eq!(counted, bytes_of(&file.requests()), "{context}");
+                assert!(counted > 0, "{context}");
+            }
+        }
+    }
+}

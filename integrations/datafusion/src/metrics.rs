@@ -1,7 +1,9 @@
-//! What a scan was spared, as metrics of its plan.
+//! What a scan read and was spared, as metrics of its plan.
 
 use arrow_shard::read::{ScanMetrics, Skipped};
-use datafusion_physical_plan::metrics::{Count, ExecutionPlanMetricsSet, MetricBuilder};
+use datafusion_physical_plan::metrics::{
+    Count, ExecutionPlanMetricsSet, MetricBuilder, MetricCategory, MetricType,
+};
 
 /// Counters of one partition of a scan.
 #[derive(Debug, Clone)]
@@ -12,6 +14,7 @@ pub(crate) struct ShardMetrics {
     pub(crate) pruning_errors: Count,
     /// Rows of stripes that statistics ruled out for DataFusion's pruning.
     pub(crate) rows_pruned: Count,
+    bytes_scanned: Count,
     stripes: Count,
     skipped: [(Count, Count); 4],
     known_to_match: Count,
@@ -29,7 +32,12 @@ impl ShardMetrics {
                 count(&format!("stripes_skipped_by_{level}")),
             )
         };
+        let bytes_scanned = MetricBuilder::new(metrics)
+            .with_type(MetricType::Summary)
+            .with_category(MetricCategory::Bytes)
+            .counter("bytes_scanned", partition);
         Self {
+            bytes_scanned,
             files_pruned: count("files_skipped_by_statistics"),
             pruning_errors: count("num_predicate_creation_errors"),
             rows_pruned: count("rows_pruned_by_stripe_statistics"),
@@ -45,6 +53,12 @@ impl ShardMetrics {
             rows_matched: count("rows_matched"),
             rows_read: count("rows_read"),
         }
+    }
+
+    /// Adds bytes of columns that were read.
+    pub(crate) fn add_bytes(&self, bytes: u64) {
+        self.bytes_scanned
+            .add(usize::try_from(bytes).unwrap_or(usize::MAX));
     }
 
     /// Adds what a scan has done since `before`.

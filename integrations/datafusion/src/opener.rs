@@ -337,14 +337,16 @@ async fn start(scan: ScanBuilder, metrics: ShardMetrics) -> Result<Measured> {
         stream,
         metrics,
         before: ScanMetrics::default(),
+        bytes_before: 0,
     })
 }
 
-/// A scan that says what it was spared.
+/// A scan that says what it read and was spared.
 struct Measured {
     stream: ShardStream,
     metrics: ShardMetrics,
     before: ScanMetrics,
+    bytes_before: u64,
 }
 
 impl Stream for Measured {
@@ -353,6 +355,9 @@ impl Stream for Measured {
     fn poll_next(self: Pin<&mut Self>, context: &mut TaskContext<'_>) -> Poll<Option<Self::Item>> {
         let this = self.get_mut();
         let next = Pin::new(&mut this.stream).poll_next(context);
+        let bytes = this.stream.bytes_read();
+        this.metrics.add_bytes(bytes - this.bytes_before);
+        this.bytes_before = bytes;
         if next.is_ready()
             && let Some(now) = this.stream.metrics()
         {

@@ -50,6 +50,13 @@ impl Scan {
         })
     }
 
+    /// The run that was begun last. Whoever begins a run waits for this lock with the interpreter's, so that it is
+    /// let go at once.
+    fn last_run(&self) -> Option<Arc<Mutex<Reader>>> {
+        let last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
+        last.clone()
+    }
+
     /// Begins a run.
     fn start(&self, py: Python<'_>) -> PyResult<Arc<Mutex<Reader>>> {
         let reader = detached(py, || Reader::start(self.builder.clone(), self.is_near))?;
@@ -84,13 +91,21 @@ impl Scan {
     /// >>> pa.table(scan).num_rows, scan.metrics().skipped_by_statistics
     /// (0, 2)
     fn metrics(&self, py: Python<'_>) -> Option<Metrics> {
-        // Whoever begins a run waits for this lock with the interpreter's, so that it is let go at once.
-        let last = {
-            let last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
-            last.clone()?
-        };
+        let last = self.last_run()?;
         let metrics = py.detach(|| lock(&last).metrics());
         metrics.map(Metrics)
+    }
+
+    /// Bytes of columns that the run that was begun last has read from files and stores so far, and those between
+    /// them that came along. Neither metadata nor what opening the shard brought is among them.
+    ///
+    /// >>> scan = sh.open(path).scan()
+    /// >>> scan.bytes_read  # a small shard is read as it is opened
+    /// 0
+    #[getter]
+    fn bytes_read(&self, py: Python<'_>) -> u64 {
+        self.last_run()
+            .map_or(0, |last| py.detach(|| lock(&last).bytes_read()))
     }
 
     /// How many rows the scan gives. It reads all of them, and keeps none.
@@ -187,6 +202,13 @@ impl Reader {
             Self::Far(stream) => {
                 wait_for_store(async { stream.try_next().await.map_err(Into::into) })
             }
+        }
+    }
+
+    fn bytes_read(&self) -> u64 {
+        match self {
+            Self::Near(reader) => reader.bytes_read(),
+            Self::Far(stream) => stream.bytes_read(),
         }
     }
 

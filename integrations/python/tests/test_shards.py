@@ -306,6 +306,20 @@ def test_other_threads_run_while_a_scan_works(numbers: str) -> None:
     assert len(totals) == 8 and len(set(totals)) == 1
 
 
+def test_scans_count_the_bytes_that_they_read(tmp_path: Path) -> None:
+    path = str(tmp_path / "noise.amudai.shard")
+    noise = np.random.default_rng(1).integers(-(1 << 62), 1 << 62, size=(2, 100_000))
+    sh.write(pa.table({"a": noise[0], "b": noise[1]}), path)
+    scan = sh.open(path).scan()
+    assert scan.bytes_read == 0
+    pa.table(scan)
+    whole = scan.bytes_read
+    assert 1_500_000 < whole <= Path(path).stat().st_size
+    scan = sh.open(path).scan(columns=["a"], row_range=(0, 10))
+    pa.table(scan)
+    assert 0 < scan.bytes_read < whole / 2
+
+
 def test_metrics_are_asked_while_others_begin_scans(numbers: str) -> None:
     """In a process of its own: where one thread waits for another that waits for the interpreter, nothing goes on."""
     script = """

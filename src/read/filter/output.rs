@@ -17,7 +17,7 @@ use crate::read::scan::plan::{
 use crate::read::scan::rows::RowFormat;
 use crate::read::scan::source::{ReadState, StripeFields};
 use crate::read::shard::column::Column;
-use crate::read::shard::fetch::{Bench, Fetched, drive};
+use crate::read::shard::fetch::{Bench, Fetched, Span, drive};
 use crate::read::shard::metadata::WINDOW;
 use arrow_array::{Array, ArrayRef, RecordBatch};
 use arrow_schema::{DataType, FieldRef};
@@ -85,7 +85,7 @@ impl Output {
             total,
             fields,
             state: ReadState::default(),
-            fetched: Fetched::default().share(format.shared.as_ref()),
+            fetched: format.fetched(Span::Any),
             window: 0..0,
             fit: Fit::default(),
         }

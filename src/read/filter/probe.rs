@@ -13,7 +13,7 @@ use crate::read::scan::plan::{StripeReader, is_blockwise};
 use crate::read::scan::rows::RowFormat;
 use crate::read::scan::source::ReadState;
 use crate::read::shard::column::Column;
-use crate::read::shard::fetch::{Bench, Fetched, drive};
+use crate::read::shard::fetch::{Bench, Fetched, Span, drive};
 use crate::read::shard::metadata::WINDOW;
 use arrow_array::{Array, ArrayRef, BooleanArray};
 use arrow_buffer::BooleanBuffer;
@@ -78,7 +78,7 @@ impl Probe {
         let limits = format.metadata.artifacts.limits();
         Self {
             state: ReadState::default(),
-            fetched: Fetched::default().share(format.shared.as_ref()),
+            fetched: format.fetched(Span::Any),
             passed: vec![(0, 0); conjuncts],
             same,
             may_grow: limits.max_batch_bytes() >= WINDOW * 32

@@ -132,7 +132,7 @@ impl FilteredReader {
         let mut columns = format.columns.iter();
         Self {
             joins: !columns.any(|column| defeats_filter(column.field.data_type())),
-            fetched: Fetched::new(Span::NotOthers).share(format.shared.as_ref()),
+            fetched: format.fetched(Span::NotOthers),
             format,
             filter,
             selection,

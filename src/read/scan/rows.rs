@@ -13,6 +13,7 @@ use arrow_array::{ArrayRef, RecordBatch, UInt64Array};
 use arrow_schema::SchemaRef;
 use std::ops::Range;
 use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
 
 /// What is read of each row, and how.
 #[derive(Debug, Clone)]
@@ -28,11 +29,19 @@ pub(in crate::read) struct RowFormat {
     pub(in crate::read) rows: Range<u64>,
     /// What readers of other rows fetch at the same time, if there are some.
     pub(in crate::read) shared: Option<Arc<Shared>>,
+    /// Bytes that all readers of the scan have read.
+    pub(in crate::read) bytes_read: Arc<AtomicU64>,
     /// Whether other tasks may run between two windows of rows that do not match.
     pub(in crate::read) gives_way: bool,
 }
 
 impl RowFormat {
+    /// Where a reader of the scan keeps what it fetches.
+    pub(in crate::read) fn fetched(&self, span: Span) -> Fetched {
+        let fetched = Fetched::new(span).share(self.shared.as_ref());
+        fetched.count(&self.bytes_read)
+    }
+
     /// A batch of the columns at `count` rows of the stripe that begins with row `first`; `rows`
     /// are asked for where their numbers are.
     pub(in crate::read) fn batch(
@@ -87,7 +96,7 @@ impl RowReader {
             false => Span::NotOthers,
         };
         Self {
-            fetched: Fetched::new(span).share(format.shared.as_ref()),
+            fetched: format.fetched(span),
             format,
             rows,
             stripe: None,

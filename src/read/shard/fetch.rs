@@ -15,7 +15,7 @@ use bytes::Bytes;
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 /// Which gaps between wanted bytes a request may span.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -45,6 +45,8 @@ pub(in crate::read) struct Fetched {
     shared: Option<Arc<Shared>>,
     /// What others need not fetch while it is here.
     claims: Vec<Claim>,
+    /// Where the bytes that are read are counted.
+    bytes_read: Option<Arc<AtomicU64>>,
 }
 
 #[derive(Debug)]
@@ -75,6 +77,12 @@ impl Fetched {
     /// Fetches nothing that readers of other rows fetch at the same time.
     pub(in crate::read) fn share(mut self, shared: Option<&Arc<Shared>>) -> Self {
         self.shared = shared.cloned();
+        self
+    }
+
+    /// Counts the bytes that it reads.
+    pub(in crate::read) fn count(mut self, bytes_read: &Arc<AtomicU64>) -> Self {
+        self.bytes_read = Some(bytes_read.clone());
         self
     }
 
@@ -148,7 +156,7 @@ impl Fetched {
         if let Some(shared) = self.shared.clone() {
             let (claims, others) = shared.claim(&places)?;
             let own: Vec<Place> = claims.iter().map(Claim::place).collect();
-            let read = artifacts.read(&own).await?;
+            let read = self.read_own(artifacts, &own).await?;
             for (claim, bytes) in claims.into_iter().zip(read) {
                 self.insert(claim.place(), bytes.clone());
                 self.claims.push(claim.fulfil(bytes));
@@ -163,12 +171,22 @@ impl Fetched {
             }
         }
         if !places.is_empty() {
-            let read = artifacts.read(&places).await?;
+            let read = self.read_own(artifacts, &places).await?;
             for (place, bytes) in places.into_iter().zip(read) {
                 self.insert(place, bytes);
             }
         }
         Ok(())
+    }
+
+    /// Reads places, and counts their bytes.
+    async fn read_own(&self, artifacts: &Artifacts, places: &[Place]) -> Result<Vec<Bytes>> {
+        let read = artifacts.read(places).await?;
+        if let Some(bytes_read) = &self.bytes_read {
+            let bytes = read.iter().map(|bytes| bytes.len() as u64).sum();
+            bytes_read.fetch_add(bytes, Ordering::Relaxed);
+        }
+        Ok(read)
     }
 
     /// The piece that begins last before a position or there, with the bytes from there on.

@@ -83,6 +83,35 @@ async fn topk_reads_few_rows() {
 }
 
 #[tokio::test]
+async fn the_bytes_that_scans_read_are_a_metric() {
+    let place = Place::with(SessionConfig::new().with_target_partitions(2));
+    let mixed = |n: i64| n.wrapping_mul(0x1E37_79B9_7F4A_7C15);
+    let noise = (0..ROWS).map(|n| mixed(mixed(n + 1) ^ (mixed(n + 1) >> 29)));
+    let columns = [
+        ("n", Arc::new((0..ROWS).collect::<Int64Array>()) as ArrayRef),
+        ("noise", Arc::new(noise.collect::<Int64Array>())),
+    ];
+    let batch = RecordBatch::try_from_iter(columns).unwrap();
+    place.write(&place.file("t", "0"), &batch, &stripes_of(10_000));
+    place.table("t", "").await;
+    let set_pushdown = "datafusion.execution.parquet.pushdown_filters";
+    set(&place, set_pushdown, true).await;
+    let mut bytes = Vec::new();
+    for sql in [
+        "SELECT n, noise FROM t",
+        "SELECT noise FROM t WHERE n < 10000",
+        "SELECT count(*) FROM t",
+    ] {
+        let (plan, _) = run_plan(&place.context, sql).await.unwrap();
+        bytes.push(metric(&plan, "DataSource", "bytes_scanned"));
+    }
+    // Numbers without a pattern take eight bytes each, and the last came when the shard was opened.
+    assert!((730_000..2_000_000).contains(&bytes[0]), "{bytes:?}");
+    assert!((80_000..200_000).contains(&bytes[1]), "{bytes:?}");
+    assert_eq!(bytes[2], 0);
+}
+
+#[tokio::test]
 async fn joins_read_few_rows() {
     let place = place().await;
     set(
