@@ -4,7 +4,7 @@ use crate::errors::{invalid, raised};
 use crate::filter::predicate;
 use crate::location::{Location, Object, shards_of};
 use crate::options::profile;
-use crate::rows::row_numbers;
+use crate::rows::{row_numbers, whole};
 use crate::runtime::{threads, wait, wait_for_store, wait_to_the_end};
 use crate::shown::without_views;
 use crate::waiting::{detached, hear};
@@ -13,7 +13,9 @@ use arrow_shard::ops::{
     CompactOptions, EditSummary, ShardEditor, VacuumOptions, compact_object, compact_object_to,
     compact_to, vacuum_objects,
 };
+use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
+use pyo3::types::PyString;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -130,6 +132,10 @@ fn maybe(
 
 /// The places of several arguments.
 fn all(paths: &Bound<'_, PyAny>, store: Option<&Bound<'_, PyAny>>) -> PyResult<Vec<Location>> {
+    if paths.hasattr("__fspath__")? || paths.is_instance_of::<PyString>() {
+        let message = format!("expected a list of paths, found {}", paths.repr()?);
+        return Err(PyTypeError::new_err(message));
+    }
     let paths = paths.try_iter()?;
     paths.map(|path| Location::of(&path?, store)).collect()
 }
@@ -279,10 +285,10 @@ pub(crate) fn compact(
     py: Python<'_>,
     path: &Bound<'_, PyAny>,
     to: Option<&Bound<'_, PyAny>>,
-    min_rows: Option<u64>,
+    #[pyo3(from_py_with = whole)] min_rows: Option<u64>,
     max_deleted: Option<f64>,
     profile: Option<&str>,
-    threads: Option<usize>,
+    #[pyo3(from_py_with = whole)] threads: Option<usize>,
     store: Option<&Bound<'_, PyAny>>,
 ) -> PyResult<Option<Edited>> {
     let (at, to) = (Location::of(path, store)?, maybe(to, store)?);

@@ -1,6 +1,7 @@
 //! Options of writers, as Python names them.
 
 use crate::errors::{invalid, invalid_argument, raised};
+use crate::rows;
 use crate::runtime::threads;
 use crate::stripes::Sorting;
 use crate::values::properties_of;
@@ -10,6 +11,8 @@ use arrow_shard::write::{
     ColumnOptions, InternalValues, Layout, PresenceLayout, Profile, TypeMapping, Wire,
     WriterOptions,
 };
+use pyo3::conversion::FromPyObjectOwned;
+use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict};
 use std::collections::HashMap;
@@ -69,30 +72,42 @@ pub(crate) fn writer_options(
     Ok(options)
 }
 
+/// The value of an option, in the type that it has.
+fn option<'py, T: FromPyObjectOwned<'py>>(name: &str, value: &Bound<'py, PyAny>) -> PyResult<T> {
+    let py = value.py();
+    rows::whole(value).map_err(|error| {
+        let named = format!("option `{name}`: {}", error.value(py));
+        match error.is_instance_of::<PyTypeError>(py) {
+            true => PyTypeError::new_err(named),
+            false => invalid_argument(py, named),
+        }
+    })
+}
+
 fn writer_option(
     py: Python<'_>,
     options: WriterOptions,
     name: &str,
     value: &Bound<'_, PyAny>,
 ) -> PyResult<WriterOptions> {
-    let text = || value.extract::<String>();
+    let text = || option::<String>(name, value);
     Ok(match name {
         "profile" => options.with_profile(raised(py, profile(&text()?))?),
         "layout" => options.with_layout(raised(py, choice(name, &text()?, &LAYOUTS))?),
         "wire" => options.with_wire(raised(py, choice(name, &text()?, &WIRES))?),
         "mapping" => options.with_mapping(raised(py, choice(name, &text()?, &MAPPINGS))?),
         "presence" => options.with_presence(raised(py, choice(name, &text()?, &PRESENCES))?),
-        "dictionary" => options.with_dictionary_enabled(value.extract()?),
-        "compressor_dictionary" => options.with_compressor_dictionary_enabled(value.extract()?),
-        "statistics" => options.with_statistics_enabled(value.extract()?),
-        "bloom_filter" => options.with_bloom_filter_enabled(value.extract()?),
-        "bloom_filter_fpp" => options.with_bloom_filter_fpp(value.extract()?),
-        "stripe_rows" => options.with_stripe_rows(value.extract()?),
-        "stripe_bytes" => options.with_stripe_bytes(value.extract()?),
-        "memory_limit" => options.with_memory_limit(value.extract()?),
-        "block_values" => options.with_block_values(value.extract()?),
-        "overwrite" => options.with_overwrite(value.extract()?),
-        "threads" => options.with_threads(threads(Some(value.extract()?))),
+        "dictionary" => options.with_dictionary_enabled(option(name, value)?),
+        "compressor_dictionary" => options.with_compressor_dictionary_enabled(option(name, value)?),
+        "statistics" => options.with_statistics_enabled(option(name, value)?),
+        "bloom_filter" => options.with_bloom_filter_enabled(option(name, value)?),
+        "bloom_filter_fpp" => options.with_bloom_filter_fpp(option(name, value)?),
+        "stripe_rows" => options.with_stripe_rows(option(name, value)?),
+        "stripe_bytes" => options.with_stripe_bytes(option(name, value)?),
+        "memory_limit" => options.with_memory_limit(option(name, value)?),
+        "block_values" => options.with_block_values(option(name, value)?),
+        "overwrite" => options.with_overwrite(option(name, value)?),
+        "threads" => options.with_threads(threads(Some(option(name, value)?))),
         "ingestion_timestamp" => match internal_values(value)? {
             Some(values) => options.with_ingestion_timestamp(values),
             None => options,
@@ -112,13 +127,13 @@ fn writer_option(
                 .fold(options, WriterOptions::with_property)
         }
         "packed_columns" => {
-            let groups: Vec<Vec<String>> = value.extract()?;
+            let groups: Vec<Vec<String>> = option(name, value)?;
             groups
                 .into_iter()
                 .fold(options, WriterOptions::with_packed_columns)
         }
         "column_options" => {
-            let columns: HashMap<String, Bound<'_, PyDict>> = value.extract()?;
+            let columns: HashMap<String, Bound<'_, PyDict>> = option(name, value)?;
             let mut options = options;
             for (column, given) in columns {
                 options = options.with_column(column, column_options(py, &given)?);
@@ -137,18 +152,20 @@ fn column_options(py: Python<'_>, given: &Bound<'_, PyDict>) -> PyResult<ColumnO
     let mut options = ColumnOptions::default();
     for (name, value) in given {
         let name: String = name.extract()?;
-        let text = || value.extract::<String>();
+        let text = || option::<String>(&name, &value);
         options = match name.as_str() {
             "profile" => options.with_profile(raised(py, profile(&text()?))?),
             "presence" => options.with_presence(raised(py, choice(&name, &text()?, &PRESENCES))?),
-            "dictionary" => options.with_dictionary_enabled(value.extract()?),
-            "compressor_dictionary" => options.with_compressor_dictionary_enabled(value.extract()?),
-            "statistics" => options.with_statistics_enabled(value.extract()?),
-            "bloom_filter" => options.with_bloom_filter_enabled(value.extract()?),
-            "bloom_filter_fpp" => options.with_bloom_filter_fpp(value.extract()?),
-            "block_values" => options.with_block_values(value.extract()?),
-            "packed_group" => options.with_packed_group(value.extract()?),
-            "delimited" => options.with_delimited_values(value.extract()?),
+            "dictionary" => options.with_dictionary_enabled(option(&name, &value)?),
+            "compressor_dictionary" => {
+                options.with_compressor_dictionary_enabled(option(&name, &value)?)
+            }
+            "statistics" => options.with_statistics_enabled(option(&name, &value)?),
+            "bloom_filter" => options.with_bloom_filter_enabled(option(&name, &value)?),
+            "bloom_filter_fpp" => options.with_bloom_filter_fpp(option(&name, &value)?),
+            "block_values" => options.with_block_values(option(&name, &value)?),
+            "packed_group" => options.with_packed_group(option(&name, &value)?),
+            "delimited" => options.with_delimited_values(option(&name, &value)?),
             "properties" => {
                 let properties = properties_of(value.cast::<PyDict>()?)?;
                 properties

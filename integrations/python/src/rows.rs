@@ -1,13 +1,44 @@
-//! Numbers of rows.
+//! Numbers of rows, and other whole numbers.
 
-use crate::errors::{arrow_exception, invalid_argument};
+use crate::errors::{arrow_exception, exception, invalid_argument};
 use crate::import;
 use arrow_array::Array;
 use arrow_array::cast::AsArray;
-use arrow_array::types::UInt64Type;
-use arrow_cast::{CastOptions, cast_with_options};
+use arrow_array::types::{Int64Type, UInt64Type};
+use arrow_cast::cast;
 use arrow_schema::DataType;
+use arrow_shard::{Error, ErrorKind};
+use pyo3::conversion::FromPyObjectOwned;
+use pyo3::exceptions::PyOverflowError;
 use pyo3::prelude::*;
+
+/// An argument that is a whole number from 0 on, or None where it may be.
+pub(crate) fn whole<'py, T: FromPyObjectOwned<'py>>(object: &Bound<'py, PyAny>) -> PyResult<T> {
+    let py = object.py();
+    let extracted = object.extract().map_err(Into::<PyErr>::into);
+    extracted.map_err(|error| match error.is_instance_of::<PyOverflowError>(py) {
+        true => {
+            let message = format!("expected a whole number from 0 on, found {object}");
+            invalid_argument(py, message)
+        }
+        false => error,
+    })
+}
+
+/// A number of a row.
+fn row_number(row: &Bound<'_, PyAny>) -> PyResult<u64> {
+    let py = row.py();
+    row.extract::<u64>()
+        .map_err(|error| match error.is_instance_of::<PyOverflowError>(py) {
+            true => no_row(py, row),
+            false => error,
+        })
+}
+
+fn no_row(py: Python<'_>, row: impl std::fmt::Display) -> PyErr {
+    let message = format!("expected numbers of rows, from 0 on, found {row}");
+    exception(py, Error::new(ErrorKind::RowOutOfRange, message))
+}
 
 /// Numbers of rows: an Arrow array of integers, an array of numpy, or anything that is iterated.
 pub(crate) fn row_numbers(rows: &Bound<'_, PyAny>) -> PyResult<Vec<u64>> {
@@ -20,19 +51,25 @@ pub(crate) fn row_numbers(rows: &Bound<'_, PyAny>) -> PyResult<Vec<u64>> {
         };
         return match listed.extract() {
             Ok(rows) => Ok(rows),
-            Err(_) => listed.try_iter()?.map(|row| row?.extract()).collect(),
+            Err(_) => listed.try_iter()?.map(|row| row_number(&row?)).collect(),
         };
     }
     let (array, _) = import::array(rows)?;
+    if array.is_empty() {
+        return Ok(Vec::new());
+    }
     if !array.data_type().is_integer() || array.null_count() > 0 {
         let message = "expected numbers of rows: integers without nulls";
         return Err(invalid_argument(py, message));
     }
-    let options = CastOptions {
-        safe: false,
-        ..CastOptions::default()
-    };
-    let numbers = cast_with_options(&array, &DataType::UInt64, &options);
+    if array.data_type().is_signed_integer() {
+        let numbers = cast(&array, &DataType::Int64);
+        let numbers = numbers.map_err(|error| arrow_exception(py, error))?;
+        let numbers = numbers.as_primitive::<Int64Type>().values().iter();
+        let number = |&row: &i64| u64::try_from(row).map_err(|_| no_row(py, row));
+        return numbers.map(number).collect();
+    }
+    let numbers = cast(&array, &DataType::UInt64);
     let numbers = numbers.map_err(|error| arrow_exception(py, error))?;
     Ok(numbers.as_primitive::<UInt64Type>().values().to_vec())
 }

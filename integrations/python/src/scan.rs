@@ -237,10 +237,10 @@ impl Iterator for Exported {
         let asks_for_lock = thread::current().id() == self.thread && !is_attended();
         let batch = match asks_for_lock {
             true => Python::attach(|py| match attended(py, next) {
-                Ok(batch) => batch.map_err(ArrowError::from),
+                Ok(batch) => batch.map_err(|error| told(&error)),
                 Err(raised) => Err(failure(py, &raised)),
             }),
-            false => next().map_err(ArrowError::from),
+            false => next().map_err(|error| told(&error)),
         };
         let array = |batch| Arc::new(StructArray::from(batch)) as ArrayRef;
         batch.map(|batch| batch.map(array)).transpose()
@@ -251,6 +251,11 @@ impl ArrayReader for Exported {
     fn field(&self) -> FieldRef {
         self.field.clone()
     }
+}
+
+/// An error on its way through a stream, which has one text for all that it was caused by.
+fn told(error: &arrow_shard::Error) -> ArrowError {
+    ArrowError::ExternalError(format!("{error:#}").into())
 }
 
 /// An exception of a signal handler on its way through a stream, which has texts for errors. Ctrl-C, which was heard

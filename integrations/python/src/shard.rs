@@ -5,7 +5,7 @@ use crate::errors::{arrow_exception, invalid_argument};
 use crate::filter::predicate;
 use crate::location::{Location, Places, Source, shards_of};
 use crate::near;
-use crate::rows::row_numbers;
+use crate::rows::{row_numbers, whole};
 use crate::runtime::{threads, wait, wait_for_store};
 use crate::scan::{Scan, schema_of};
 use crate::shown::{batch_without_views, without_views};
@@ -19,7 +19,7 @@ use arrow_shard::read::ScanBuilder;
 use arrow_shard::{Projection, Result, Shard};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
-use pyo3::types::{PyCapsule, PyDict, PyRange, PyString};
+use pyo3::types::{PyBytes, PyCapsule, PyDict, PyRange, PyString};
 use pyo3_arrow::error::PyArrowResult;
 use pyo3_arrow::ffi::to_schema_pycapsule;
 use std::ops::Range;
@@ -168,6 +168,11 @@ pub(crate) fn projection(columns: Option<&Bound<'_, PyAny>>) -> PyResult<Project
     if let Ok(path) = columns.extract::<String>() {
         return Ok(Projection::from(path));
     }
+    if columns.is_instance_of::<PyBytes>() {
+        return Err(PyTypeError::new_err(
+            "expected names of columns as texts, found bytes",
+        ));
+    }
     if let Ok(paths) = columns.extract::<Vec<String>>() {
         return Ok(Projection::Paths(paths));
     }
@@ -182,11 +187,11 @@ pub(crate) fn projection(columns: Option<&Bound<'_, PyAny>>) -> PyResult<Project
 /// A range of rows: a `range`, or its start and end.
 fn row_range(rows: &Bound<'_, PyAny>) -> PyResult<Range<u64>> {
     let Ok(range) = rows.cast::<PyRange>() else {
-        let (start, end) = rows.extract::<(u64, u64)>()?;
-        return Ok(start..end);
+        let (start, end) = rows.extract::<(Bound<'_, PyAny>, Bound<'_, PyAny>)>()?;
+        return Ok(whole(&start)?..whole(&end)?);
     };
     match range.getattr("step")?.extract::<i64>()? {
-        1 => Ok(range.getattr("start")?.extract()?..range.getattr("stop")?.extract()?),
+        1 => Ok(whole(&range.getattr("start")?)?..whole(&range.getattr("stop")?)?),
         step => Err(invalid_argument(
             rows.py(),
             format!("expected a range of rows that follow each other, found one with step {step}"),
@@ -297,7 +302,7 @@ impl ShardFile {
 
     /// A scan of the rows, in order.
     ///
-    /// ``columns`` are names, paths of nested fields such as ``"a.b"``, or numbers; all by default. ``filter`` is a
+    /// ``columns`` are names, paths of nested fields such as ``"a.b"``, or numbers, each read once; all by default. ``filter`` is a
     /// condition of :func:`col`, the text of one such as ``"delay > 60 AND origin LIKE 'OS%'"``, or an expression of
     /// ``pyarrow.compute``, which means what pyarrow means by it; of a list of such, all must hold. ``limit`` and
     /// ``offset`` count rows that match. ``batch_size`` is rows per batch, 32,768 by default: with fewer, Python has more
@@ -322,17 +327,17 @@ impl ShardFile {
         py: Python<'_>,
         columns: Option<&Bound<'_, PyAny>>,
         filter: Option<&Bound<'_, PyAny>>,
-        limit: Option<u64>,
-        offset: u64,
-        batch_size: usize,
-        threads: Option<usize>,
+        #[pyo3(from_py_with = whole)] limit: Option<u64>,
+        #[pyo3(from_py_with = whole)] offset: u64,
+        #[pyo3(from_py_with = whole)] batch_size: usize,
+        #[pyo3(from_py_with = whole)] threads: Option<usize>,
         with_row_number: Option<String>,
         row_range: Option<&Bound<'_, PyAny>>,
         deleted_rows: bool,
         internal_fields: bool,
         schema: Option<&Bound<'_, PyAny>>,
         strict_casts: bool,
-        prefetch: usize,
+        #[pyo3(from_py_with = whole)] prefetch: usize,
     ) -> PyResult<Scan> {
         let columns = projection(columns)?;
         let mut scan = match schema {
@@ -397,7 +402,7 @@ impl ShardFile {
     fn verify(
         &self,
         py: Python<'_>,
-        threads: Option<usize>,
+        #[pyo3(from_py_with = whole)] threads: Option<usize>,
         progress: Option<Py<PyAny>>,
     ) -> PyResult<Verification> {
         verify(

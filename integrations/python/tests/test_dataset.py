@@ -46,6 +46,60 @@ def test_a_dataset_of_shards_behaves_as_one_of_pyarrow(both: tuple[Any, ds.Datas
     assert pa.table(shards).num_rows == 10_000
 
 
+def test_arguments_are_those_of_pyarrow(both: tuple[Any, ds.Dataset]) -> None:
+    shards, plain = both
+    (fragment,) = shards.get_fragments()
+    late = pc.field("id") > 9_997
+    for rows in (shards, plain, fragment):
+        for read in (rows.to_table, rows.to_batches, rows.scanner, rows.count_rows):
+            with pytest.raises(TypeError, match="filters"):
+                read(filters=late)
+            assert read(filter=late, use_threads=False, fragment_readahead=2) is not None
+        with pytest.raises(TypeError, match="offset"):
+            rows.head(2, offset=3)
+        for read in (rows.to_table, rows.to_batches):
+            with pytest.raises(ValueError, match="(?i)batch ?size"):
+                read(batch_size=0)
+            with pytest.raises(ValueError, match="list or a dict"):
+                read(columns="id")
+            with pytest.raises((KeyError, ValueError), match="nowhere"):
+                read(columns=["nowhere"])
+    assert shards.to_table(columns=(name for name in ["id", "name"])).column_names == ["id", "name"]
+    assert shards.head(2, columns=map(str, ["id"])).column_names == ["id"]
+    assert shards.take([1], columns=iter(["id"])).to_pylist() == [{"id": 1}]
+    (batch,) = shards.to_batches(columns=iter(["id"]), filter=late)
+    assert batch.to_pydict() == {"id": [9_998, 9_999]}
+
+
+def test_rows_are_taken_by_their_places(both: tuple[Any, ds.Dataset], numbers: str) -> None:
+    shards, plain = both
+    late = pc.field("id") > 9_900
+    sh.delete(numbers, "id < 3", to=f"{numbers}.fewer")
+    # Read by their numbers, or found among those that match.
+    for rows, filter, count in ((shards, None, 10_000), (shards, late, 99), (sh.dataset(f"{numbers}.fewer"), None, 9_997)):
+        assert rows.take([], filter=filter).equals(plain.take(pa.array([], pa.int64())))
+        for none in (-1, count):
+            with pytest.raises(IndexError):
+                rows.take([none], filter=filter)
+        for places in ([1, None], [True], [1.0], ["1"]):
+            with pytest.raises(TypeError, match="places of rows as integers without nulls"):
+                rows.take(places, filter=filter)
+        first = count - 1
+        for places in ([first, 0], pa.array([first, 0], pa.uint16()), pa.chunked_array([[first], [0]]), range(first, -1, -first)):
+            taken = rows.take(places, ["id"], filter=filter)["id"].to_pylist()
+            assert taken == [9_999, 9_999 - first]
+
+
+def test_filters_of_all_kinds_follow_each_other(numbers: str) -> None:
+    filters = ("id > 9000", sh.col("id") < 9_100, pc.field("name") == "name 50")
+    for first in filters:
+        for second in filters:
+            dataset = sh.dataset(numbers).filter(first).filter(second)
+            expected = pa.table(sh.open(numbers).scan(filter=[first, second]))
+            assert dataset.to_table().equals(expected) and expected.num_rows > 0
+            assert sum(fragment.count_rows(filter="id < 9060") for fragment in dataset.get_fragments()) > 0
+
+
 def test_datasets_are_joined_in_memory(cities: str) -> None:
     shards = sh.dataset(cities)
     other = ds.dataset(pa.table({"id": [2, 3], "other": ["x", "y"]}))
@@ -64,12 +118,18 @@ def test_all_that_a_dataset_can_do_is_done_here() -> None:
                 assert getattr(ours, name) is not getattr(theirs, name), f"{ours.__name__}.{name}"
 
 
-def test_whoever_looks_behind_it_gets_an_error(both: tuple[Any, ds.Dataset], tmp_path: Path) -> None:
+def test_whoever_looks_behind_it_gets_an_error(both: tuple[Any, ds.Dataset], cities: str, tmp_path: Path) -> None:
     shards, _ = both
-    with pytest.raises(OSError, match="read by its own methods"):
-        ds.Scanner.from_dataset(shards).to_table()
-    with pytest.raises(NotImplementedError):
-        shards.replace_schema(shards.schema)
+    others = ds.dataset(pa.table({"id": [1]}))
+    for look in (
+        lambda: ds.Scanner.from_dataset(shards).to_table(),
+        lambda: others.join(sh.dataset(cities), "id"),
+        lambda: ds.dataset([shards, shards]).count_rows(),
+    ):
+        with pytest.raises(NotImplementedError, match=r"give them its scanner\(\)"):
+            look()
+    with pytest.raises(NotImplementedError, match="ShardFile.scan"):
+        shards.replace_schema(pa.schema({"id": pa.int8()}))
     assert shards.children == [] and shards.partition_expression.equals(pc.scalar(True))
     # But it is written as other datasets are.
     ds.write_dataset(shards, tmp_path / "out", format="parquet")
@@ -115,6 +175,16 @@ def test_a_dataset_is_pickled_by_where_it_is(numbers: str) -> None:
     dataset = sh.dataset(numbers).filter(pc.field("id") < 3)
     again = pickle.loads(pickle.dumps(dataset))
     assert again.to_table().equals(dataset.to_table()) and again.count_rows() == 3
+
+
+def test_a_pickled_dataset_is_opened_from_another_folder(numbers: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = Path(numbers)
+    monkeypatch.chdir(path.parent)
+    for source in (path.name, Path(path.name), ".", [path.name, f"./{path.name}"]):
+        pickled = pickle.dumps(sh.dataset(source))
+        with monkeypatch.context() as elsewhere:
+            elsewhere.chdir("/")
+            assert pickle.loads(pickled).count_rows() in (10_000, 20_000)
 
 
 def test_metrics_tell_of_the_last_scan(numbers: str) -> None:

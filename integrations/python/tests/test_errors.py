@@ -9,7 +9,9 @@ import pickle
 from pathlib import Path
 
 import arrow_shard as sh
+import polars as pl
 import pyarrow as pa
+import pyarrow.compute as pc
 import pytest
 from arrow_shard import _errors
 
@@ -39,6 +41,50 @@ def test_errors_are_of_their_kind_and_of_pythons(tmp_path: Path, cities: str) ->
     with pytest.raises(sh.ForbiddenUrlError):
         (tmp_path / "below").mkdir()
         sh.merge([cities], tmp_path / "below" / "out.amudai.shard")
+
+
+def test_numbers_below_zero_are_named(cities: str, tmp_path: Path) -> None:
+    f = sh.open(cities)
+    for rows in ([-1], [0, -1], pa.array([0, -1]), pa.array([-1], pa.int8()), [1 << 70], iter([-1])):
+        with pytest.raises(sh.RowOutOfRangeError, match="found (-1|1180591620717411303424)"):
+            f.take(rows)
+    with pytest.raises(IndexError, match="found -1"):
+        sh.delete(cities, rows=[-1])
+    for name in ("limit", "offset", "batch_size", "threads", "prefetch"):
+        with pytest.raises(sh.InvalidArgumentError, match="whole number from 0 on, found -2"):
+            f.scan(**{name: -2})
+    for rows in (range(-2, 1), (-2, 1)):
+        with pytest.raises(ValueError, match="found -2"):
+            f.scan(row_range=rows)
+    for name in ("stripe_rows", "stripe_bytes", "memory_limit", "block_values", "threads"):
+        with pytest.raises(ValueError, match=f"option `{name}`: .*found -2"):
+            sh.write(f, tmp_path / "t.amudai.shard", **{name: -2})
+    with pytest.raises(ValueError, match="found -2"):
+        sh.compact(cities, min_rows=-2)
+
+
+def test_arguments_of_other_kinds_are_named(cities: str, tmp_path: Path) -> None:
+    f = sh.open(cities)
+    with pytest.raises(TypeError, match="found bytes"):
+        f.scan(columns=b"id")
+    with pytest.raises(TypeError, match="option `stripe_rows`"):
+        sh.write(f, tmp_path / "t.amudai.shard", stripe_rows="many")
+    with pytest.raises(TypeError, match="option `packed_columns`"):
+        sh.write(f, tmp_path / "t.amudai.shard", packed_columns=["id"])
+    with pytest.raises(TypeError, match="option `block_values`"):
+        sh.write(f, tmp_path / "t.amudai.shard", column_options={"id": {"block_values": "few"}})
+    for change in (lambda: sh.merge(cities, tmp_path / "out"), lambda: sh.append(cities, cities)):
+        with pytest.raises(TypeError, match="expected a list of paths"):
+            change()
+
+
+def test_whoever_reads_a_stream_is_told_why_it_failed(tmp_path: Path) -> None:
+    path = tmp_path / "t.amudai.shard"
+    sh.write(pa.table({"s": ["1", "x"]}), path)
+    scan = sh.open(path).scan(filter=pc.field("s").cast(pa.int32()) > 1)
+    for read in (pa.table, pl.DataFrame, lambda scan: list(scan)):
+        with pytest.raises(Exception, match="Failed to parse string: 'x'"):
+            read(scan)
 
 
 def test_permissions_are_errors_of_the_system(cities: str) -> None:

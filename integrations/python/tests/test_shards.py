@@ -126,10 +126,9 @@ def test_rows_are_taken_by_number(numbers: str) -> None:
         assert pa.record_batch(f.take(rows, ["id"]))["id"].to_pylist() == [9_999, 0, 0]
     assert f.take(range(3)).num_rows == 3
     assert f.take([]).num_rows == 0
-    with pytest.raises(IndexError):
-        f.take([10_000])
-    with pytest.raises(OverflowError):
-        f.take([-1])
+    for none in (10_000, -1):
+        with pytest.raises(IndexError):
+            f.take([none])
     with pytest.raises(ValueError, match="integers"):
         f.take(pa.array([1.5]))
 

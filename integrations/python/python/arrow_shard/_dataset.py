@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator
-from typing import Any
+from typing import Any, NoReturn
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -15,17 +15,38 @@ from . import _lib
 
 _BATCH_SIZE = 32_768
 
+# What scanners of pyarrow take besides, and is of no use here.
+_OPTIONS = {
+    "batch_readahead",
+    "cache_metadata",
+    "fragment_readahead",
+    "fragment_scan_options",
+    "memory_pool",
+    "use_threads",
+}
 
-def open_dataset(source: Any, *, store: Any = None, views: bool = False, filter: Any = None) -> ShardDataset:
+
+def open_dataset(
+    source: Any, *, store: Any = None, views: bool = False, filters: tuple[Any, ...] = ()
+) -> ShardDataset:
     """Opens what ``arrow_shard.dataset`` is given."""
-    if not isinstance(source, (str, os.PathLike)):
-        source = list(source)
+    is_one = isinstance(source, (str, os.PathLike))
+    source = _absolute(source, store) if is_one else [_absolute(path, store) for path in source]
+    if not is_one:
         file = _lib.open_many(source, store=store, views=views)
     elif _is_folder(os.fspath(source), store):
         file = _lib.open_many(source, store=store, views=views)
     else:
         file = _lib.open(source, store=store, views=views)
-    return ShardDataset(file, (source, store, views), filter)
+    return ShardDataset(file, (source, store, views), filters)
+
+
+def _absolute(path: Any, store: Any) -> Any:
+    """A path that leads to the same place from another folder, where a pickled dataset may be opened again."""
+    if store is not None or "://" in os.fspath(path):
+        return path
+    absolute = os.path.abspath(path)
+    return os.path.join(absolute, "") if os.fspath(path).endswith(os.sep) else absolute
 
 
 def _is_folder(path: str, store: Any) -> bool:
@@ -33,31 +54,68 @@ def _is_folder(path: str, store: Any) -> bool:
     return path in ("", "/") or path.endswith("/") if is_remote else os.path.isdir(path)
 
 
+def _refuse(*args: Any) -> NoReturn:
+    raise NotImplementedError(
+        "pyarrow's own functions cannot look behind a dataset of shards: give them its scanner(), or to_table()"
+    )
+
+
+# A file system in which nothing can be done.
+_Nowhere = type(
+    "_Nowhere",
+    (pyarrow.fs.FileSystemHandler,),
+    {name: _refuse for name in pyarrow.fs.FileSystemHandler.__abstractmethods__}
+    | {"get_type_name": lambda _: "shards", "normalize_path": lambda _, path: path},
+)
+
+
 def _unreadable(schema: pa.Schema) -> ds.Dataset:
     """A dataset of pyarrow's own, which nobody can read: functions that look behind a dataset of shards find an
     error, not a null pointer.
     """
-    why = "/a dataset of shards is read by its own methods, such as scanner, to_batches and to_table"
-    files, system = ds.FeatherFileFormat(), pyarrow.fs.LocalFileSystem()
-    return ds.FileSystemDataset([files.make_fragment(why, system)], schema, files, filesystem=system)
+    files, system = ds.FeatherFileFormat(), pyarrow.fs.PyFileSystem(_Nowhere())
+    return ds.FileSystemDataset([files.make_fragment("/shards", system)], schema, files, filesystem=system)
+
+
+def _columns(columns: Any) -> list[str] | dict[str, Any] | None:
+    """Columns as pyarrow takes them: names, or expressions by the names of columns that they become."""
+    if columns is None or isinstance(columns, dict):
+        return columns
+    if isinstance(columns, (str, bytes)):
+        raise ValueError(f"expected a list or a dict for 'columns', found {columns!r}")
+    return list(columns)
+
+
+def _row_numbers(indices: Any) -> pa.Array:
+    """Places of rows, as an array of integers without nulls."""
+    numbers = indices if isinstance(indices, (pa.Array, pa.ChunkedArray)) else pa.array(indices)
+    if len(numbers) == 0:
+        return pa.array([], pa.int64())
+    if isinstance(numbers, pa.ChunkedArray):
+        numbers = numbers.combine_chunks()
+    if not pa.types.is_integer(numbers.type) or numbers.null_count > 0:
+        raise TypeError(f"expected places of rows as integers without nulls, found {numbers.type}")
+    return numbers
 
 
 class _Rows:
     """What datasets and fragments of shards have in common: rows that are scanned."""
 
     _file: _lib.ShardFile
-    _filter: Any
+    _filters: tuple[Any, ...]
     _row_range: tuple[int, int] | None
     _last: _lib.Scan | None = None
 
     def _scan(self, columns: Any, filter: Any, batch_size: int, limit: int | None = None) -> _lib.Scan:
-        """A scan of some columns, without repeats, of the rows that match both filters."""
-        filters = [one for one in (self._filter, filter) if one is not None]
+        """A scan of some columns, without repeats, of the rows that match all filters."""
+        if batch_size < 1:
+            raise ValueError(f"expected a batch size of at least 1, found {batch_size}")
+        filters = list(self._filters if filter is None else (*self._filters, filter))
         self._last = self._file.scan(
             columns=columns if columns is None else list(dict.fromkeys(columns)),
             filter=filters or None,
             limit=limit,
-            batch_size=max(1, min(batch_size, _BATCH_SIZE)),
+            batch_size=min(batch_size, _BATCH_SIZE),
             row_range=self._row_range,
         )
         return self._last
@@ -81,12 +139,14 @@ class _Rows:
         """A scanner of pyarrow over the rows. It is read once. ``columns`` are names, or expressions by the names of
         columns that they become. Other options of pyarrow's scanners are of no use here.
         """
+        _check(options)
+        columns = _columns(columns)
         if isinstance(columns, dict):
             needed = self._columns_of(columns.values())
             reader = pa.RecordBatchReader.from_stream(self._scan(needed, filter, batch_size))
             return ds.Scanner.from_batches(reader, columns=columns)
         reader = pa.RecordBatchReader.from_stream(self._scan(columns, filter, batch_size))
-        return ds.Scanner.from_batches(reader, columns=None if columns is None else list(columns))
+        return ds.Scanner.from_batches(reader, columns=columns)
 
     def _columns_of(self, expressions: Iterable[Any]) -> list[str] | None:
         """The columns that expressions are made of; None for all."""
@@ -102,27 +162,30 @@ class _Rows:
         self, columns: Any = None, filter: Any = None, batch_size: int = _BATCH_SIZE, **options: Any
     ) -> Iterator[pa.RecordBatch]:
         """The rows that match, as batches."""
+        _check(options)
+        columns = _columns(columns)
         if isinstance(columns, dict):
-            yield from _Rows.scanner(self, columns, filter, batch_size).to_batches()
-            return
-        repeats = columns is not None and len(set(columns)) < len(columns)
-        for batch in self._scan(columns, filter, batch_size):
-            rows = pa.record_batch(batch)
-            yield rows.select(columns) if repeats else rows
+            return iter(_Rows.scanner(self, columns, filter, batch_size).to_batches())
+        batches = map(pa.record_batch, self._scan(columns, filter, batch_size))
+        if columns is None or len(set(columns)) == len(columns):
+            return batches
+        return (batch.select(columns) for batch in batches)
 
     def to_table(
         self, columns: Any = None, filter: Any = None, batch_size: int = _BATCH_SIZE, **options: Any
     ) -> pa.Table:
         """The rows that match, as a table."""
+        _check(options)
         return self._table(columns, filter, batch_size, None)
 
     def _table(self, columns: Any, filter: Any, batch_size: int, limit: int | None) -> pa.Table:
+        columns = _columns(columns)
         if isinstance(columns, dict):
             scanner = _Rows.scanner(self, columns, filter, batch_size)
             return scanner.to_table() if limit is None else scanner.head(limit)
         scan = self._scan(columns, filter, batch_size, limit)
         table = pa.Table.from_batches(map(pa.record_batch, scan), schema=pa.schema(scan.schema))
-        return table if columns is None else table.select(list(columns))
+        return table if columns is None else table.select(columns)
 
     def head(
         self,
@@ -133,11 +196,13 @@ class _Rows:
         **options: Any,
     ) -> pa.Table:
         """The first rows that match."""
+        _check(options)
         return self._table(columns, filter, batch_size, num_rows)
 
     def count_rows(self, filter: Any = None, batch_size: int = _BATCH_SIZE, **options: Any) -> int:
         """How many rows match. Without a filter, metadata say so."""
-        whole = self._filter is None and filter is None and self._row_range is None
+        _check(options)
+        whole = not self._filters and filter is None and self._row_range is None
         if whole:
             return self._file.num_rows
         return self._scan([], filter, batch_size).count()
@@ -151,29 +216,33 @@ class _Rows:
         **options: Any,
     ) -> pa.Table:
         """Rows by their places among those that match."""
-        whole = self._filter is None and filter is None and self._row_range is None
+        _check(options)
+        columns, indices = _columns(columns), _row_numbers(indices)
+        whole = not self._filters and filter is None and self._row_range is None
         if whole and self._file.num_deleted_rows == 0 and not isinstance(columns, dict):
             names = None if columns is None else list(dict.fromkeys(columns))
             taken = pa.Table.from_batches([pa.record_batch(self._file.take(indices, names))])
-            return taken if columns is None else taken.select(list(columns))
+            return taken if columns is None else taken.select(columns)
         return _Rows.to_table(self, columns, filter, batch_size).take(indices)
 
 
 class ShardDataset(_Rows, ds.UnionDataset):  # type: ignore[misc]
     """One or more shards as a dataset of pyarrow; made by ``arrow_shard.dataset``."""
 
-    def __init__(self, file: _lib.ShardFile, source: tuple[Any, Any, bool], filter: Any = None) -> None:
+    def __init__(
+        self, file: _lib.ShardFile, source: tuple[Any, Any, bool], filters: tuple[Any, ...] = ()
+    ) -> None:
         schema = pa.schema(file.schema)
         ds.UnionDataset.__init__(self, schema, [_unreadable(schema)])
         self._file = file
         self._source = source
-        self._filter = filter
+        self._filters = filters
         self._row_range = None
         self._schema = schema
 
     def __reduce__(self) -> Any:
         source, store, views = self._source
-        return _reopened, (source, store, views, self._filter)
+        return _reopened, (source, store, views, self._filters)
 
     def __repr__(self) -> str:
         return f"<ShardDataset of {self._file!r}>"
@@ -194,22 +263,26 @@ class ShardDataset(_Rows, ds.UnionDataset):  # type: ignore[misc]
         return []
 
     def filter(self, expression: Any) -> ShardDataset:
-        """The rows that match; called again, those that match all.
+        """The rows that match, by a filter of whatever kind ``ShardFile.scan`` takes; called again, those that match
+        all.
 
         >>> sh.dataset(path).filter(pc.field("id") > 1).to_table().num_rows
         1
         """
-        filter = expression if self._filter is None else self._filter & expression
-        return ShardDataset(self._file, self._source, filter)
+        return ShardDataset(self._file, self._source, (*self._filters, expression))
 
     def get_fragments(self, filter: Any = None) -> Iterator[ShardFragment]:
         """A fragment for each shard."""
-        both = [one for one in (self._filter, filter) if one is not None]
+        filters = self._filters if filter is None else (*self._filters, filter)
         for rows in self._file.row_ranges:
-            yield ShardFragment(self._file, rows, both or None)
+            yield ShardFragment(self._file, rows, filters)
 
     def replace_schema(self, schema: pa.Schema) -> ShardDataset:
-        """Is not there: ``ShardFile.scan`` reads columns in other types."""
+        """The dataset itself, for its own schema. Others are not there: ``ShardFile.scan`` reads columns in other
+        types.
+        """
+        if schema.equals(self._schema):
+            return self
         raise NotImplementedError("read columns in other types by ShardFile.scan(schema=...)")
 
     def sort_by(self, sorting: Any, **kwargs: Any) -> ds.InMemoryDataset:
@@ -235,7 +308,7 @@ class ShardDataset(_Rows, ds.UnionDataset):  # type: ignore[misc]
 
     def __getattr__(self, name: str) -> Any:
         # What DataFusion scans by itself are all rows; with a filter, it reads the dataset as one of pyarrow.
-        if name == "__datafusion_table_provider__" and self._filter is None:
+        if name == "__datafusion_table_provider__" and not self._filters:
             return getattr(self._file, name)
         raise AttributeError(f"a dataset of shards has no attribute {name}")
 
@@ -243,10 +316,10 @@ class ShardDataset(_Rows, ds.UnionDataset):  # type: ignore[misc]
 class ShardFragment(_Rows, ds.Fragment):  # type: ignore[misc]
     """The rows of one shard of a dataset."""
 
-    def __init__(self, file: _lib.ShardFile, rows: tuple[int, int], filter: Any) -> None:
+    def __init__(self, file: _lib.ShardFile, rows: tuple[int, int], filters: tuple[Any, ...]) -> None:
         self._file = file
         self._row_range = rows
-        self._filter = filter
+        self._filters = filters
 
     def __repr__(self) -> str:
         return f"<ShardFragment of rows {self._row_range} of {self._file!r}>"
@@ -292,5 +365,11 @@ class ShardFragment(_Rows, ds.Fragment):  # type: ignore[misc]
         return pc.scalar(True)
 
 
-def _reopened(source: Any, store: Any, views: bool, filter: Any) -> ShardDataset:
-    return open_dataset(source, store=store, views=views, filter=filter)
+def _check(options: dict[str, Any]) -> None:
+    """Refuses options that pyarrow's scanners do not have."""
+    for name in options.keys() - _OPTIONS:
+        raise TypeError(f"a scanner has no option {name!r}")
+
+
+def _reopened(source: Any, store: Any, views: bool, filters: tuple[Any, ...]) -> ShardDataset:
+    return open_dataset(source, store=store, views=views, filters=filters)
