@@ -15,6 +15,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pyarrow as pa
+import pyarrow.dataset as ds
 import pytest
 
 
@@ -47,6 +48,8 @@ def test_rows_come_back_equal_with_schema_and_metadata(tmp_path: Path) -> None:
         pa.chunked_array([[{"a": 1}], [{"a": 2}]]),
         pl.DataFrame({"a": [1, 2]}),
         pd.DataFrame({"a": [1, 2]}),
+        ds.dataset(pa.table({"a": [1, 2]})),
+        ds.dataset(pa.table({"a": [1, 2, 3]})).scanner(filter=ds.field("a") < 3),
     ],
     ids=lambda rows: f"{type(rows).__module__}.{type(rows).__name__}",
 )

@@ -9,6 +9,14 @@ from typing import Any
 from . import _lib
 
 
+def _rows(data: Any) -> Any:
+    """What gives Arrow data: of datasets and scanners of pyarrow, their reader."""
+    if hasattr(data, "__arrow_c_stream__") or hasattr(data, "__arrow_c_array__"):
+        return data
+    scanner = data.scanner() if hasattr(data, "scanner") else data
+    return scanner.to_reader() if hasattr(scanner, "to_reader") else data
+
+
 def write(
     data: Any,
     path: str | os.PathLike[str],
@@ -40,7 +48,8 @@ def write(
     """Writes rows to a new shard, which appears when all of them are written, or not at all.
 
     ``data`` is anything with ``__arrow_c_stream__`` or ``__arrow_c_array__``: a table, a record batch or a reader of
-    pyarrow, a data frame of polars or pandas, a relation of DuckDB, a scan. ``path`` is a path, a URL such as
+    pyarrow, a data frame of polars or pandas, a relation of DuckDB, a scan; or a dataset or scanner of pyarrow, such as
+    ``pyarrow.dataset.dataset("folder", format="parquet")``, which is read piece by piece. ``path`` is a path, a URL such as
     ``s3://bucket/t.amudai.shard``, or a path in ``store``.
 
     >>> table = pa.table({"id": [1, 2, 3], "name": ["Oslo", "Lima", "Linz"]})
@@ -74,7 +83,7 @@ def write(
       that holds them.
     """
     return _lib.write(
-        data,
+        _rows(data),
         path,
         store=store,
         overwrite=overwrite,
