@@ -1,11 +1,12 @@
-//! An executor of Ballista that reads and writes shards. Its options are those of `ballista-executor`.
+//! An executor of Ballista that reads and writes shards. Its options are those of `ballista-executor`, but that it waits
+//! for its scheduler: which of them starts first does not matter.
 
 use arrow_shard_ballista::process::{Log, executor};
 use ballista_core::error::{BallistaError, Result};
 use ballista_executor::config::Config;
 use ballista_executor::executor_process::{ExecutorProcessConfig, start_executor_process};
 use ballista_executor::health::spawn_health_server;
-use clap::Parser;
+use clap::{CommandFactory, FromArgMatches};
 use std::net::SocketAddr;
 use std::sync::Arc;
 
@@ -14,7 +15,11 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 #[tokio::main]
 async fn main() -> Result<()> {
-    let options = Config::parse();
+    let command = Config::command().mut_arg("scheduler_connect_timeout_seconds", |argument| {
+        argument.default_value("60")
+    });
+    let options = Config::from_arg_matches(&command.get_matches());
+    let options = options.unwrap_or_else(|error| error.exit());
     let health = format!("{}:{}", options.bind_host, options.bind_health_port);
     let health: SocketAddr = health.parse().map_err(|error| {
         BallistaError::Configuration(format!("--bind-host {}: {error}", options.bind_host))

@@ -28,6 +28,9 @@ impl Cluster {
     pub(crate) fn start(executors: usize, environment: &[(&'static str, String)]) -> Self {
         let folder = TempDir::new().unwrap();
         let port = free_port();
+        // In whatever order they start: executors wait for their scheduler.
+        let start = |n| Self::executor(folder.path(), port, n, environment);
+        let executors: Vec<Guarded> = (0..executors).map(start).collect();
         let scheduler = Guarded::start(
             folder.path(),
             "scheduler",
@@ -35,15 +38,13 @@ impl Cluster {
             &[
                 "--bind-host=127.0.0.1".to_owned(),
                 format!("--bind-port={port}"),
-                format!("--min-ready-executors={executors}"),
+                format!("--min-ready-executors={}", executors.len()),
                 // A lost executor is found out in seconds.
                 "--executor-timeout-seconds=4".to_owned(),
                 "--expire-dead-executor-interval-seconds=1".to_owned(),
             ],
             environment,
         );
-        let start = |n| Self::executor(folder.path(), port, n, environment);
-        let executors: Vec<Guarded> = (0..executors).map(start).collect();
         until("the cluster is not ready", || {
             ask(port, "/readyz").contains("200 OK").then_some(())
         });
@@ -72,7 +73,6 @@ impl Cluster {
             format!("--bind-health-port={}", free_port()),
             "--scheduler-host=127.0.0.1".to_owned(),
             format!("--scheduler-port={scheduler}"),
-            "--scheduler-connect-timeout-seconds=30".to_owned(),
             "--executor-heartbeat-interval-seconds=1".to_owned(),
             "--vcores=1".to_owned(),
             "--memory-pool-size=256MiB".to_owned(),
