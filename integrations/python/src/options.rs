@@ -1,7 +1,7 @@
 //! Options of writers, as Python names them.
 
 use crate::errors::{invalid, invalid_argument, raised};
-use crate::rows;
+use crate::rows::does_not_fit;
 use crate::runtime::threads;
 use crate::stripes::Sorting;
 use crate::values::properties_of;
@@ -74,13 +74,11 @@ pub(crate) fn writer_options(
 
 /// The value of an option, in the type that it has.
 fn option<'py, T: FromPyObjectOwned<'py>>(name: &str, value: &Bound<'py, PyAny>) -> PyResult<T> {
-    let py = value.py();
-    rows::whole(value).map_err(|error| {
-        let named = format!("option `{name}`: {}", error.value(py));
-        match error.is_instance_of::<PyTypeError>(py) {
-            true => PyTypeError::new_err(named),
-            false => invalid_argument(py, named),
-        }
+    let (py, extracted) = (value.py(), value.extract());
+    let extracted: PyResult<T> = extracted.map_err(Into::into);
+    extracted.map_err(|error| match does_not_fit(value, &error) {
+        Some(message) => invalid_argument(py, format!("option `{name}`: {message}")),
+        None => PyTypeError::new_err(format!("option `{name}`: {}", error.value(py))),
     })
 }
 

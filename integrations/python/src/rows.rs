@@ -14,14 +14,21 @@ use pyo3::prelude::*;
 
 /// An argument that is a whole number from 0 on, or None where it may be.
 pub(crate) fn whole<'py, T: FromPyObjectOwned<'py>>(object: &Bound<'py, PyAny>) -> PyResult<T> {
-    let py = object.py();
-    let extracted = object.extract().map_err(Into::<PyErr>::into);
-    extracted.map_err(|error| match error.is_instance_of::<PyOverflowError>(py) {
-        true => {
-            let message = format!("expected a whole number from 0 on, found {object}");
-            invalid_argument(py, message)
-        }
-        false => error,
+    let extracted: PyResult<T> = object.extract().map_err(Into::into);
+    extracted.map_err(|error| match does_not_fit(object, &error) {
+        Some(message) => invalid_argument(object.py(), message),
+        None => error,
+    })
+}
+
+/// What an error says of a number that is too small or too large, if it is about one.
+pub(crate) fn does_not_fit(object: &Bound<'_, PyAny>, error: &PyErr) -> Option<String> {
+    if !error.is_instance_of::<PyOverflowError>(object.py()) {
+        return None;
+    }
+    Some(match object.lt(0).unwrap_or(false) {
+        true => format!("expected a whole number from 0 on, found {object}"),
+        false => format!("{object} is too large"),
     })
 }
 

@@ -96,12 +96,13 @@ impl Scan {
         metrics.map(Metrics)
     }
 
-    /// Bytes of columns that the run that was begun last has read from files and stores so far, and those between
-    /// them that came along. Neither metadata nor what opening the shard brought is among them.
+    /// Bytes that the run that was begun last has read from files and stores so far: of columns, of what lies between
+    /// and came along, and of metadata that no scan had needed before. What opening the shard and planning the scan
+    /// have read is not among them.
     ///
     /// >>> scan = sh.open(path).scan()
-    /// >>> scan.bytes_read  # a small shard is read as it is opened
-    /// 0
+    /// >>> pa.table(scan).num_rows, scan.bytes_read  # a small shard is read as it is opened
+    /// (2, 0)
     #[getter]
     fn bytes_read(&self, py: Python<'_>) -> u64 {
         self.last_run()

@@ -97,6 +97,8 @@ def test_filters_of_all_kinds_follow_each_other(numbers: str) -> None:
             dataset = sh.dataset(numbers).filter(first).filter(second)
             expected = pa.table(sh.open(numbers).scan(filter=[first, second]))
             assert dataset.to_table().equals(expected) and expected.num_rows > 0
+            with pytest.raises(TypeError, match="None"):
+                dataset.filter(None)
             assert sum(fragment.count_rows(filter="id < 9060") for fragment in dataset.get_fragments()) > 0
 
 
@@ -172,9 +174,11 @@ def test_deleted_rows_are_not_there(numbers: str) -> None:
 
 
 def test_a_dataset_is_pickled_by_where_it_is(numbers: str) -> None:
-    dataset = sh.dataset(numbers).filter(pc.field("id") < 3)
+    dataset = sh.dataset(numbers).filter(pc.field("id") < 3).filter("id < 2")
     again = pickle.loads(pickle.dumps(dataset))
-    assert again.to_table().equals(dataset.to_table()) and again.count_rows() == 3
+    assert again.to_table().equals(dataset.to_table()) and again.count_rows() == 2
+    with pytest.raises(TypeError, match="Expression"):
+        pickle.dumps(dataset.filter(sh.col("id") < 1))
 
 
 def test_a_pickled_dataset_is_opened_from_another_folder(numbers: str, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -185,6 +189,22 @@ def test_a_pickled_dataset_is_opened_from_another_folder(numbers: str, monkeypat
         with monkeypatch.context() as elsewhere:
             elsewhere.chdir("/")
             assert pickle.loads(pickled).count_rows() in (10_000, 20_000)
+
+
+def test_paths_lead_where_the_system_says(numbers: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = Path(numbers).parent
+    (folder / "deep" / "deeper").mkdir(parents=True)
+    (folder / "link").symlink_to(folder / "deep" / "deeper")
+    sh.write(pa.table({"id": [1]}), folder / "deep" / Path(numbers).name)
+    monkeypatch.chdir(folder)
+    # Not the shard beside the link, but that beside the folder it leads to.
+    assert sh.dataset(f"link/../{Path(numbers).name}").count_rows() == 1
+    assert sh.dataset("deep/").count_rows() == 1 == sh.dataset([f"deep/{Path(numbers).name}"]).count_rows()
+    with pytest.raises(FileNotFoundError):
+        sh.dataset("")
+    for source in (b"deep", [b"deep"], 7):
+        with pytest.raises(TypeError, match="path|iterable"):
+            sh.dataset(source)
 
 
 def test_metrics_tell_of_the_last_scan(numbers: str) -> None:

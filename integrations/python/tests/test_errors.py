@@ -61,6 +61,10 @@ def test_numbers_below_zero_are_named(cities: str, tmp_path: Path) -> None:
             sh.write(f, tmp_path / "t.amudai.shard", **{name: -2})
     with pytest.raises(ValueError, match="found -2"):
         sh.compact(cities, min_rows=-2)
+    with pytest.raises(ValueError, match="1180591620717411303424 is too large"):
+        f.scan(limit=1 << 70)
+    with pytest.raises(ValueError, match="option `bloom_filter_fpp`: 1000.* is too large"):
+        sh.write(f, tmp_path / "t.amudai.shard", bloom_filter_fpp=10**400)
 
 
 def test_arguments_of_other_kinds_are_named(cities: str, tmp_path: Path) -> None:

@@ -1,5 +1,5 @@
 //! An executor of Ballista that reads and writes shards. Its options are those of `ballista-executor`, but that it waits
-//! for its scheduler: which of them starts first does not matter.
+//! a minute for its scheduler unless it is told otherwise: which of them starts first does not matter.
 
 use arrow_shard_ballista::process::{Log, executor};
 use ballista_core::error::{BallistaError, Result};
@@ -9,6 +9,9 @@ use ballista_executor::health::spawn_health_server;
 use clap::{CommandFactory, FromArgMatches};
 use std::net::SocketAddr;
 use std::sync::Arc;
+use std::time::Duration;
+use tokio::net::TcpStream;
+use tokio::time::{Instant, sleep};
 
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
@@ -19,7 +22,10 @@ async fn main() -> Result<()> {
         argument.default_value("60")
     });
     let options = Config::from_arg_matches(&command.get_matches());
-    let options = options.unwrap_or_else(|error| error.exit());
+    let mut options = options.unwrap_or_else(|error| error.exit());
+    let scheduler = (options.scheduler_host.clone(), options.scheduler_port);
+    // Ballista 55.0 would try for ever, whatever the number.
+    let patience = std::mem::take(&mut options.scheduler_connect_timeout_seconds);
     let health = format!("{}:{}", options.bind_host, options.bind_health_port);
     let health: SocketAddr = health.parse().map_err(|error| {
         BallistaError::Configuration(format!("--bind-host {}: {error}", options.bind_host))
@@ -35,9 +41,31 @@ async fn main() -> Result<()> {
     log.start();
     let (stop, stopped) = tokio::sync::oneshot::channel();
     let health = spawn_health_server(health, config.health.clone(), stopped);
-    let end = start_executor_process(Arc::new(config)).await;
+    let end = match wait_for(&scheduler, Duration::from_secs(patience.into())).await {
+        Ok(()) => start_executor_process(Arc::new(config)).await,
+        Err(error) => Err(error),
+    };
     // It has ended already if it could not listen.
     let _ = stop.send(());
     let _ = health.await;
     end
+}
+
+/// Waits until somebody listens where the scheduler is to be.
+///
+/// # Errors
+/// If nobody does in time.
+async fn wait_for(scheduler: &(String, u16), patience: Duration) -> Result<()> {
+    let end = Instant::now() + patience;
+    while let Err(error) = TcpStream::connect(scheduler).await {
+        if Instant::now() >= end {
+            let (host, port) = scheduler;
+            return Err(BallistaError::GrpcConnectionError(format!(
+                "there is no scheduler at {host}:{port} ({error}), after {} s",
+                patience.as_secs()
+            )));
+        }
+        sleep(Duration::from_millis(100)).await;
+    }
+    Ok(())
 }

@@ -29,7 +29,7 @@ impl Cluster {
         let folder = TempDir::new().unwrap();
         let port = free_port();
         // In whatever order they start: executors wait for their scheduler.
-        let start = |n| Self::executor(folder.path(), port, n, environment);
+        let start = |n| Self::executor(folder.path(), port, n, &[], environment);
         let executors: Vec<Guarded> = (0..executors).map(start).collect();
         let scheduler = Guarded::start(
             folder.path(),
@@ -60,12 +60,13 @@ impl Cluster {
         folder: &Path,
         scheduler: u16,
         n: usize,
+        more: &[String],
         environment: &[(&'static str, String)],
     ) -> Guarded {
         let name = format!("executor-{n}");
         let work = folder.join(&name);
         std::fs::create_dir(&work).unwrap();
-        let arguments = [
+        let mut arguments = vec![
             "--bind-host=127.0.0.1".to_owned(),
             "--external-host=127.0.0.1".to_owned(),
             format!("--bind-port={}", free_port()),
@@ -78,6 +79,7 @@ impl Cluster {
             "--memory-pool-size=256MiB".to_owned(),
             format!("--work-dir={}", work.display()),
         ];
+        arguments.extend_from_slice(more);
         let program = env!("CARGO_BIN_EXE_shard-executor");
         Guarded::start(folder, &name, program, &arguments, environment)
     }
@@ -113,6 +115,16 @@ fn ask(port: u16, path: &str) -> String {
         let _ = stream.read_to_string(&mut answer);
     }
     answer
+}
+
+#[test]
+fn an_executor_without_a_scheduler_ends() {
+    let folder = TempDir::new().unwrap();
+    let nobody = free_port();
+    let patience = ["--scheduler-connect-timeout-seconds=1".to_owned()];
+    let executor = Cluster::executor(folder.path(), nobody, 0, &patience, &[]);
+    let why = format!("there is no scheduler at 127.0.0.1:{nobody}");
+    until("it goes on", || executor.log().contains(&why).then_some(()));
 }
 
 #[tokio::test(flavor = "multi_thread")]

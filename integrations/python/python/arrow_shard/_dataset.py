@@ -30,6 +30,8 @@ def open_dataset(
     source: Any, *, store: Any = None, views: bool = False, filters: tuple[Any, ...] = ()
 ) -> ShardDataset:
     """Opens what ``arrow_shard.dataset`` is given."""
+    if isinstance(source, bytes):
+        raise TypeError("expected a path, a URL or a list of them, found bytes")
     is_one = isinstance(source, (str, os.PathLike))
     source = _absolute(source, store) if is_one else [_absolute(path, store) for path in source]
     if not is_one:
@@ -43,10 +45,11 @@ def open_dataset(
 
 def _absolute(path: Any, store: Any) -> Any:
     """A path that leads to the same place from another folder, where a pickled dataset may be opened again."""
-    if store is not None or "://" in os.fspath(path):
+    text = os.fspath(path) if isinstance(path, (str, os.PathLike)) else None
+    if store is not None or not text or not isinstance(text, str) or "://" in text:
         return path
-    absolute = os.path.abspath(path)
-    return os.path.join(absolute, "") if os.fspath(path).endswith(os.sep) else absolute
+    # Not normalised: what is behind a symbolic link and `..` would be another place.
+    return os.path.join(os.getcwd(), text)
 
 
 def _is_folder(path: str, store: Any) -> bool:
@@ -93,7 +96,9 @@ def _row_numbers(indices: Any) -> pa.Array:
         return pa.array([], pa.int64())
     if isinstance(numbers, pa.ChunkedArray):
         numbers = numbers.combine_chunks()
-    if not pa.types.is_integer(numbers.type) or numbers.null_count > 0:
+    if numbers.null_count > 0:
+        raise TypeError("expected places of rows as integers without nulls, found null")
+    if not pa.types.is_integer(numbers.type):
         raise TypeError(f"expected places of rows as integers without nulls, found {numbers.type}")
     return numbers
 
@@ -264,11 +269,13 @@ class ShardDataset(_Rows, ds.UnionDataset):  # type: ignore[misc]
 
     def filter(self, expression: Any) -> ShardDataset:
         """The rows that match, by a filter of whatever kind ``ShardFile.scan`` takes; called again, those that match
-        all.
+        all. With texts and expressions of pyarrow, the dataset can be pickled; with those of :func:`col`, it cannot.
 
         >>> sh.dataset(path).filter(pc.field("id") > 1).to_table().num_rows
         1
         """
+        if expression is None:
+            raise TypeError("expected a filter, found None")
         return ShardDataset(self._file, self._source, (*self._filters, expression))
 
     def get_fragments(self, filter: Any = None) -> Iterator[ShardFragment]:
