@@ -78,7 +78,10 @@ fn option<'py, T: FromPyObjectOwned<'py>>(name: &str, value: &Bound<'py, PyAny>)
     let extracted: PyResult<T> = extracted.map_err(Into::into);
     extracted.map_err(|error| match does_not_fit(value, &error) {
         Some(message) => invalid_argument(py, format!("option `{name}`: {message}")),
-        None => PyTypeError::new_err(format!("option `{name}`: {}", error.value(py))),
+        None if error.is_instance_of::<PyTypeError>(py) => {
+            PyTypeError::new_err(format!("option `{name}`: {}", error.value(py)))
+        }
+        None => error,
     })
 }
 
