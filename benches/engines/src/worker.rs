@@ -20,9 +20,9 @@ use tokio::runtime::Runtime;
 
 /// Runs of a query take this time for each subject, on average, so that the medians of short ones tell more than
 /// how busy the machine was.
-const LEAST_TIME: Duration = Duration::from_millis(100);
+const LEAST_TIME: Duration = Duration::from_millis(300);
 /// Runs after which there are enough of the shortest query.
-const MOST_ROUNDS: usize = 301;
+const MOST_ROUNDS: usize = 1001;
 
 /// Runs every query `repeat` times over every subject, short ones more often, after one run that is
 /// compared and not measured.
@@ -53,8 +53,12 @@ pub(crate) fn measure(
         let least = LEAST_TIME * u32::try_from(sessions.len())?;
         while round < repeat || (begin.elapsed() < least && round < MOST_ROUNDS) {
             for turn in 0..sessions.len() {
-                // Nobody always comes after the same one.
-                let (subject, session) = &sessions[(round + turn) % sessions.len()];
+                // Nobody always comes after the same one: every other round goes backwards.
+                let step = match round % 2 {
+                    0 => turn,
+                    _ => sessions.len() - turn,
+                };
+                let (subject, session) = &sessions[(round + step) % sessions.len()];
                 let error = failed.iter().find(|(failed, _)| failed == subject);
                 let mut sample = Sample {
                     query: query.name.clone(),
