@@ -113,9 +113,9 @@ impl ShardStream {
         Some(filter.counters.metrics())
     }
 
-    /// Bytes that the scan has read from files and stores so far: of columns, of what lies between and came along,
-    /// and of metadata that no scan of the shard had needed before. What opening the shard and planning
-    /// the scan have read is not among them, and nothing of a shard in memory.
+    /// Bytes that the scan has read from files and stores so far: of columns, of what lies between and
+    /// came along, and of metadata that no scan of the shard had needed before. What opening the shard and
+    /// planning the scan have read is not among them, and nothing of a shard in memory.
     pub fn bytes_read(&self) -> u64 {
         self.plan.format.bytes_read.load(Ordering::Relaxed)
     }

@@ -237,10 +237,9 @@ What was measured:
   operating system, and sessions last, as those of a server do: what a format keeps in memory of its files was read before
   the runs that count. Parquet keeps footers and the page index; shards keep the dictionaries and the maps of blocks of
   what was read too, and which checksums were right.
-* Times are in milliseconds, from the text of a query to its last row. Short queries are run more
-  often, up to 1001 times: what answers from metadata takes the same few tenths of a millisecond over any format. A query is
-  slower if the ratio says so with two digits. Parquet is run with filters above the scan, and
-  with `pushdown_filters` and `reorder_filters`; the better one counts, for each query, and has a star if it is the latter.
+* Times are in milliseconds, from the text of a query to its last row. Short queries are run more often,
+  up to 1001 times: what answers from metadata takes the same few tenths of a millisecond over any format. A query is slower
+  if the ratio says so with two digits. Parquet is run with filters above the scan, and with `pushdown_filters` and `reorder_filters`; the better one counts, for each query, and has a star if it is the latter.
 * **scans** is the time that the scans of all partitions took to process what they read (`time_elapsed_processing`), and
   filters directly above them (`elapsed_compute`), again beside the better one of Parquet's. Vortex decodes in tasks of its
   own, which no metric of DataFusion's counts. Scans of shards and of Parquet do more than read: they compute expressions of

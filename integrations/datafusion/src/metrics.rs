@@ -55,7 +55,7 @@ impl ShardMetrics {
         }
     }
 
-    /// Adds bytes of columns that were read.
+    /// Adds bytes that were read.
     pub(crate) fn add_bytes(&self, bytes: u64) {
         self.bytes_scanned
             .add(usize::try_from(bytes).unwrap_or(usize::MAX));

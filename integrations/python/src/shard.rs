@@ -302,9 +302,9 @@ impl ShardFile {
 
     /// A scan of the rows, in order.
     ///
-    /// ``columns`` are names, paths of nested fields such as ``"a.b"``, or numbers, each read once; all by default. ``filter`` is a
-    /// condition of :func:`col`, the text of one such as ``"delay > 60 AND origin LIKE 'OS%'"``, or an expression of
-    /// ``pyarrow.compute``, which means what pyarrow means by it; of a list of such, all must hold. ``limit`` and
+    /// ``columns`` are names, paths of nested fields such as ``"a.b"``, or numbers, and each is read once; all by
+    /// default. ``filter`` is a condition of :func:`col`, the text of one such as ``"delay > 60 AND origin LIKE 'OS%'"``,
+    /// or an expression of ``pyarrow.compute``, which means what pyarrow means by it; of a list of such, all must hold. ``limit`` and
     /// ``offset`` count rows that match. ``batch_size`` is rows per batch, 32,768 by default: with fewer, Python has more
     /// to do; more do not fit a processor's caches. ``threads`` decode, as many as there are cores by default; of shards
     /// in stores one does. ``with_row_number`` names a last column of the numbers of the rows. ``row_range`` are the rows
