@@ -65,11 +65,22 @@ fn shards_are_merged_and_appended_by_reference() {
 fn rows_are_deleted_and_brought_back() {
     let folder = shards();
     let delete = ["delete", A, "--where", "name = 'x'"];
-    let said = folder.run(&[&delete[..], &["--dry-run"]].concat()).ok();
-    assert_eq!(
-        said,
-        "a.amudai.shard would have 6 rows, and 4 rows deleted\n"
-    );
+    // As `cat` takes it, by either name.
+    let shown = |name| {
+        folder
+            .run(&["cat", A, "--format", "csv", name, "name = 'x'"])
+            .ok()
+    };
+    assert_eq!(shown("--where"), shown("--filter"));
+    for name in ["--where", "--filter"] {
+        let said = folder
+            .run(&["delete", A, name, "name = 'x'", "--dry-run"])
+            .ok();
+        assert_eq!(
+            said,
+            "a.amudai.shard would have 6 rows, and 4 rows deleted\n"
+        );
+    }
     assert_eq!(rows(&folder, A).len(), 10);
     folder.run(&delete).ok();
     folder.run(&["delete", A, "--rows", "1,2"]).ok();

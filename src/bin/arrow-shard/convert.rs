@@ -44,7 +44,7 @@ pub(crate) struct Args {
     #[command(flatten)]
     columns: ColumnArgs,
     /// Rows to convert, by a condition as in `cat`
-    #[arg(long, value_name = "CONDITION")]
+    #[arg(long, visible_alias = "where", value_name = "CONDITION")]
     filter: Option<String>,
     /// How hard to compress a shard [default: balanced]
     #[arg(long, value_enum)]

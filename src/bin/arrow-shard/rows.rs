@@ -36,7 +36,7 @@ pub(crate) struct RowArgs {
     /// Rows to print, by a condition: "delay > 60 AND origin IN ('OSL', 'LIM')", with
     /// = != < <= > >=, BETWEEN, IN, IS NULL, IS TRUE, LIKE, NOT, AND, OR and parentheses; dates
     /// and times are written as '2024-02-29', columns of odd names in double quotes
-    #[arg(long, value_name = "CONDITION")]
+    #[arg(long, visible_alias = "where", value_name = "CONDITION")]
     pub(crate) filter: Option<String>,
     /// Rows to leave out at the start
     #[arg(long, value_name = "ROWS", default_value_t = 0)]

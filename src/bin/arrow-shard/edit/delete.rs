@@ -25,6 +25,7 @@ pub(crate) struct Args {
     /// Rows to delete, by a condition, as `cat --filter` takes it
     #[arg(
         long = "where",
+        visible_alias = "filter",
         value_name = "CONDITION",
         required_unless_present = "rows"
     )]
