@@ -12,7 +12,7 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 pub enum ErrorKind {
     /// The operating system or a store failed to read or write.
     Io,
-    /// The bytes are not an Amudai shard at all.
+    /// The bytes are not an Amudai shard at all, or there is a folder or a device in place of a file.
     NotAShard,
     /// The shard's major format version is newer than this reader.
     UnsupportedVersion,
@@ -20,6 +20,8 @@ pub enum ErrorKind {
     Corrupt,
     /// A stored checksum does not match the bytes that it covers.
     Checksum,
+    /// A file that the shard refers to is whole, but is not the one that the shard was written with.
+    WrongFile,
     /// The shard is well formed, but uses something this build cannot read or write.
     Unsupported,
     /// Reading on would exceed one of the [`Limits`](crate::Limits).
@@ -42,6 +44,9 @@ pub enum ErrorKind {
     AlreadyExists,
     /// Somebody else has changed what was to be replaced.
     Conflict,
+    /// Another file or object has taken the place of the one that was opened. Opening the shard again
+    /// helps, repeating the read does not.
+    Replaced,
     /// The file does not exist.
     NotFound,
     /// A reference points outside the places a shard may refer to.
@@ -50,6 +55,9 @@ pub enum ErrorKind {
     Poisoned,
     /// An Arrow kernel failed.
     Arrow,
+    /// Code of the caller failed, such as a function in a filter. Its error is the
+    /// [`source`](std::error::Error::source).
+    External,
 }
 
 impl ErrorKind {
@@ -61,6 +69,7 @@ impl ErrorKind {
             Self::UnsupportedVersion => "unsupported version",
             Self::Corrupt => "corrupt",
             Self::Checksum => "checksum mismatch",
+            Self::WrongFile => "wrong file",
             Self::Unsupported => "unsupported",
             Self::LimitExceeded => "limit exceeded",
             Self::InvalidArgument => "invalid argument",
@@ -72,10 +81,12 @@ impl ErrorKind {
             Self::OffsetOverflow => "offset overflow",
             Self::AlreadyExists => "already exists",
             Self::Conflict => "conflict",
+            Self::Replaced => "replaced",
             Self::NotFound => "not found",
             Self::ForbiddenUrl => "forbidden URL",
             Self::Poisoned => "poisoned writer",
             Self::Arrow => "Arrow error",
+            Self::External => "external error",
         }
     }
 }
@@ -109,16 +120,16 @@ impl fmt::Display for ErrorKind {
 /// assert_eq!(error.to_string(), "I/O error: file `a`: no storage space");
 /// assert_eq!(format!("{error:#}"), format!("{error}: 3 bytes of 8 were written"));
 /// ```
-#[derive(Debug)]
 pub struct Error(Box<Inner>);
 
-#[derive(Debug)]
 struct Inner {
     kind: ErrorKind,
     /// Outermost place last, because places are added while the error travels up.
     element: Vec<String>,
     message: String,
     source: Option<Box<dyn std::error::Error + Send + Sync>>,
+    /// Whether a reader failed, so that nothing is known of the bytes.
+    is_of_reader: bool,
 }
 
 impl Error {
@@ -130,7 +141,23 @@ impl Error {
             element: Vec::new(),
             message: message.into(),
             source: None,
+            is_of_reader: false,
         }))
+    }
+
+    /// The error of code of the caller. An error of this crate that it passes on comes back as it was.
+    #[cold]
+    pub(crate) fn of_caller(message: &str, error: ArrowError) -> Self {
+        match Self::from(error) {
+            Self(inner) if matches!(inner.kind, ErrorKind::Arrow | ErrorKind::External) => {
+                Self(Box::new(Inner {
+                    kind: ErrorKind::External,
+                    message: message.to_owned(),
+                    ..*inner
+                }))
+            }
+            other => other,
+        }
     }
 
     /// Shorthand for a [`ErrorKind::Corrupt`] error.
@@ -151,11 +178,15 @@ impl Error {
         Self::new(ErrorKind::InvalidArgument, message)
     }
 
-    /// Adds the place that contains the places named so far.
+    /// Adds the place that contains the places named so far. A place that was named last is not named
+    /// again.
     #[must_use]
     #[cold]
     pub fn within(mut self, element: impl Into<String>) -> Self {
-        self.0.element.push(element.into());
+        let element = element.into();
+        if self.0.element.last() != Some(&element) {
+            self.0.element.push(element);
+        }
         self
     }
 
@@ -168,6 +199,19 @@ impl Error {
     ) -> Self {
         self.0.source = Some(source.into());
         self
+    }
+
+    /// Notes that a reader failed: the error says nothing about the shard.
+    #[must_use]
+    #[cold]
+    pub(crate) fn of_reader(mut self) -> Self {
+        self.0.is_of_reader = true;
+        self
+    }
+
+    /// Whether a reader failed, so that nothing is known of the bytes.
+    pub(crate) fn is_of_reader(&self) -> bool {
+        self.0.is_of_reader
     }
 
     /// What went wrong.
@@ -186,15 +230,27 @@ impl Error {
         &self.0.message
     }
 
-    /// The message, and what the errors below say.
+    /// The message, and what the errors below say. Errors of others often repeat the one below them, which
+    /// is then left out.
     pub(crate) fn whole_message(&self) -> String {
         let mut text = self.0.message.clone();
         let mut below = std::error::Error::source(self);
         while let Some(error) = below {
-            text = format!("{text}: {error}");
+            let message = error.to_string();
+            if !text.contains(&message) {
+                text = format!("{text}: {message}");
+            }
             below = error.source();
         }
         text
+    }
+}
+
+/// Shows the text of the error and of those below it in one line, like `{:#}`: this is what Rust prints
+/// of an error that `main` returns.
+impl fmt::Debug for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{self:#}")
     }
 }
 
@@ -232,6 +288,12 @@ impl From<io::Error> for Error {
                 ErrorKind::AlreadyExists,
                 "something of this name exists".into(),
             ),
+            _ if is_out_of_descriptors(&error) => (
+                ErrorKind::Io,
+                "the process has no file descriptor left; raise its limit (`ulimit -n`), or close \
+                 files"
+                    .into(),
+            ),
             io::ErrorKind::Other => (ErrorKind::Io, "the system or a store failed".into()),
             // The system's own words for the kind: "no storage space", "permission denied".
             named => (ErrorKind::Io, named.to_string()),
@@ -240,8 +302,24 @@ impl From<io::Error> for Error {
     }
 }
 
+/// Whether the process, or the system, has no file descriptor left.
+pub(crate) fn is_out_of_descriptors(error: &io::Error) -> bool {
+    #[cfg(unix)]
+    const ERRORS: [i32; 2] = {
+        use rustix::io::Errno;
+        [Errno::MFILE.raw_os_error(), Errno::NFILE.raw_os_error()]
+    };
+    // ERROR_TOO_MANY_OPEN_FILES
+    #[cfg(not(unix))]
+    const ERRORS: [i32; 1] = [4];
+    error.raw_os_error().is_some_and(|e| ERRORS.contains(&e))
+}
+
 /// The message of an error that says no more than its source.
 const ARROW_FAILED: &str = "a kernel of Arrow failed";
+
+/// The message of an error that code outside of Arrow and this crate has wrapped.
+const EXTERNAL_FAILED: &str = "code outside of this crate failed";
 
 /// An error of this crate that was wrapped comes back as it was.
 impl From<ArrowError> for Error {
@@ -249,7 +327,9 @@ impl From<ArrowError> for Error {
         let error = match error {
             ArrowError::ExternalError(wrapped) => match wrapped.downcast::<Self>() {
                 Ok(wrapped) => return *wrapped,
-                Err(other) => return Self::new(ErrorKind::Arrow, ARROW_FAILED).caused_by(other),
+                Err(other) => {
+                    return Self::new(ErrorKind::External, EXTERNAL_FAILED).caused_by(other);
+                }
             },
             ArrowError::IoError(_, error) => return error.into(),
             other => other,
@@ -316,6 +396,10 @@ mod tests {
             Error::from(system(io::ErrorKind::StorageFull)),
             Error::from(arrow()),
             Error::from(ArrowError::ExternalError("told by others".into())),
+            Error::of_caller(
+                "a function failed",
+                ArrowError::ComputeError("told by others".into()),
+            ),
             Error::from(ArrowError::IoError(
                 "told by Arrow".to_owned(),
                 system(io::ErrorKind::TimedOut),
@@ -344,6 +428,61 @@ mod tests {
         let missing = io::Error::from(io::ErrorKind::NotFound);
         let missing = Error::from(ArrowError::IoError(String::new(), missing));
         assert_eq!(missing.kind(), ErrorKind::NotFound);
+    }
+
+    #[test]
+    fn an_error_is_debugged_as_it_is_displayed() {
+        let io = io::Error::other("told by the system");
+        let error = Error::from(io).within("file `a`");
+        assert_eq!(format!("{error:?}"), format!("{error:#}"));
+        assert!(format!("{error:?}").ends_with("told by the system"));
+    }
+
+    #[test]
+    fn errors_of_callers_are_theirs() {
+        let theirs = || Box::new(fmt::Error) as Box<dyn std::error::Error + Send + Sync>;
+        let error = Error::from(ArrowError::ExternalError(theirs()));
+        assert_eq!(error.kind(), ErrorKind::External);
+        let source = std::error::Error::source(&error);
+        assert!(source.is_some_and(|source| source.is::<fmt::Error>()));
+        let error = Error::of_caller("it failed", ArrowError::ExternalError(theirs()));
+        assert_eq!(error.to_string(), "external error: it failed");
+        let source = std::error::Error::source(&error);
+        assert!(source.is_some_and(|source| source.is::<fmt::Error>()));
+        let error = Error::of_caller("it failed", ArrowError::DivideByZero);
+        assert_eq!(error.kind(), ErrorKind::External);
+        let ours = Error::corrupt("bad").within("block 1");
+        let error = Error::of_caller("it failed", ours.into());
+        assert_eq!(error.to_string(), "corrupt: block 1: bad");
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_process_without_descriptors_is_told_what_to_do() {
+        for errno in [rustix::io::Errno::MFILE, rustix::io::Errno::NFILE] {
+            let error = Error::from(io::Error::from_raw_os_error(errno.raw_os_error()));
+            assert_eq!(error.kind(), ErrorKind::Io);
+            assert!(error.to_string().contains("ulimit"), "{error}");
+        }
+    }
+
+    #[test]
+    fn a_cause_that_repeats_another_is_shown_once() {
+        #[derive(Debug)]
+        struct Outer(fmt::Error);
+        impl fmt::Display for Outer {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                write!(f, "the store failed: {}", self.0)
+            }
+        }
+        impl std::error::Error for Outer {
+            fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+                Some(&self.0)
+            }
+        }
+        let error = Error::new(ErrorKind::Io, "no answer").caused_by(Outer(fmt::Error));
+        let shown = format!("I/O error: no answer: the store failed: {}", fmt::Error);
+        assert_eq!(format!("{error:#}"), shown);
     }
 
     #[test]

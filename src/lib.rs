@@ -93,6 +93,40 @@
 //! checks every checksum, block and column. Files in memory, memory maps and
 //! [custom readers](io::ReadAt) work as files do.
 //!
+//! # Errors
+//!
+//! An [`Error`] has a [`kind`](Error::kind) to match on, the file, stripe, field and block that it is about,
+//! and a message that says what was expected and what to do.
+//!
+//! Iterators and streams of batches return `ArrowError`, as all readers of the Arrow crates do.
+//! `Error::from` makes it the `Error` that it was, with its kind and place:
+//!
+//! ```
+//! # use arrow_shard::arrow_array::record_batch;
+//! # use arrow_shard::ShardWriter;
+//! use arrow_shard::arrow_schema::ArrowError;
+//! use arrow_shard::read::Predicate;
+//! use arrow_shard::{Error, ErrorKind, Shard};
+//!
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! # let folder = tempfile::tempdir()?;
+//! # let path = folder.path().join("cities.amudai.shard");
+//! # let batch = record_batch!(("id", Int32, [1, 2, 3]))?;
+//! # let mut writer = ShardWriter::create(&path, batch.schema())?;
+//! # writer.write(&batch)?;
+//! # writer.finish()?;
+//! let shard = Shard::open(&path)?;
+//! let fails = Predicate::from_fn(["id"], |_| Err(ArrowError::DivideByZero));
+//! for batch in shard.scan().with_filter(fails).build()? {
+//!     match batch.map_err(Error::from) {
+//!         Ok(batch) => println!("{} rows", batch.num_rows()),
+//!         Err(error) => assert_eq!(error.kind(), ErrorKind::External),
+//!     }
+//! }
+//! # Ok(())
+//! # }
+//! ```
+//!
 //! # What is promised
 //!
 //! * A read gives the data that were written, or an error. A flipped byte is an error, never another
@@ -118,7 +152,9 @@
 //! | `experimental` | no | the layers below (`buffer`, `column`, `encoding`, `format`) and what shows them, outside of semantic versioning |
 //!
 //! Without the C libraries the crate builds for `wasm32-unknown-unknown`. Public signatures use the types
-//! of Arrow 59, whose crates are re-exported: [`arrow_array`], [`arrow_buffer`] and [`arrow_schema`].
+//! of Arrow 59, whose crates are re-exported: [`arrow_array`], [`arrow_buffer`] and [`arrow_schema`]. With
+//! the feature `object_store`, so is `object_store` 0.13. Use the re-exports, or the same versions: types of
+//! another version of these crates do not fit. The crate needs Rust 1.91 or later.
 //!
 //! # The format
 //!
@@ -157,6 +193,7 @@ pub mod error;
 mod format;
 #[cfg(feature = "experimental")]
 pub mod format;
+pub mod interop;
 pub mod io;
 pub(crate) mod kernels;
 pub mod limits;
@@ -171,6 +208,8 @@ pub use arrow_array;
 pub use arrow_buffer;
 pub use arrow_schema;
 pub use bytes;
+#[cfg(feature = "object_store")]
+pub use object_store;
 
 pub use error::{Error, ErrorKind, Result};
 pub use limits::Limits;

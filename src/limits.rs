@@ -18,6 +18,7 @@ pub struct Limits {
     max_block_bytes: u64,
     max_dictionary_bytes: u64,
     max_batch_bytes: u64,
+    max_absent_bytes: u64,
     max_cached_bytes: u64,
 }
 
@@ -30,10 +31,11 @@ impl Default for Limits {
             max_value_depth: 32,
             max_encoding_depth: 8,
             max_stripes: 1 << 22,
-            max_block_values: 1 << 26,
+            max_block_values: 1 << 20,
             max_block_bytes: 1 << 32,
             max_dictionary_bytes: 1 << 32,
             max_batch_bytes: 1 << 33,
+            max_absent_bytes: 1 << 28,
             max_cached_bytes: 1 << 28,
         }
     }
@@ -53,7 +55,8 @@ settings! {
         max_encoding_depth, with_max_encoding_depth: u32;
         /// Most stripes of a shard; 4,194,304 by default.
         max_stripes, with_max_stripes: u64;
-        /// Most values of one block; 67,108,864 by default.
+        /// Most values of one block; 1,048,576 by default, 16 times the largest block of known writers. A few
+        /// bytes may stand for any number of equal values.
         max_block_values, with_max_block_values: u32;
         /// Most decoded bytes of one block, and most bytes of the numbers that all levels of its
         /// encodings together hold while it is decoded; 4 GiB by default.
@@ -63,6 +66,10 @@ settings! {
         max_dictionary_bytes, with_max_dictionary_bytes: u64;
         /// Most bytes of Arrow data in one batch; 8 GiB by default.
         max_batch_bytes, with_max_batch_bytes: u64;
+        /// Most bytes in one batch of items that the file does not store, because they are null or all the
+        /// same, in lists of a fixed size; 256 MiB by default. A null list takes as much memory as its size in the
+        /// schema says, and not a byte of the file.
+        max_absent_bytes, with_max_absent_bytes: u64;
         /// Most bytes that an open shard caches of each kind of parsed element; 256 MiB by default. The
         /// kinds are lists of fields; fields of stripes with their statistics, block maps,
         /// dictionaries and range indexes; and arrays of text in memory. Beyond that it drops the
@@ -93,10 +100,11 @@ impl Limits {
     /// | [`max_value_depth`](Self::max_value_depth) | 8 | 32 |
     /// | [`max_encoding_depth`](Self::max_encoding_depth) | 8 | 8 |
     /// | [`max_stripes`](Self::max_stripes) | 65,536 | 4,194,304 |
-    /// | [`max_block_values`](Self::max_block_values) | 1,048,576 | 67,108,864 |
+    /// | [`max_block_values`](Self::max_block_values) | 262,144 | 1,048,576 |
     /// | [`max_block_bytes`](Self::max_block_bytes) | 64 MiB | 4 GiB |
     /// | [`max_dictionary_bytes`](Self::max_dictionary_bytes) | 64 MiB | 4 GiB |
     /// | [`max_batch_bytes`](Self::max_batch_bytes) | 256 MiB | 8 GiB |
+    /// | [`max_absent_bytes`](Self::max_absent_bytes) | 32 MiB | 256 MiB |
     /// | [`max_cached_bytes`](Self::max_cached_bytes) | 32 MiB | 256 MiB |
     ///
     /// ```
@@ -113,10 +121,11 @@ impl Limits {
             max_value_depth: 8,
             max_encoding_depth: 8,
             max_stripes: 1 << 16,
-            max_block_values: 1 << 20,
+            max_block_values: 1 << 18,
             max_block_bytes: 64 << 20,
             max_dictionary_bytes: 64 << 20,
             max_batch_bytes: 256 << 20,
+            max_absent_bytes: 32 << 20,
             max_cached_bytes: 32 << 20,
         }
     }
@@ -165,6 +174,21 @@ impl Limits {
             return Err(exceeded("max_block_bytes", limit, found));
         }
         Ok(())
+    }
+
+    /// Refuses unstored items of fixed-size lists that would take more memory than the limits allow.
+    pub(crate) fn check_absent_bytes(&self, bytes: u64) -> Result<()> {
+        let limit = self.max_absent_bytes;
+        if bytes <= limit {
+            return Ok(());
+        }
+        Err(Error::new(
+            ErrorKind::LimitExceeded,
+            format!(
+                "{bytes} bytes for items that are not stored exceed Limits::max_absent_bytes ({limit}); \
+                 read fewer rows at a time, leave the column out, or raise the limit"
+            ),
+        ))
     }
 
     /// Refuses batches that hold more than the limits allow.

@@ -1,5 +1,7 @@
 //! Getters and `with_*` setters of options, written once.
 
+use crate::error::{Error, Result};
+
 /// Implements, for every named field of a `Copy` type, a getter and a setter that takes the options
 /// by value. Both have the given documentation, which says what the setting does, its unit and its
 /// default.
@@ -24,3 +26,11 @@ macro_rules! settings {
 }
 
 pub(crate) use settings;
+
+/// Refuses to work with no thread at all.
+pub(crate) fn check_threads(threads: usize) -> Result<()> {
+    match threads {
+        0 => Err(Error::invalid("threads is 0, expected 1 or more")),
+        _ => Ok(()),
+    }
+}

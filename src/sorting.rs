@@ -1,5 +1,9 @@
 //! Which columns the rows of a shard are sorted by, for planners.
 
+mod order;
+
+pub(crate) use order::{OrderCheck, place_of};
+
 /// Name of the shard property that lists the sorting columns.
 pub const SORTING_COLUMNS_PROPERTY: &str = "arrow_shard.sorting_columns";
 

@@ -56,6 +56,8 @@ struct Content {
     /// The rows in parts, or by threads.
     parts: Result<Vec<RecordBatch>>,
     statistics: [Result<RecordBatch>; 2],
+    /// Whether verification found nothing, if it was asked.
+    is_sound: Option<bool>,
 }
 
 /// What is read beside all rows, a part of it each time: reading everything in every way would take
@@ -146,6 +148,7 @@ impl Subject {
         let parts = intact.parts.is_ok() && intact.statistics.iter().all(Result::is_ok);
         let internal = intact.internal.iter().all(Result::is_ok);
         let all = intact.schema.is_ok() && intact.rows.is_ok() && intact.taken.is_ok();
+        let all = all && intact.is_sound == Some(true);
         assert!(all && internal && filtered && parts, "{intact:?}");
         Self {
             files,
@@ -249,6 +252,10 @@ fn read(
             shard.statistics(Projection::All),
             shard.stripe_statistics(Projection::All),
         ],
+        is_sound: which.is_none_or(|n| n.is_multiple_of(8)).then(|| {
+            let report = shard.verify(|_| ());
+            report.is_ok_and(|report| report.is_sound())
+        }),
     })
 }
 
@@ -395,6 +402,16 @@ impl<'a> Trial<'a> {
     fn judge(&mut self, content: &Content) -> Option<String> {
         let intact = &self.subject.intact;
         self.accepted += usize::from(content.rows.is_ok());
+        if content.is_sound == Some(true) {
+            let refused = content
+                .schema
+                .as_ref()
+                .err()
+                .or(content.rows.as_ref().err());
+            if let Some(error) = refused {
+                return Some(format!("verified as sound, and refused: {error}"));
+            }
+        }
         if self.allowed == Allowed::AnyData {
             return None;
         }

@@ -119,6 +119,7 @@ fn write_seeds() {
     let shards = fuzz::mended_shards::shards();
     seeds.extend(shards.into_iter().map(|s| ("shards", s)));
     seeds.extend(mended_shards().into_iter().map(|s| ("mended_shards", s)));
+    seeds.extend(cole_files().into_iter().map(|s| ("cole_files", s)));
     for (target, _) in fuzz::TARGETS {
         fs::create_dir_all(folder(target)).unwrap();
         for entry in fs::read_dir(folder(target)).unwrap() {
@@ -138,6 +139,18 @@ fn write_seeds() {
             fs::write(folder(target).join(format!("seed-{i:03}")), data).unwrap();
         }
     }
+}
+
+/// The golden files of COLE.
+fn cole_files() -> Vec<Vec<u8>> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/interop/golden");
+    let files = fs::read_dir(folder)
+        .unwrap()
+        .map(|file| file.unwrap().path());
+    let mut files: Vec<PathBuf> = files.collect();
+    files.retain(|path| path.extension().is_some_and(|it| it == "cole"));
+    files.sort();
+    files.iter().map(|path| fs::read(path).unwrap()).collect()
 }
 
 /// Numbers of several shapes, in every encoding and with parts nested and raw.

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Compares what pyarrow, DuckDB and polars read of converted files, and the types that they infer of CSV and JSON with
-# those in docs/conversions.md, in a virtual environment below target/.
+# Compares what pyarrow, DuckDB, polars and nanoarrow read of converted files, and the types that they infer of CSV and
+# JSON with those in docs/conversions.md, in a virtual environment below target/.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 environment=target/neighbours
@@ -10,4 +10,5 @@ fi
 "$environment/bin/pip" install --quiet --disable-pip-version-check -r tests/neighbours/requirements.txt
 cargo build --quiet --features cli --bin arrow-shard
 "$environment/bin/python" tests/neighbours/neighbours.py target/debug/arrow-shard
+"$environment/bin/python" tests/neighbours/ipc_matrix.py target/debug/arrow-shard
 "$environment/bin/python" tests/neighbours/inferred.py target/debug/arrow-shard

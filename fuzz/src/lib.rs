@@ -14,6 +14,7 @@
 
 pub mod block_maps;
 pub mod bytes_blocks;
+pub mod cole_files;
 pub mod dictionaries;
 pub mod mended_shards;
 pub mod number_blocks;
@@ -29,13 +30,14 @@ use arrow_shard::Limits;
 pub type Target = (&'static str, fn(&[u8]));
 
 /// All targets.
-pub const TARGETS: [Target; 6] = [
+pub const TARGETS: [Target; 7] = [
     ("number_blocks", number_blocks::run),
     ("bytes_blocks", bytes_blocks::run),
     ("block_maps", block_maps::run),
     ("dictionaries", dictionaries::run),
     ("shards", shards::run),
     ("mended_shards", mended_shards::run),
+    ("cole_files", cole_files::run),
 ];
 
 /// Limits that leave no case much time or memory.

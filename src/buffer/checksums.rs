@@ -1,6 +1,7 @@
 //! Spec: docs/format.md, "Checksums of raw buffers and block maps" (property
 //! `arrow_shard.checksums`).
 
+use super::carried::CarriedChecksums;
 use crate::error::{Error, ErrorKind, Result, to_usize};
 use crate::format::{NameValuePair, ValueKind, checksum, find_property};
 use std::ops::Range;
@@ -21,6 +22,10 @@ pub enum CoveredPart {
     BlockMap,
     /// The header of a range index.
     RangeIndexHeader,
+    /// No bytes: the checksums repeat those that the buffer carries itself.
+    Carried,
+    /// The list of the blocks' checksums, which lies before the block map.
+    BlockList,
 }
 
 impl CoveredPart {
@@ -29,13 +34,21 @@ impl CoveredPart {
             Self::Raw => 1,
             Self::BlockMap => 2,
             Self::RangeIndexHeader => 3,
+            Self::Carried => 4,
+            Self::BlockList => 5,
         }
     }
 
     fn from_code(code: u16) -> Option<Self> {
-        [Self::Raw, Self::BlockMap, Self::RangeIndexHeader]
-            .into_iter()
-            .find(|part| part.code() == code)
+        [
+            Self::Raw,
+            Self::BlockMap,
+            Self::RangeIndexHeader,
+            Self::Carried,
+            Self::BlockList,
+        ]
+        .into_iter()
+        .find(|part| part.code() == code)
     }
 }
 
@@ -82,13 +95,30 @@ impl ChecksumTable {
         part: CoveredPart,
         chunks: impl Iterator<Item = &'a [u8]>,
     ) {
-        let entry = ChecksumEntry {
+        self.insert(ChecksumEntry {
             encoding,
             buffer,
             part,
             chunk_bytes: CHUNK_BYTES,
             checksums: chunks.map(checksum).collect(),
-        };
+        });
+    }
+
+    /// Repeats the checksums that a buffer carries, if it carries any.
+    pub fn add_carried(&mut self, encoding: u16, buffer: u16, checksums: Vec<u32>) {
+        if !checksums.is_empty() {
+            self.insert(ChecksumEntry {
+                encoding,
+                buffer,
+                part: CoveredPart::Carried,
+                // No number of bytes means anything here, but readers refuse 0.
+                chunk_bytes: 1,
+                checksums,
+            });
+        }
+    }
+
+    fn insert(&mut self, entry: ChecksumEntry) {
         let at = self.entries.partition_point(|e| e.place() <= entry.place());
         self.entries.insert(at, entry);
     }
@@ -177,10 +207,9 @@ impl ChecksumTable {
         part: CoveredPart,
         len: u64,
     ) -> Result<Option<Chunks>> {
-        let place = (encoding, buffer, part.code());
-        let at = self.entries.partition_point(|e| e.place() < place);
-        let found = self.entries.get(at).filter(|e| e.place() == place);
-        let Some(entry) = found else { return Ok(None) };
+        let Some(entry) = self.entry(encoding, buffer, part) else {
+            return Ok(None);
+        };
         let chunk_bytes = u64::from(entry.chunk_bytes);
         if entry.checksums.len() as u64 != len.div_ceil(chunk_bytes) {
             return Err(Error::corrupt(format!(
@@ -195,6 +224,18 @@ impl ChecksumTable {
             verified: VerifiedSet::new(entry.checksums.len()),
             checksums: entry.checksums.clone(),
         }))
+    }
+
+    /// The checksums that a buffer has to carry, if they are known.
+    pub fn carried(&self, encoding: usize, buffer: usize) -> Option<CarriedChecksums> {
+        let entry = self.entry(encoding, buffer, CoveredPart::Carried)?;
+        Some(CarriedChecksums::new(entry.checksums.clone()))
+    }
+
+    fn entry(&self, encoding: usize, buffer: usize, part: CoveredPart) -> Option<&ChecksumEntry> {
+        let place = (encoding, buffer, part.code());
+        let at = self.entries.partition_point(|e| e.place() < place);
+        self.entries.get(at).filter(|e| e.place() == place)
     }
 }
 
@@ -257,7 +298,10 @@ impl Chunks {
                 _ => {
                     return Err(Error::new(
                         ErrorKind::Checksum,
-                        format!("bytes {start}..{end} of the buffer do not match their checksum"),
+                        format!(
+                            "bytes {start}..{end} of the buffer do not match their checksum; they were \
+                             damaged, or are those of another file that has the name"
+                        ),
                     ));
                 }
             }
@@ -316,7 +360,7 @@ mod tests {
             panic!("bytes")
         };
         let mut packed = packed.to_vec();
-        // A part that nobody knows yet, without chunks.
+        // A part that no reader knows yet, without chunks.
         packed.extend([0, 0, 0, 0, 9, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0]);
         assert_eq!(parse(&packed).unwrap(), table);
         packed.pop();

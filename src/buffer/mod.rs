@@ -2,6 +2,8 @@
 //! dictionaries.
 
 mod block_map;
+mod block_part;
+mod carried;
 mod checksums;
 mod encoding_codes;
 mod map_copies;
@@ -25,6 +27,8 @@ mod writer;
 
 pub use block_map::{BlockMap, BlockRange};
 #[cfg(feature = "experimental")]
+pub use carried::CarriedChecksums;
+#[cfg(feature = "experimental")]
 pub use checksums::{CHECKSUMS_PROPERTY, ChecksumEntry, ChecksumTable, CoveredPart, VerifiedSet};
 pub use checksums::{CHUNK_BYTES, Chunks};
 #[cfg(feature = "experimental")]
@@ -40,7 +44,7 @@ pub use pieces::{PiecePool, Pieces};
 #[cfg(feature = "experimental")]
 pub use range_index::IndexedBlock;
 pub use range_index::{RANGE_INDEX_HEADER, RangeIndex, RangeIndexHeader, RangeIndexInput};
-pub use runs::{Runs, read_runs};
+pub use runs::{Runs, is_single_value, read_runs};
 pub use selection::Selection;
 pub use stored::{
     FieldBuffers, FieldLayout, Storage, StoredDictionary, StoredIndex, packed_member,

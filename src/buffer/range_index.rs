@@ -10,9 +10,11 @@
 
 use super::BUFFER_ALIGNMENT;
 use super::Chunks;
+use super::carried::checksums_at_ends;
 use crate::encoding::{Context, NumberKind, envelope, number};
 use crate::error::{Error, Result, Within, to_usize};
 use crate::format::{AnyValue, BasicType, DataType, INDEX_BLOCK, ValueKind, decimal128};
+use crate::io::ByteRange;
 use std::cmp::Ordering;
 use std::ops::Range;
 
@@ -226,6 +228,26 @@ impl RangeIndex {
         };
         index.check()?;
         Ok(index)
+    }
+
+    /// The checksums that the parts of an index carry, as they are stored.
+    ///
+    /// # Errors
+    /// [`Corrupt`](crate::ErrorKind::Corrupt) if the bytes are too few.
+    pub fn carried_checksums(bytes: &[u8]) -> Result<Vec<u32>> {
+        let header = bytes.first_chunk::<RANGE_INDEX_HEADER>();
+        let header = header.ok_or_else(|| Error::corrupt("a range index without a header"))?;
+        if header[3] == 0 {
+            return Ok(Vec::new());
+        }
+        let mut parts = Vec::with_capacity(3);
+        let mut start = RANGE_INDEX_HEADER as u64;
+        for size in header[12..36].as_chunks().0 {
+            let part = ByteRange::with_len(start, u64::from_le_bytes(*size))?;
+            start = part.end();
+            parts.push(part);
+        }
+        checksums_at_ends(bytes, parts)
     }
 
     fn check(&self) -> Result<()> {

@@ -1,12 +1,13 @@
 //! Spec: Chapter 7, "RunLength" and "SingleValue": numbers of block streams as runs of equal ones,
 //! without decoding each of them.
 
-use super::Selection;
+use super::block_part::block_parts;
 use super::stored_buffer::{Body, StoredBuffer};
-use super::stream::{BlockCache, ReadContext, block_bytes, block_parts};
+use super::stream::{BlockCache, ReadContext, block_bytes};
+use super::{BlockRange, Selection};
 use crate::encoding::number::{self, View};
-use crate::encoding::{NumberKind, Word, envelope};
-use crate::error::{Error, Result, Within};
+use crate::encoding::{EncodingCode, NumberKind, Word, envelope, presence};
+use crate::error::{Error, Result, Within, to_usize};
 use std::ops::Range;
 
 /// Average length from which on runs are handled faster than values.
@@ -94,6 +95,32 @@ pub fn read_runs<W: Word>(
         }
     }
     Ok(Some(all))
+}
+
+/// Returns whether the encoding of a block says that all of its values are equal, so that decoding one checks
+/// them all. Checks the presence section.
+///
+/// # Errors
+/// Returns an error that names the block if the block is damaged.
+pub fn is_single_value(
+    buffer: &StoredBuffer,
+    block: &BlockRange,
+    cx: &ReadContext<'_>,
+) -> Result<bool> {
+    let Body::Blocks(blocks) = &buffer.body else {
+        return Ok(false);
+    };
+    let look = || {
+        let bytes = block_bytes(buffer, blocks, block, cx)?;
+        let opened = envelope::open(&bytes)?;
+        if EncodingCode::read(opened.values)? != EncodingCode::SingleValue {
+            return Ok(false);
+        }
+        let len = to_usize(block.values.end - block.values.start)?;
+        presence::kind(opened.presence, len)?;
+        Ok(true)
+    };
+    look().within(|| format!("block {}", block.ordinal))
 }
 
 #[cfg(test)]

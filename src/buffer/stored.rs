@@ -1,5 +1,6 @@
 //! Spec: Chapter 6, "Data Encoding" and "Encoded Buffers": from descriptors to checked places.
 
+use super::carried::CarriedChecksums;
 use super::checksums::{Chunks, CoveredPart};
 use super::opaque_dictionary::MAX_OPAQUE_DICTIONARIES;
 use super::own_properties::OwnProperties;
@@ -48,6 +49,8 @@ pub struct FieldBuffers {
     pub offsets: Option<StoredBuffer>,
     /// The value dictionary that the codes of `data` stand for.
     pub dictionary: Option<Place>,
+    /// The checksums that the value dictionary has to carry, if they are known.
+    pub dictionary_checksums: Option<CarriedChecksums>,
     /// What blocks share to be smaller.
     pub compressors: Vec<StoredDictionary>,
     loaded_compressors: OnceLock<Dictionaries>,
@@ -89,7 +92,12 @@ impl FieldBuffers {
         self.loaded_compressors.get_or_init(|| dictionaries);
     }
 
-    fn add_compressor(&mut self, id: Option<u32>, place: Place) -> Result<()> {
+    fn add_compressor(
+        &mut self,
+        id: Option<u32>,
+        place: Place,
+        carried: Option<CarriedChecksums>,
+    ) -> Result<()> {
         let id = id.filter(|id| *id > 0).ok_or_else(|| {
             Error::corrupt("an OpaqueDictionary buffer without a buffer_id from 1 on")
         })?;
@@ -103,7 +111,8 @@ impl FieldBuffers {
                 "expected up to {MAX_OPAQUE_DICTIONARIES} OpaqueDictionary buffers, found more"
             )));
         }
-        self.compressors.push(StoredDictionary { id, place });
+        self.compressors
+            .push(StoredDictionary { id, place, carried });
         Ok(())
     }
 }
@@ -115,6 +124,8 @@ pub struct StoredDictionary {
     pub id: u32,
     /// The bytes.
     pub place: Place,
+    /// The checksum that it has to carry, if that is known.
+    pub carried: Option<CarriedChecksums>,
 }
 
 /// Where a range index is.
@@ -124,6 +135,8 @@ pub struct StoredIndex {
     pub place: Place,
     /// Checksums of its header, if there are any.
     pub header_checksums: Option<Chunks>,
+    /// The checksums that its parts have to carry, if they are known.
+    pub carried: Option<CarriedChecksums>,
 }
 
 /// Stands for the number of positions of a field without a descriptor: it has as many as its place
@@ -305,6 +318,7 @@ fn native_buffers(
                     return Err(twice(kind));
                 }
                 buffers.dictionary = Some(place(buffer.buffer.as_ref(), artifact)?);
+                buffers.dictionary_checksums = notes.checksums.carried(encoding, ordinal);
                 continue;
             }
             BufferKind::RangeIndex => {
@@ -321,12 +335,14 @@ fn native_buffers(
                         CoveredPart::RangeIndexHeader,
                         header,
                     )?,
+                    carried: notes.checksums.carried(encoding, ordinal),
                 });
                 continue;
             }
             BufferKind::OpaqueDictionary => {
                 let place = place(buffer.buffer.as_ref(), artifact)?;
-                buffers.add_compressor(buffer.buffer_id, place)?;
+                let carried = notes.checksums.carried(encoding, ordinal);
+                buffers.add_compressor(buffer.buffer_id, place, carried)?;
                 continue;
             }
             BufferKind::Other(number) => {

@@ -1,9 +1,10 @@
 //! Spec: Chapter 6, "Encoded Buffers": from the descriptor of a buffer to a checked place.
 
 use super::BlockMap;
+use super::carried::{CarriedChecksums, list_range};
 use super::checksums::{Chunks, CoveredPart, VerifiedSet};
 use super::own_properties::OwnProperties;
-use crate::error::{Error, Result};
+use crate::error::{Error, ErrorKind, Result, to_usize};
 use crate::format::{BufferKind, DataRef, EncodedBuffer};
 use crate::io::ByteRange;
 use bytes::Bytes;
@@ -49,6 +50,9 @@ pub struct Blocks {
     pub checksums: bool,
     /// Checksums of the block map.
     pub map_checksums: Option<Arc<Chunks>>,
+    /// Where the checksums are that the blocks have to carry, and checksums of that list, if the descriptor
+    /// does not repeat it.
+    list: Option<(ByteRange, Arc<Chunks>)>,
     known: Arc<KnownBlocks>,
     member: Option<u32>,
 }
@@ -58,6 +62,8 @@ pub struct Blocks {
 struct KnownBlocks {
     map: OnceLock<BlockMap>,
     verified: OnceLock<VerifiedSet>,
+    /// The checksums that the blocks have to carry.
+    carried: OnceLock<CarriedChecksums>,
 }
 
 impl Blocks {
@@ -72,22 +78,91 @@ impl Blocks {
             .ok_or_else(|| Error::corrupt("block map not loaded"))
     }
 
-    /// Parses the bytes of the block map. `buffer` is the whole buffer's range.
+    /// The bytes that [`load_map`](Self::load_map) takes: the block map, and the list of checksums before it
+    /// if there is one.
+    pub fn described_in(&self) -> Result<ByteRange> {
+        match &self.list {
+            Some((list, _)) => ByteRange::try_new(list.start(), self.map_range.end()),
+            None => Ok(self.map_range),
+        }
+    }
+
+    /// Parses the bytes of the block map, and the list before it. `buffer` is the whole buffer's range.
     ///
     /// # Errors
     /// [`Corrupt`](crate::ErrorKind::Corrupt) or [`Checksum`](crate::ErrorKind::Checksum).
     pub fn load_map(&self, buffer: ByteRange, bytes: &[u8], verify: bool) -> Result<()> {
+        let mut bytes = bytes;
+        let mut listed = None;
+        if let Some((range, chunks)) = &self.list {
+            let (list, map) = to_usize(range.len())
+                .ok()
+                .and_then(|len| bytes.split_at_checked(len))
+                .ok_or_else(|| Error::corrupt("the block map and the list before it are cut"))?;
+            if verify {
+                chunks
+                    .verify(&(0..list.len() as u64), list)
+                    .map_err(|e| e.within("list of the blocks' checksums"))?;
+                listed = Some(CarriedChecksums::from_list(list));
+            }
+            bytes = map;
+        }
         if let (true, Some(chunks)) = (verify, &self.map_checksums) {
             chunks
                 .verify(&(0..bytes.len() as u64), bytes)
                 .map_err(|e| e.within("block map"))?;
         }
         let map = BlockMap::parse(bytes, self.map_range.start() - buffer.start())?;
+        let carried = listed.as_ref().or(self.known.carried.get());
+        if let Some(carried) = carried.filter(|carried| carried.count() != map.len()) {
+            return Err(Error::corrupt(format!(
+                "the block map lists {} blocks, and {} checksums of blocks are known",
+                map.len(),
+                carried.count()
+            )));
+        }
+        if let Some(listed) = listed {
+            self.known.carried.get_or_init(|| listed);
+        }
         self.known
             .verified
             .get_or_init(|| VerifiedSet::new(map.len()));
         self.known.map.get_or_init(|| map);
         Ok(())
+    }
+
+    /// Bytes that the map and the checksums of blocks take in memory.
+    pub fn memory_size(&self) -> u64 {
+        let carried = self.known.carried.get();
+        self.map().map_or(0, BlockMap::memory_size)
+            + carried.map_or(0, CarriedChecksums::memory_size)
+    }
+
+    /// The error for a block that does not match the checksum that it carries. If the block has to carry another
+    /// checksum, it may also be a block of another file.
+    #[cold]
+    pub(super) fn explain(&self, ordinal: usize, block: &[u8], error: Error) -> Error {
+        match self.check_carried(ordinal, block) {
+            Err(_) if error.kind() == ErrorKind::Checksum => Error::new(
+                ErrorKind::Checksum,
+                format!(
+                    "{}; the block was damaged, or is of another file that has the name",
+                    error.message()
+                ),
+            ),
+            _ => error,
+        }
+    }
+
+    /// Compares the checksum that a block carries with the one that it has to carry, if that is known.
+    ///
+    /// # Errors
+    /// [`WrongFile`](crate::ErrorKind::WrongFile) if it is another one.
+    pub(super) fn check_carried(&self, ordinal: usize, block: &[u8]) -> Result<()> {
+        match self.known.carried.get() {
+            Some(carried) => carried.check_block(ordinal, block),
+            None => Ok(()),
+        }
     }
 
     /// Whether the checksum of a block has matched before.
@@ -117,6 +192,7 @@ impl Blocks {
             map_copy: self.map_copy.clone(),
             checksums: self.checksums,
             map_checksums: self.map_checksums.clone(),
+            list: self.list.clone(),
             known: self.known.clone(),
             member: Some(index),
         }
@@ -179,12 +255,28 @@ pub(super) fn stored_buffer(
                     "the copy of the block map has {copied} bytes, the block map {stored}"
                 )));
             }
+            let known = KnownBlocks::default();
+            let carried = notes.checksums.carried(encoding, ordinal);
+            let mut list = None;
+            if let Some(carried) = carried.filter(|_| buffer.block_checksums) {
+                known.carried.get_or_init(|| carried);
+            } else if let Some(blocks) = buffer.block_count
+                && buffer.block_checksums
+                // A reader that has a copy of the map does not fetch the list next to the map.
+                && copy.is_none()
+                && let Some(chunks) =
+                    checksums(CoveredPart::BlockList, blocks.saturating_mul(4))?
+            {
+                let range = list_range(place.range, map.range, blocks)?;
+                list = Some((range, Arc::new(chunks)));
+            }
             Body::Blocks(Blocks {
                 map_range: map.range,
                 map_copy: copy,
                 checksums: buffer.block_checksums,
                 map_checksums: checksums(CoveredPart::BlockMap, map.range.len())?.map(Arc::new),
-                known: Arc::default(),
+                list,
+                known: Arc::new(known),
                 member: None,
             })
         }

@@ -1,9 +1,10 @@
 //! Spec: Chapter 6, "Encoded Buffers": elements out of raw buffers and block streams.
 
+use super::block_part::{BlockPart, block_parts};
 use super::packed_group::member_block;
 use super::raw_part::{RawPart, raw_bytes};
 use super::stored_buffer::{Blocks, Body, Place, StoredBuffer};
-use super::{BlockMap, BlockRange, Selection};
+use super::{BlockRange, Selection};
 use crate::encoding::bytes::NullsOut;
 use crate::encoding::{
     Context, Dictionaries, NumberKind, Scratch, Word, envelope, number, presence,
@@ -22,6 +23,9 @@ pub trait ByteSource {
 
     /// The bytes of any place, if they are in memory anyway.
     fn resident(&self, place: Place) -> Result<Option<Bytes>>;
+
+    /// Name of an artifact for errors, unless they name it anyway.
+    fn name(&self, artifact: u32) -> Option<String>;
 }
 
 /// What decoding needs beside the buffers.
@@ -104,103 +108,17 @@ impl<T, K: PartialEq> BlockCache<T, K> {
     }
 }
 
-/// The part of a block that a selection covers.
-pub(super) struct BlockPart {
-    pub(super) block: BlockRange,
-    /// Number of values of the block.
-    pub(super) len: usize,
-    /// Selected values, relative to the block.
-    pub(super) ranges: Vec<Range<usize>>,
-}
-
-impl BlockPart {
-    pub(super) fn is_whole(&self) -> bool {
-        matches!(self.ranges.as_slice(), [r] if r.start == 0 && r.end == self.len)
-    }
-
-    /// Whether so little of the block follows, beside what is selected, that it is not worth keeping: batches
-    /// mostly end with blocks, but for rows that do not match.
-    fn ends_block(&self) -> bool {
-        let start = self.ranges.first().map_or(0, |range| range.start);
-        let end = self.ranges.last().map_or(0, |range| range.end);
-        (self.len - end).saturating_mul(64) <= end - start
-    }
-
-    pub(super) fn selected(&self) -> usize {
-        self.ranges.iter().map(Range::len).sum()
-    }
-
-    /// All of the block.
-    pub(super) fn whole(&self) -> Self {
-        #[expect(
-            clippy::single_range_in_vec_init,
-            reason = "the list of one range is what is meant"
-        )]
-        let ranges = vec![0..self.len];
-        Self {
-            block: self.block.clone(),
-            len: self.len,
-            ranges,
-        }
+/// Adds the name of the file that a buffer is in to an error.
+#[cold]
+fn in_file(error: Error, buffer: &StoredBuffer, cx: &ReadContext<'_>) -> Error {
+    match cx.source.name(buffer.place.artifact) {
+        Some(name) => error.within(name),
+        None => error,
     }
 }
 
-/// Splits a selection at the borders of blocks, whose values take `width` bytes each. A block says how
-/// many it has, and few bytes may say much: there must be no room for them before they have been found
-/// to be within the limits.
-pub(super) fn block_parts(
-    buffer: &StoredBuffer,
-    map: &BlockMap,
-    elements: &Selection,
-    width: usize,
-    limits: &Limits,
-) -> Result<Vec<BlockPart>> {
-    if elements.end() > map.value_count() {
-        return Err(buffer.too_few(elements.end(), map.value_count()));
-    }
-    let mut parts: Vec<BlockPart> = Vec::new();
-    let mut rest = elements.ranges();
-    loop {
-        // Most ranges lie in the same block as the one before.
-        if let Some(last) = parts.last_mut() {
-            let Range { start, end } = last.block.values;
-            let inside = rest.partition_point(|range| range.end <= end);
-            let (now, later) = rest.split_at_checked(inside).unwrap_or_default();
-            last.ranges.reserve(inside);
-            for range in now {
-                last.ranges
-                    .push(to_usize(range.start - start)?..to_usize(range.end - start)?);
-            }
-            rest = later;
-        }
-        let Some((range, later)) = rest.split_first() else {
-            return Ok(parts);
-        };
-        rest = later;
-        for block in map.overlapping(range.clone()) {
-            let start = range.start.max(block.values.start) - block.values.start;
-            let end = range.end.min(block.values.end) - block.values.start;
-            let local = to_usize(start)?..to_usize(end)?;
-            match parts.last_mut() {
-                Some(last) if last.block.ordinal == block.ordinal => last.ranges.push(local),
-                _ => {
-                    let len = block.values.end - block.values.start;
-                    limits
-                        .check_block_values(len)
-                        .and_then(|()| limits.check_block_bytes(len.saturating_mul(width as u64)))
-                        .within(|| format!("block {}", block.ordinal))?;
-                    parts.push(BlockPart {
-                        block,
-                        len: to_usize(len)?,
-                        ranges: vec![local],
-                    });
-                }
-            }
-        }
-    }
-}
-
-/// The bytes of a block without its checksum, which is verified unless it has been before.
+/// The bytes of a block without its checksum, which is verified unless it has been before: against the
+/// bytes, and against what the descriptor says of it.
 pub(super) fn block_bytes(
     buffer: &StoredBuffer,
     blocks: &Blocks,
@@ -219,8 +137,12 @@ pub(super) fn block_bytes(
         return of_member(blocks, bytes);
     }
     let verify = cx.verify && !blocks.is_verified(block.ordinal);
-    let len = envelope::strip_checksum(&bytes, verify)?.len();
+    let content = envelope::strip_checksum(&bytes, verify);
+    let content = content.map_err(|e| blocks.explain(block.ordinal, &bytes, e));
+    let len = content.map_err(|e| in_file(e, buffer, cx))?.len();
     if verify {
+        let checked = blocks.check_carried(block.ordinal, &bytes);
+        checked.map_err(|e| in_file(e, buffer, cx))?;
         blocks.set_verified(block.ordinal);
     }
     of_member(blocks, bytes.slice(..len))
@@ -246,7 +168,8 @@ pub(super) fn raw_slice(
         artifact: buffer.place.artifact,
         range: (buffer.place.range).slice(part.covered.start, part.covered.end)?,
     })?;
-    Ok(bytes.slice(part.verify(&bytes)?))
+    let wanted = part.verify(&bytes);
+    Ok(bytes.slice(wanted.map_err(|e| in_file(e, buffer, cx))?))
 }
 
 /// Ranges that are fetched from memory at a time, where they lie apart.
@@ -258,7 +181,7 @@ fn copy_raw(
     whole: &[u8],
     elements: &Selection,
     width: usize,
-    verify: bool,
+    cx: &ReadContext<'_>,
     out: &mut MutableBuffer,
 ) -> Result<()> {
     let mut ahead = elements.ranges().iter();
@@ -269,10 +192,11 @@ fn copy_raw(
     ahead.by_ref().take(AHEAD).for_each(fetch);
     for range in elements.ranges() {
         ahead.next().into_iter().for_each(fetch);
-        let part = RawPart::new(buffer, range, width, verify)?;
+        let part = RawPart::new(buffer, range, width, cx.verify)?;
         let covered = to_usize(part.covered.start)?..to_usize(part.covered.end)?;
         let covered = whole.get(covered).unwrap_or_default();
-        let wanted = part.verify(covered)?;
+        let wanted = part.verify(covered);
+        let wanted = wanted.map_err(|e| in_file(e, buffer, cx))?;
         let bytes = covered.get(wanted);
         out.extend_from_slice(bytes.ok_or_else(|| buffer.too_few(elements.end(), 0))?);
     }
@@ -292,7 +216,7 @@ pub(super) fn read_raw(
     cx.check_batch_bytes(elements.len(), width)?;
     let mut out = MutableBuffer::new(to_usize(elements.len())?.saturating_mul(width));
     if let Some(whole) = cx.source.resident(buffer.place)? {
-        copy_raw(buffer, &whole, elements, width, cx.verify, &mut out)?;
+        copy_raw(buffer, &whole, elements, width, cx, &mut out)?;
         return Ok(out.into());
     }
     for range in elements.ranges() {
@@ -335,12 +259,17 @@ pub fn read_numbers<W: Word>(
     if let [part] = parts.as_slice()
         && let [range] = part.ranges.as_slice()
         && cx.sequential
-        && !part.is_whole()
+        && is_kept::<W>(part)
     {
         let block = cache.get_or_decode(part.block.ordinal, || reader.read_whole::<W>(part, cx))?;
         return Ok(block.slice(range, W::BYTES));
     }
     reader.read::<W>(&parts, cx, Some(cache))
+}
+
+/// Whether all of the block is decoded, for the rows after those that are asked for.
+fn is_kept<W: Word>(part: &BlockPart) -> bool {
+    !part.is_whole() && (part.len as u64).saturating_mul(W::BYTES as u64) <= part.most_kept()
 }
 
 impl Numbers {
@@ -378,7 +307,7 @@ impl NumberReader<'_> {
         let mut nulls = NullsBuilder::default();
         for part in parts {
             match &mut cache {
-                Some(cache) if cx.sequential && !part.is_whole() => {
+                Some(cache) if cx.sequential && is_kept::<W>(part) => {
                     let block = cache
                         .get_or_decode(part.block.ordinal, || self.read_whole::<W>(part, cx))?;
                     data.append(part.selected(), |slots| {
@@ -577,24 +506,4 @@ pub fn read_bits(
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_block_ends_where_little_of_it_follows_beside_what_was_read() {
-        let ends = |len: usize, ranges: &[Range<usize>]| {
-            let block = BlockRange {
-                ordinal: 0,
-                values: 0..len as u64,
-                bytes: 0..0,
-            };
-            let ranges = ranges.to_vec();
-            BlockPart { block, len, ranges }.ends_block()
-        };
-        assert!(ends(8192, &[0..100, 101..8190]));
-        assert!(!ends(8192, &[0..100, 101..7000]));
-        // Batches much smaller than the block: the next one has need of it, but behind the last.
-        assert!(!ends(65_536, &[63_488..64_000, 64_001..64_512]));
-        assert!(ends(65_536, &[64_512..65_000, 65_001..65_536]));
-    }
-}
+mod tests;

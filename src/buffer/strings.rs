@@ -2,17 +2,17 @@
 //! out of raw buffers and block streams.
 
 use super::Selection;
+use super::block_part::{BlockPart, block_parts};
 use super::offsets::{OffsetsCache, Spans};
 use super::stored::FieldBuffers;
 use super::stored_buffer::{Body, StoredBuffer};
 use super::stream::{
-    BlockCache, BlockPart, NullsBuilder, Numbers, ReadContext, block_bytes, block_parts, raw_slice,
-    read_numbers, read_raw,
+    BlockCache, NullsBuilder, Numbers, ReadContext, block_bytes, raw_slice, read_numbers, read_raw,
 };
 use crate::encoding::NumberKind;
 use crate::encoding::bytes::{self, BytesBuilder, BytesLayout, Decoded};
 use crate::encoding::envelope;
-use crate::error::{Error, Result, Within, to_usize};
+use crate::error::{Error, ErrorKind, Result, Within, to_usize};
 use crate::kernels::{checked_offsets, is_ascending, rebase_offsets};
 use arrow_buffer::{ArrowNativeType, BooleanBuffer, Buffer, OffsetBuffer, ScalarBuffer};
 use std::ops::Range;
@@ -26,9 +26,9 @@ pub struct Strings {
     pub nulls: Option<BooleanBuffer>,
 }
 
-/// The block that was decoded last. What does not fit 32-bit offsets is decoded as views, and the
-/// rows after it with offsets again.
-type StringBlocks = BlockCache<Strings, (BytesLayout, usize)>;
+/// The block that was decoded last. What does not fit 32-bit offsets is decoded as views, and the rows after it
+/// with offsets again. `None` means that the decoded block is too large to keep.
+type StringBlocks = BlockCache<Option<Strings>, (BytesLayout, usize)>;
 
 /// The blocks of a field of byte strings that were decoded last.
 #[derive(Debug, Default)]
@@ -260,33 +260,66 @@ fn read_blocks(
         _ => 0,
     };
     let read_whole = |part: &BlockPart, cx: &mut ReadContext<'_>| {
+        let most = part.most_kept();
+        if (part.len as u64).saturating_mul(layout.slot_bytes() as u64) > most {
+            return Ok(None);
+        }
+        let most = most.min(cx.limits.max_block_bytes());
+        let limits = cx.limits.clone().with_max_block_bytes(most);
+        let mut cx = ReadContext {
+            source: cx.source,
+            limits: &limits,
+            scratch: &mut *cx.scratch,
+            dictionaries: cx.dictionaries,
+            verify: cx.verify,
+            sequential: cx.sequential,
+        };
         let whole = part.whole();
         let mut builder = BytesBuilder::new(layout, whole.len);
         let mut nulls = NullsBuilder::default();
-        read_part(data, &whole, layout, form, cx, &mut builder, &mut nulls)?;
-        Ok(Strings {
-            values: builder.finish(),
-            nulls: nulls.finish(),
-        })
+        match read_part(
+            data,
+            &whole,
+            layout,
+            form,
+            &mut cx,
+            &mut builder,
+            &mut nulls,
+        ) {
+            // The requested rows alone may be within the limits.
+            Err(e) if e.kind() == ErrorKind::LimitExceeded => Ok(None),
+            read => read.map(|()| {
+                Some(Strings {
+                    values: builder.finish(),
+                    nulls: nulls.finish(),
+                })
+            }),
+        }
     };
     if let [part] = parts.as_slice()
         && let [range] = part.ranges.as_slice()
         && cx.sequential
         && !part.is_whole()
+        && let Some(block) =
+            cache.get_or_decode((layout, part.block.ordinal), || read_whole(part, cx))?
     {
-        let block = cache.get_or_decode((layout, part.block.ordinal), || read_whole(part, cx))?;
         return Ok(block.slice(range, size));
     }
     let mut builder = BytesBuilder::new(layout, to_usize(rows.len())?);
     let mut nulls = NullsBuilder::default();
     for part in &parts {
-        if !cx.sequential || part.is_whole() {
+        let kept = match cx.sequential && !part.is_whole() {
+            true => cache
+                .get_or_decode((layout, part.block.ordinal), || read_whole(part, cx))?
+                .as_ref(),
+            false => None,
+        };
+        let Some(block) = kept else {
             read_part(data, part, layout, form, cx, &mut builder, &mut nulls)?;
             // Of each block the size is bounded; here, of all together.
             cx.check_batch_bytes(builder.bytes(), 1)?;
             continue;
-        }
-        let block = cache.get_or_decode((layout, part.block.ordinal), || read_whole(part, cx))?;
+        };
         builder.append_decoded(&block.values, &part.ranges)?;
         cx.check_batch_bytes(builder.bytes(), 1)?;
         nulls.append_ranges(&part.ranges, block.nulls.as_ref());
@@ -372,7 +405,7 @@ mod tests {
     /// Bytes of the block.
     const BLOCK: usize = 24;
     /// Values that it claims to hold, as many as a block may.
-    const CLAIMED: u32 = 1 << 26;
+    const CLAIMED: u32 = 1 << 20;
 
     struct Held(Bytes);
 
@@ -383,6 +416,10 @@ mod tests {
 
         fn resident(&self, _: Place) -> Result<Option<Bytes>> {
             Ok(None)
+        }
+
+        fn name(&self, _: u32) -> Option<String> {
+            None
         }
     }
 

@@ -9,6 +9,7 @@
 //! ```
 
 use super::BUFFER_ALIGNMENT;
+use super::carried::checksums_at_ends;
 use crate::error::{Error, ErrorKind, Result, to_usize};
 use crate::format::{BasicType, checksum};
 use crate::io::ByteRange;
@@ -220,6 +221,26 @@ impl ValueDictionary {
             };
             &self.values[range]
         })
+    }
+
+    /// The checksums that the bytes of a dictionary carry, as they are stored: of the header, and of each
+    /// section.
+    ///
+    /// # Errors
+    /// [`Corrupt`](ErrorKind::Corrupt) or [`Checksum`](ErrorKind::Checksum) if the header is damaged.
+    pub fn carried_checksums(buffer: &[u8]) -> Result<Vec<u32>> {
+        let (header, sum_at) = match Header::reference(buffer) {
+            Some(header) => (header?, REFERENCE_HEADER - 4),
+            None => (Header::spec(buffer)?, 4 + SPEC_FIELDS),
+        };
+        let header_end = sum_at as u64 + 4;
+        let parts = [
+            ByteRange::try_new(0, header_end)?,
+            header.values,
+            header.offsets,
+            header.sorted_ids,
+        ];
+        checksums_at_ends(buffer, parts)
     }
 
     /// Verifies the codes in the order of their values, which [`parse`](Self::parse) does not read:

@@ -1,11 +1,13 @@
 //! Spec: Chapter 6, "Encoded Buffers": block streams and raw buffers on their way into a stripe.
 
 use super::BlockMap;
+use super::carried::{MOST_REPEATED, encode_list};
 use super::checksums::CoveredPart;
 use super::own_properties::OwnProperties;
 use super::packed_group::write_super_block;
 use super::pieces::{PiecePool, Pieces};
-use super::range_index::RANGE_INDEX_HEADER;
+use super::range_index::{RANGE_INDEX_HEADER, RangeIndex};
+use super::value_dictionary::ValueDictionary;
 use crate::encoding::envelope;
 use crate::error::{Error, Result, to_usize};
 use crate::format::{BufferKind, DataRef, EncodedBuffer};
@@ -22,6 +24,8 @@ pub struct BlockStreamWriter {
     blocks: Pieces,
     map: BlockMap,
     checksums: bool,
+    /// The checksum of each block, if they have them.
+    carried: Vec<u32>,
 }
 
 impl BlockStreamWriter {
@@ -32,6 +36,7 @@ impl BlockStreamWriter {
             map: BlockMap::default(),
             pool,
             checksums: true,
+            carried: Vec::new(),
         }
     }
 
@@ -53,11 +58,13 @@ impl BlockStreamWriter {
         encode: impl FnOnce(&mut Vec<u8>) -> Result<()>,
     ) -> Result<()> {
         let (blocks, checksums) = (&mut self.blocks, self.checksums);
-        let size = self.pool.with_scratch(|block| {
+        let (size, carried) = self.pool.with_scratch(|block| {
             envelope::write(presence, checksums, block, encode)?;
             blocks.extend(block);
-            Ok::<_, Error>(block.len())
+            let carried = envelope::stored_checksum(block).filter(|_| checksums);
+            Ok::<_, Error>((block.len(), carried))
         })?;
+        self.carried.extend(carried);
         let too_big = |_| Error::invalid("a block exceeds 4 GiB; write smaller values or blocks");
         let values = u32::try_from(values).map_err(too_big)?;
         self.map.push(values, u32::try_from(size).map_err(too_big)?);
@@ -79,10 +86,15 @@ impl BlockStreamWriter {
         blocks.extend_zeros(size.next_multiple_of(DATA_ALIGNMENT) - size);
         let mut map = Vec::new();
         self.map.encode(&mut map)?;
-        let count = self.map.len() as u64;
         Ok(FinishedBuffer::new(
             kind,
-            FinishedBody::Blocks { blocks, map, count },
+            FinishedBody::Blocks(FinishedBlocks {
+                blocks,
+                map,
+                count: self.map.len() as u64,
+                carried: self.carried,
+                is_listed: false,
+            }),
         ))
     }
 }
@@ -100,23 +112,27 @@ pub struct FinishedBuffer {
 
 #[derive(Debug)]
 enum FinishedBody {
-    Blocks {
-        /// The blocks, and padding behind them.
-        blocks: Pieces,
-        map: Vec<u8>,
-        count: u64,
-    },
+    Blocks(FinishedBlocks),
     /// Super-blocks, as blocks.
-    PackedGroup {
-        blocks: Pieces,
-        map: Vec<u8>,
-        count: u64,
-    },
+    PackedGroup(FinishedBlocks),
     /// A member of a packed group, which has its blocks.
     Member(u32),
     Raw(Pieces),
     Dictionary(Vec<u8>),
     RangeIndex(Vec<u8>),
+}
+
+/// The blocks of a stream.
+#[derive(Debug)]
+struct FinishedBlocks {
+    /// The blocks, and everything up to the block map.
+    blocks: Pieces,
+    map: Vec<u8>,
+    count: u64,
+    /// The checksum of each block, if they have them.
+    carried: Vec<u32>,
+    /// Whether these checksums are listed before the block map.
+    is_listed: bool,
 }
 
 impl FinishedBuffer {
@@ -175,7 +191,7 @@ impl FinishedBuffer {
         let mut streams = Vec::with_capacity(members.len());
         for (index, member) in (0u32..).zip(members) {
             match std::mem::replace(&mut member.body, FinishedBody::Member(index)) {
-                FinishedBody::Blocks { blocks, map, .. } => {
+                FinishedBody::Blocks(FinishedBlocks { blocks, map, .. }) => {
                     streams.push((BlockMap::parse(&map, blocks.len() as u64)?, blocks));
                 }
                 _ => return Err(differ()),
@@ -183,7 +199,7 @@ impl FinishedBuffer {
         }
         let (first, pieces) = streams.first().ok_or_else(differ)?;
         let (mut map, mut blocks) = (BlockMap::default(), pieces.sibling());
-        let mut super_block = Vec::new();
+        let (mut super_block, mut carried) = (Vec::new(), Vec::new());
         for ordinal in 0..first.len() {
             let values = first.block(ordinal).map(|block| block.values);
             write_super_block(streams.len(), &mut super_block, |member, out| {
@@ -204,6 +220,7 @@ impl FinishedBuffer {
             };
             map.push(count, size);
             blocks.extend(&super_block);
+            carried.extend(envelope::stored_checksum(&super_block));
         }
         if streams.iter().any(|(map, _)| map.len() != first.len()) {
             return Err(differ());
@@ -214,12 +231,30 @@ impl FinishedBuffer {
         map.encode(&mut encoded)?;
         Ok(Self::new(
             BufferKind::Data,
-            FinishedBody::PackedGroup {
+            FinishedBody::PackedGroup(FinishedBlocks {
                 blocks,
                 map: encoded,
                 count: first.len() as u64,
-            },
+                carried,
+                is_listed: false,
+            }),
         ))
+    }
+
+    /// Lists the checksums of the blocks before the block map, if they are too many for the descriptor.
+    pub fn list_checksums(&mut self) {
+        let (FinishedBody::Blocks(stream) | FinishedBody::PackedGroup(stream)) = &mut self.body
+        else {
+            return;
+        };
+        if stream.carried.len() > MOST_REPEATED && !stream.is_listed {
+            let list = encode_list(&stream.carried);
+            // The block map behind the list stays aligned.
+            let end = stream.blocks.len() + list.len();
+            (stream.blocks).extend_zeros(end.next_multiple_of(DATA_ALIGNMENT) - end);
+            stream.blocks.extend(&list);
+            stream.is_listed = true;
+        }
     }
 
     /// Sets what the blocks hold beside their values.
@@ -234,8 +269,9 @@ impl FinishedBuffer {
     pub fn size(&self) -> usize {
         match &self.body {
             FinishedBody::Raw(pieces) => pieces.len(),
-            FinishedBody::Blocks { blocks, map, .. }
-            | FinishedBody::PackedGroup { blocks, map, .. } => blocks.len() + map.len(),
+            FinishedBody::Blocks(stream) | FinishedBody::PackedGroup(stream) => {
+                stream.blocks.len() + stream.map.len()
+            }
             FinishedBody::Member(_) => 0,
             FinishedBody::Dictionary(bytes) | FinishedBody::RangeIndex(bytes) => bytes.len(),
         }
@@ -249,17 +285,16 @@ impl FinishedBuffer {
         match &self.body {
             FinishedBody::Raw(pieces) => pieces.iter().try_for_each(write),
             FinishedBody::Member(_) => Ok(()),
-            FinishedBody::Blocks { blocks, map, .. }
-            | FinishedBody::PackedGroup { blocks, map, .. } => {
-                blocks.iter().try_for_each(&mut write)?;
-                write(map)
+            FinishedBody::Blocks(stream) | FinishedBody::PackedGroup(stream) => {
+                stream.blocks.iter().try_for_each(&mut write)?;
+                write(&stream.map)
             }
             FinishedBody::Dictionary(bytes) | FinishedBody::RangeIndex(bytes) => write(bytes),
         }
     }
 
     /// Describes the buffer as placed at byte `start` of the file with that URL, and notes the
-    /// checksums of what carries none, and a copy of its block map.
+    /// checksums of what carries none, those that it carries, and a copy of its block map.
     ///
     /// # Errors
     /// If the file exceeds 64 bits.
@@ -277,14 +312,12 @@ impl FinishedBuffer {
         };
         let mut buffer = EncodedBuffer::new(self.kind, reference(range));
         match &self.body {
-            FinishedBody::Blocks { blocks, map, count }
-            | FinishedBody::PackedGroup { blocks, map, count } => {
-                let place = range.slice(blocks.len() as u64, range.len())?;
+            FinishedBody::Blocks(stream) | FinishedBody::PackedGroup(stream) => {
+                let place = range.slice(stream.blocks.len() as u64, range.len())?;
                 buffer.block_map = Some(reference(place));
-                buffer.block_count = Some(*count);
+                buffer.block_count = Some(stream.count);
                 buffer.block_checksums = true;
-                notes.checksums.add(0, ordinal, CoveredPart::BlockMap, map);
-                notes.maps.add(0, ordinal, map, range.len());
+                stream.note(ordinal, range.len(), notes);
             }
             FinishedBody::Raw(pieces) => {
                 let chunks = pieces.iter();
@@ -296,16 +329,39 @@ impl FinishedBuffer {
                 buffer.buffer = None;
                 buffer.packed_group_index = Some(*index);
             }
-            FinishedBody::Dictionary(_) => {}
+            FinishedBody::Dictionary(bytes) => {
+                let carried = match self.kind {
+                    BufferKind::ValueDictionary => ValueDictionary::carried_checksums(bytes)?,
+                    _ => envelope::stored_checksum(bytes).into_iter().collect(),
+                };
+                notes.checksums.add_carried(0, ordinal, carried);
+            }
             FinishedBody::RangeIndex(bytes) => {
                 let header = &bytes[..RANGE_INDEX_HEADER.min(bytes.len())];
                 let part = CoveredPart::RangeIndexHeader;
                 notes.checksums.add(0, ordinal, part, header);
+                let carried = RangeIndex::carried_checksums(bytes)?;
+                notes.checksums.add_carried(0, ordinal, carried);
             }
         }
         buffer.embedded_presence = self.embedded_presence;
         buffer.embedded_offsets = self.embedded_offsets;
         buffer.buffer_id = self.id;
         Ok(buffer)
+    }
+}
+
+impl FinishedBlocks {
+    /// Notes the checksums of a buffer of `buffer_len` bytes, and a copy of its map.
+    fn note(&self, ordinal: u16, buffer_len: u64, notes: &mut OwnProperties) {
+        let Self { map, carried, .. } = self;
+        notes.checksums.add(0, ordinal, CoveredPart::BlockMap, map);
+        if self.is_listed {
+            let list = encode_list(carried);
+            (notes.checksums).add(0, ordinal, CoveredPart::BlockList, &list);
+        } else if carried.len() <= MOST_REPEATED {
+            notes.checksums.add_carried(0, ordinal, carried.clone());
+        }
+        notes.maps.add(0, ordinal, map, buffer_len);
     }
 }

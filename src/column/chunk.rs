@@ -376,6 +376,15 @@ pub trait NodeSource {
     /// [`LimitExceeded`](crate::ErrorKind::LimitExceeded).
     fn check_bytes(&self, bytes: u64) -> Result<()>;
 
+    /// Refuses items of lists of a fixed size that would take too much memory although none is stored.
+    ///
+    /// # Errors
+    /// [`LimitExceeded`](crate::ErrorKind::LimitExceeded).
+    fn check_items(&self, item: &DataType, items: u64) -> Result<()> {
+        let _ = (item, items);
+        Ok(())
+    }
+
     /// `Boolean`.
     fn bits(&mut self, node: &DataType, rows: &Selection) -> Result<Chunk<BooleanBuffer>>;
 

@@ -46,6 +46,12 @@ pub fn strip_checksum(block: &[u8], verify: bool) -> Result<&[u8]> {
     Ok(content)
 }
 
+/// The checksum at the end of a block of a stream with checksums, as it is stored.
+pub fn stored_checksum(block: &[u8]) -> Option<u32> {
+    let stored = block.last_chunk::<CHECKSUM>()?;
+    Some(u32::from_le_bytes(*stored))
+}
+
 /// Splits a block without its checksum.
 ///
 /// # Errors

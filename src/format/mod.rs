@@ -8,6 +8,7 @@ pub(crate) mod decimal128;
 mod directory;
 mod field;
 pub(crate) mod flat;
+mod foreign;
 mod frame;
 mod generated;
 mod header;
@@ -34,9 +35,7 @@ pub use field::{
     CardinalityInfo, FieldDescriptor, HllSketch, LengthStats, RangeStats, SignStats, Sketch,
     SplitBlockBloomFilter, StripeFieldDescriptor, TypeStats,
 };
-#[cfg(feature = "experimental")]
-pub use frame::FRAME_OVERHEAD;
-pub use frame::{open, seal};
+pub use frame::{FRAME_OVERHEAD, open, seal};
 pub use header::{FormatVersion, HEADER, HEADER_LEN, MAGIC};
 pub use index::{INDEX_BLOCK, IndexArtifact, IndexCollection, IndexDescriptor};
 pub use schema::{BasicType, DataType, ExtendedType, Field, PropertyValue, Schema};

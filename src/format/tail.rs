@@ -7,6 +7,7 @@
 //! └───────────────────────────────────────────────┴────────────┴────────┘
 //! ```
 
+use super::foreign::Foreign;
 use super::frame::FRAME_OVERHEAD;
 use super::header::{FormatVersion, HEADER_LEN, MAGIC};
 use crate::error::{Error, ErrorKind, Result, Within};
@@ -58,10 +59,11 @@ impl DirectoryTail {
             )));
         };
         if !footer.starts_with(&MAGIC) {
-            return Err(match given == file_size && last_bytes.starts_with(&MAGIC) {
-                true => Self::was_cut(footer),
-                false => no_footer(footer),
-            });
+            let head = match given == file_size {
+                true => last_bytes,
+                false => &[],
+            };
+            return Err(Self::no_footer(head, footer));
         }
         FormatVersion::parse(footer, "footer")?;
 
@@ -88,12 +90,38 @@ impl DirectoryTail {
         Ok(range)
     }
 
-    /// Why a file that begins with the magic number is no shard, though it does not end with a footer.
-    pub fn was_cut(end: &[u8]) -> Error {
-        Error::corrupt(format!(
-            "the file begins as a shard, but ends with {end:02x?} instead of a footer: it was cut, or never finished"
-        ))
+    /// Why a file is not a shard that begins and ends with these bytes. Its first bytes may be
+    /// unknown, and are empty then.
+    pub fn no_footer(head: &[u8], footer: &[u8]) -> Error {
+        if head.starts_with(&MAGIC) {
+            return Error::corrupt(format!(
+                "the file begins as a shard, but ends with {footer:02x?} instead of a footer: it was cut, or never finished"
+            ));
+        }
+        let why = match Foreign::of(head, footer) {
+            Some(foreign) => foreign.advice(),
+            None if is_text(footer) => format!(
+                "the file ends with the text {:?} instead of a footer that begins with \"amud\"; CSV and JSON \
+                 can be converted (arrow-shard convert)",
+                String::from_utf8_lossy(footer)
+            ),
+            None => format!(
+                "the file ends with {footer:02x?} instead of a footer that begins with {MAGIC:02x?} (\"amud\")"
+            ),
+        };
+        Error::new(ErrorKind::NotAShard, why)
     }
+}
+
+/// Whether bytes are text. They may begin in the middle of a character.
+fn is_text(bytes: &[u8]) -> bool {
+    let start = bytes.iter().position(|byte| !matches!(byte, 0x80..=0xBF));
+    let text = bytes.get(start.unwrap_or(bytes.len())..);
+    let text = text.and_then(|text| std::str::from_utf8(text).ok());
+    let is_blank = |c: char| matches!(c, '\t' | '\n' | '\r');
+    text.is_some_and(|text| {
+        !text.is_empty() && text.chars().all(|c| is_blank(c) || !c.is_control())
+    })
 }
 
 /// The length word at the start of the frame of `frame_len` bytes that `bytes` ends with, if it is
@@ -104,15 +132,6 @@ fn leading_len(bytes: &[u8], frame_len: u64) -> Option<u32> {
     let start = bytes.len().checked_sub(frame_len)?;
     let first = bytes.get(start..)?.first_chunk::<4>()?;
     Some(u32::from_le_bytes(*first))
-}
-
-fn no_footer(footer: &[u8]) -> Error {
-    Error::new(
-        ErrorKind::NotAShard,
-        format!(
-            "the file ends with {footer:02x?} instead of a footer that begins with {MAGIC:02x?} (\"amud\")"
-        ),
-    )
 }
 
 #[cfg(test)]

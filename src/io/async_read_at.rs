@@ -13,7 +13,8 @@ pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 /// One artifact of a shard behind a store that answers later: an object of S3, say.
 ///
 /// The content never changes while the artifact is open: a reader makes every read conditional on the
-/// object that the first one met, and fails with [`Io`](ErrorKind::Io) if there is another one now.
+/// object that the first one met, and fails with [`Replaced`](ErrorKind::Replaced) if there is another
+/// one now.
 /// Retries are the reader's affair; a scan ends with the first error.
 pub trait AsyncReadAt: Send + Sync + Debug {
     /// The last `len` bytes, all if there are fewer, and the size of the artifact. Opening a shard
@@ -33,6 +34,11 @@ pub trait AsyncReadAt: Send + Sync + Debug {
 
     /// The size in bytes, if an answer of the store has told it.
     fn known_size(&self) -> Option<u64>;
+
+    /// The name of the artifact in errors: the path of an object, or a URL. None by default.
+    fn name(&self) -> Option<String> {
+        None
+    }
 
     /// Which of the artifacts that have had this name it is, such as the entity tag of an object, if an
     /// answer of the store has told it. None by default.

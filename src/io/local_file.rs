@@ -1,6 +1,7 @@
 //! Local files, read at positions.
 
 use super::ByteRange;
+use super::descriptors::with_descriptor;
 use super::read_at::ReadAt;
 use super::recycled::{block, freeze};
 use crate::error::{Error, ErrorKind, Result, Within, to_usize};
@@ -18,6 +19,7 @@ const ALIGNMENT: usize = 64;
 pub struct LocalFile {
     file: File,
     path: PathBuf,
+    name: String,
     size: u64,
     version: Option<String>,
 }
@@ -27,39 +29,102 @@ impl LocalFile {
     ///
     /// # Errors
     /// [`NotFound`](ErrorKind::NotFound) if there is none,
-    /// [`InvalidArgument`](ErrorKind::InvalidArgument) for folders, pipes and devices, else those
-    /// of the operating system.
+    /// [`NotAShard`](ErrorKind::NotAShard) for folders, pipes and devices, else those of the operating
+    /// system.
     pub fn open(path: impl AsRef<Path>) -> Result<Self> {
         let path = path.as_ref();
         let (file, metadata) = open_regular(path).within(|| describe(path))?;
         Ok(Self {
             file,
             path: path.to_path_buf(),
+            name: path.display().to_string(),
             size: metadata.len(),
             version: version_of(&metadata),
         })
     }
 
-    /// Where the file was opened.
+    /// Reads a file that is open, from its start. Errors call it `name`.
+    ///
+    /// # Errors
+    /// [`NotAShard`](ErrorKind::NotAShard) for folders, pipes and devices, or an error of the operating system.
+    pub fn from_file(file: File, name: impl Into<String>) -> Result<Self> {
+        let name = name.into();
+        let metadata = file.metadata()?;
+        check_regular(&metadata).within(|| format!("file `{name}`"))?;
+        Ok(Self {
+            file,
+            path: PathBuf::new(),
+            name,
+            size: metadata.len(),
+            version: version_of(&metadata),
+        })
+    }
+
+    /// Sets the name of the file in errors; its path by default.
+    #[must_use]
+    pub fn with_name(mut self, name: impl Into<String>) -> Self {
+        self.name = name.into();
+        self
+    }
+
+    /// Where the file was opened; empty for a file that was open already.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    fn read(&self, range: ByteRange) -> Result<Bytes> {
-        let range = range.within_size(self.size)?;
-        let len = to_usize(range.len())?;
-        // Memory and file have the same remainder by the alignment.
-        let mut bytes = block(len.saturating_add(ALIGNMENT - 1))?;
-        let position = to_usize(range.start() % ALIGNMENT as u64)?;
-        let address = bytes.as_ptr().addr() % ALIGNMENT;
-        let lead = (position + ALIGNMENT - address) % ALIGNMENT;
-        let wanted = lead..lead + len;
-        let target = bytes.get_mut(wanted.clone()).unwrap_or_default();
-        read_exact_at(&self.file, target, range.start()).map_err(|e| {
-            Error::new(ErrorKind::Io, format!("cannot read bytes {range}")).caused_by(e)
-        })?;
-        Ok(freeze(bytes).slice(wanted))
+    /// Makes a new file that shares its blocks with this one until one of them changes, and has the time of its last
+    /// change.
+    ///
+    /// # Errors
+    /// [`Unsupported`](ErrorKind::Unsupported) on other systems than Linux, else the errors of the operating
+    /// system: many file systems have no clones. No new file remains.
+    pub(crate) fn clone_to(&self, path: &Path) -> Result<()> {
+        #[cfg(target_os = "linux")]
+        {
+            use std::os::unix::fs::OpenOptionsExt;
+            let mut options = File::options();
+            let clone = options
+                .write(true)
+                .create_new(true)
+                .mode(0o600)
+                .open(path)?;
+            let made = || -> io::Result<()> {
+                rustix::fs::ioctl_ficlone(&clone, &self.file)?;
+                let metadata = self.file.metadata()?;
+                clone.set_permissions(metadata.permissions())?;
+                // It is the same file, but for its name: `ops::overlap` finds it by this.
+                clone.set_modified(metadata.modified()?)?;
+                clone.sync_all()
+            };
+            made().map_err(|error| {
+                // There is an error to return already.
+                let _ = std::fs::remove_file(path);
+                error.into()
+            })
+        }
+        #[cfg(not(target_os = "linux"))]
+        Err(Error::unsupported(format!(
+            "cannot clone to `{}`: clones are made on Linux only",
+            path.display()
+        )))
     }
+}
+
+/// The bytes of a range of an open file, which had this size when it was opened.
+pub(super) fn read_range(file: &File, size: u64, range: ByteRange) -> Result<Bytes> {
+    let range = range.within_size(size)?;
+    let len = to_usize(range.len())?;
+    // Memory and file have the same remainder by the alignment.
+    let mut bytes = block(len.saturating_add(ALIGNMENT - 1))?;
+    let position = to_usize(range.start() % ALIGNMENT as u64)?;
+    let address = bytes.as_ptr().addr() % ALIGNMENT;
+    let lead = (position + ALIGNMENT - address) % ALIGNMENT;
+    let wanted = lead..lead + len;
+    let target = bytes.get_mut(wanted.clone()).unwrap_or_default();
+    read_exact_at(file, target, range.start()).map_err(|e| {
+        Error::new(ErrorKind::Io, format!("cannot read bytes {range}")).caused_by(e)
+    })?;
+    Ok(freeze(bytes).slice(wanted))
 }
 
 impl ReadAt for LocalFile {
@@ -68,7 +133,11 @@ impl ReadAt for LocalFile {
     }
 
     fn read_at(&self, range: ByteRange) -> Result<Bytes> {
-        self.read(range).within(|| describe(&self.path))
+        read_range(&self.file, self.size, range).within(|| describe_name(&self.name))
+    }
+
+    fn name(&self) -> Option<String> {
+        Some(self.name.clone())
     }
 
     fn version(&self) -> Option<String> {
@@ -81,12 +150,17 @@ impl ReadAt for LocalFile {
 }
 
 /// How errors name a file.
-pub(super) fn describe(path: &Path) -> String {
-    format!("file `{}`", path.display())
+pub(crate) fn describe(path: &Path) -> String {
+    describe_name(&path.display().to_string())
+}
+
+/// How errors name a file that has this name.
+pub(super) fn describe_name(name: &str) -> String {
+    format!("file `{name}`")
 }
 
 /// How errors name a folder.
-pub(super) fn describe_folder(folder: &Path) -> String {
+pub(crate) fn describe_folder(folder: &Path) -> String {
     format!("folder `{}`", folder.display())
 }
 
@@ -119,24 +193,27 @@ pub(super) fn version_of(metadata: &Metadata) -> Option<String> {
 /// Opens a regular file and tells its size, among others. The kind is asked for first, because opening a pipe
 /// may wait for ever.
 pub(super) fn open_regular(path: &Path) -> Result<(File, Metadata)> {
-    let regular = |metadata: &Metadata| {
-        if metadata.is_file() {
-            return Ok(());
-        }
-        let found = if metadata.is_dir() {
-            "a folder"
-        } else {
-            "neither file nor folder"
-        };
-        Err(Error::invalid(format!(
-            "expected a regular file, found {found}"
-        )))
-    };
-    regular(&std::fs::metadata(path)?)?;
-    let file = File::open(path)?;
+    check_regular(&std::fs::metadata(path)?)?;
+    let file = with_descriptor(|| File::open(path))?;
     let metadata = file.metadata()?;
-    regular(&metadata)?;
+    check_regular(&metadata)?;
     Ok((file, metadata))
+}
+
+/// Refuses what is not a regular file.
+fn check_regular(metadata: &Metadata) -> Result<()> {
+    if metadata.is_file() {
+        return Ok(());
+    }
+    let found = if metadata.is_dir() {
+        "a folder"
+    } else {
+        "a pipe, a device or a socket"
+    };
+    Err(Error::new(
+        ErrorKind::NotAShard,
+        format!("expected a regular file, found {found}"),
+    ))
 }
 
 /// Fills `target` with bytes of the file from `position` on.

@@ -1,8 +1,9 @@
 //! A local folder as the container of a shard's files.
 
 use super::folder::{Container, SinkFactory};
-use super::local_file::{LocalFile, describe, existing_folder};
+use super::local_file::{describe, existing_folder};
 use super::local_sink::{LocalSink, folder_of, permissions};
+use super::pooled_file::PooledFile;
 use super::read_at::ReadAt;
 use super::sink::Sink;
 use super::temporary::Writer;
@@ -12,7 +13,8 @@ use std::fs::Permissions;
 use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 
-/// A local folder. Symbolic links inside are followed, but never out of it.
+/// A local folder. Symbolic links inside are followed, but never out of it. Files in it are opened as
+/// [`PooledFile`]s.
 #[derive(Debug, Clone)]
 pub struct LocalFolder {
     /// Absolute and free of symbolic links.
@@ -106,7 +108,7 @@ fn forbidden(url: &RelativeUrl, why: &str) -> Error {
 
 impl Container for LocalFolder {
     fn open(&self, url: &RelativeUrl) -> Result<Arc<dyn ReadAt>> {
-        Ok(Arc::new(LocalFile::open(self.find(url)?)?))
+        Ok(Arc::new(PooledFile::open(self.find(url)?)?))
     }
 
     fn base(&self) -> Option<String> {

@@ -1,6 +1,8 @@
 //! Local files that appear whole or not at all.
 
 use super::local_file::{describe, existing_folder, version_of};
+use super::local_target::LocalTarget;
+use super::names::check_output_name;
 use super::sink::{Sink, State};
 use super::temporary::{self, Writer};
 use super::uncommitted::Listed;
@@ -74,10 +76,12 @@ impl LocalSink {
     ///
     /// # Errors
     /// [`AlreadyExists`](ErrorKind::AlreadyExists) if it does,
-    /// [`NotFound`](ErrorKind::NotFound) if its folder does not, else those of the operating
-    /// system.
+    /// [`InvalidArgument`](ErrorKind::InvalidArgument) if it is a pipe, a device, a socket or a symbolic link to
+    /// nothing, or if its name is reserved for data files of shards (`….amudai.stripe`) or temporary files
+    /// (`.arrow-shard.….tmp`), [`NotFound`](ErrorKind::NotFound) if its folder does not exist, else those of the
+    /// operating system.
     pub fn create(path: impl AsRef<Path>) -> Result<Self> {
-        Self::create_for(path, None, None)
+        Self::create_for(target_of(path.as_ref())?, None, None)
     }
 
     /// Like [`create`](Self::create), with these permissions, and for a writer that has other files.
@@ -101,13 +105,16 @@ impl LocalSink {
         Self::open(path, existing, replaced.as_ref(), None).within(|| describe(path))
     }
 
-    /// A new file at `path`; the commit replaces a file that is there.
+    /// A new file at `path`; the commit replaces a regular file that is there. If `path` is a symbolic link, the
+    /// link stays, and the file that it leads to is replaced.
     ///
     /// # Errors
     /// [`AlreadyExists`](ErrorKind::AlreadyExists) if `path` is a folder, else like
-    /// [`create`](Self::create).
+    /// [`create`](Self::create). The commit fails with [`Conflict`](ErrorKind::Conflict) if something other than
+    /// a regular file is there by then.
     pub fn create_or_replace(path: impl AsRef<Path>) -> Result<Self> {
-        let path = path.as_ref();
+        let target = target_of(path.as_ref())?;
+        let path = target.as_path();
         let replaced = permissions(path);
         Self::open(path, Existing::Replaced, replaced.as_ref(), None).within(|| describe(path))
     }
@@ -118,9 +125,7 @@ impl LocalSink {
         permissions: Option<&Permissions>,
         writer: Option<&Writer>,
     ) -> Result<Self> {
-        if path.file_name().is_none() {
-            return Err(Error::invalid("expected a path that ends in a file name"));
-        }
+        check_name(path)?;
         // The link itself counts, not what it leads to: a rename replaces the link.
         match std::fs::symlink_metadata(path) {
             Ok(metadata) if metadata.is_dir() => {
@@ -162,7 +167,7 @@ impl LocalSink {
         &self.writer
     }
 
-    /// Where the file appears.
+    /// Where the file appears: at the end of a symbolic link, if the sink was created with the path of a link.
     pub fn path(&self) -> &Path {
         &self.path
     }
@@ -193,6 +198,29 @@ impl Sink for LocalSink {
     }
 }
 
+/// The file that a sink for `path` creates or replaces.
+fn target_of(path: &Path) -> Result<PathBuf> {
+    check_new_name(path).within(|| describe(path))?;
+    let target = LocalTarget::find(path)?.into_path()?;
+    // A link may lead to another name.
+    check_new_name(&target).within(|| describe(path))?;
+    Ok(target)
+}
+
+/// Refuses a path without a file name, or with one that is reserved.
+fn check_new_name(path: &Path) -> Result<()> {
+    check_name(path)?;
+    let name = path.file_name().unwrap_or_default();
+    check_output_name(&name.to_string_lossy())
+}
+
+fn check_name(path: &Path) -> Result<()> {
+    match path.file_name() {
+        Some(_) => Ok(()),
+        None => Err(Error::invalid("expected a path that ends in a file name")),
+    }
+}
+
 /// The permissions of a file; `None` if there is none of that name, or something else.
 pub(super) fn permissions(path: &Path) -> Option<Permissions> {
     let metadata = std::fs::symlink_metadata(path).ok()?;
@@ -203,7 +231,10 @@ fn persist(file: TempPath, path: &Path, existing: &Existing) -> Result<()> {
     // Whoever replaces a file holds its lock, so that one comes after the other.
     let _locked = match existing {
         Existing::Kept => None,
-        Existing::Replaced => lock(path).ok().flatten(),
+        Existing::Replaced => {
+            check_replaceable(path)?;
+            lock(path).ok().flatten()
+        }
         Existing::ReplacedIf(version) => match lock(path)? {
             Some(locked) if is_still(version, &locked, path) => Some(locked),
             _ => return Err(conflict()),
@@ -219,6 +250,18 @@ fn persist(file: TempPath, path: &Path, existing: &Existing) -> Result<()> {
     })?;
     sync_folder(folder_of(path));
     Ok(())
+}
+
+/// Refuses to replace anything but a regular file.
+fn check_replaceable(path: &Path) -> Result<()> {
+    match std::fs::symlink_metadata(path) {
+        Ok(found) if !found.is_file() => Err(Error::new(
+            ErrorKind::Conflict,
+            "something other than a regular file was put in the place of the file meanwhile, and is left as \
+             it is",
+        )),
+        _ => Ok(()),
+    }
 }
 
 /// Files that are locked one after the other, each in the place of the one before.

@@ -2,7 +2,7 @@
 
 use super::ByteRange;
 use super::folder::Container;
-use super::local_file::{describe, open_regular};
+use super::local_file::{describe, describe_name, open_regular};
 use super::local_folder::LocalFolder;
 use super::read_at::ReadAt;
 use super::url::RelativeUrl;
@@ -16,7 +16,6 @@ use std::sync::Arc;
 #[derive(Debug)]
 pub struct MappedFile {
     bytes: Bytes,
-    /// How errors name the file.
     name: String,
 }
 
@@ -42,8 +41,15 @@ impl MappedFile {
         };
         Ok(Self {
             bytes: map().within(|| describe(path))?,
-            name: describe(path),
+            name: path.display().to_string(),
         })
+    }
+
+    /// Sets the name of the file in errors; its path by default.
+    #[must_use]
+    pub fn with_name(mut self, name: impl Into<String>) -> Self {
+        self.name = name.into();
+        self
     }
 }
 
@@ -87,7 +93,13 @@ impl ReadAt for MappedFile {
     }
 
     fn read_at(&self, range: ByteRange) -> Result<Bytes> {
-        self.bytes.read_at(range).within(|| self.name.clone())
+        self.bytes
+            .read_at(range)
+            .within(|| describe_name(&self.name))
+    }
+
+    fn name(&self) -> Option<String> {
+        Some(self.name.clone())
     }
 
     fn resident(&self) -> Option<Bytes> {

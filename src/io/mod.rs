@@ -9,6 +9,8 @@ mod async_read_at;
 mod async_sink;
 #[cfg(feature = "experimental")]
 pub mod conformance;
+#[cfg(not(target_family = "wasm"))]
+mod descriptors;
 mod folder;
 #[cfg(not(target_family = "wasm"))]
 mod local_file;
@@ -16,16 +18,21 @@ mod local_file;
 mod local_folder;
 #[cfg(not(target_family = "wasm"))]
 mod local_sink;
+#[cfg(not(target_family = "wasm"))]
+mod local_target;
 #[cfg(all(feature = "mmap", not(target_family = "wasm")))]
 mod mapped_file;
 #[cfg(feature = "object_store")]
 mod multipart;
+mod names;
 #[cfg(feature = "object_store")]
 mod object_folder;
 #[cfg(feature = "object_store")]
 mod object_reader;
 #[cfg(feature = "object_store")]
 mod object_sink;
+#[cfg(not(target_family = "wasm"))]
+mod pooled_file;
 mod range;
 mod read_at;
 #[cfg(not(target_family = "wasm"))]
@@ -46,11 +53,18 @@ pub use folder::{Container, MemoryFolder, NoContainer, SinkFactory};
 #[cfg(not(target_family = "wasm"))]
 pub use local_file::LocalFile;
 #[cfg(not(target_family = "wasm"))]
+pub(crate) use local_file::{describe, describe_folder};
+#[cfg(not(target_family = "wasm"))]
 pub use local_folder::LocalFolder;
 #[cfg(not(target_family = "wasm"))]
 pub use local_sink::LocalSink;
+#[cfg(not(target_family = "wasm"))]
+pub use local_target::LocalTarget;
 #[cfg(all(feature = "mmap", not(target_family = "wasm")))]
 pub use mapped_file::{MappedFile, MappedFolder};
+#[cfg(any(not(target_family = "wasm"), feature = "object_store"))]
+pub(crate) use names::{STRIPE_FILE_SUFFIX, is_own_stripe_file, is_temporary};
+pub(crate) use names::{check_output_name, random_stripe_file_name};
 #[cfg(feature = "object_store")]
 pub use object_folder::ObjectFolder;
 #[cfg(feature = "object_store")]
@@ -59,17 +73,17 @@ pub(crate) use object_folder::names_of;
 pub use object_reader::ObjectReader;
 #[cfg(feature = "object_store")]
 pub use object_sink::ObjectSink;
+#[cfg(not(target_family = "wasm"))]
+pub use pooled_file::PooledFile;
 pub use range::ByteRange;
 pub use read_at::ReadAt;
 pub(crate) use read_at::{read_all, read_one};
 pub use sink::{Sink, WriteSink};
 #[cfg(not(target_family = "wasm"))]
-pub(crate) use temporary::is_temporary;
+pub(crate) use temporary::is_abandoned_temporary;
 #[cfg(not(target_family = "wasm"))]
 pub(crate) use uncommitted::commit_together;
 #[cfg(not(target_family = "wasm"))]
 pub use uncommitted::{Discarded, discard_uncommitted};
 pub use url::RelativeUrl;
-#[cfg(any(not(target_family = "wasm"), feature = "object_store"))]
-pub(crate) use url::STRIPE_FILE_SUFFIX;
-pub(crate) use url::{Reference, random_stripe_file_name, resolve};
+pub(crate) use url::{Reference, resolve};

@@ -15,7 +15,8 @@ const REQUESTS: usize = 16;
 /// An object of a store, read by ranges.
 ///
 /// Every read is conditional on the object that the first one met, by its e-tag, or by the time of its
-/// last change where the store has no e-tags: if somebody replaces it meanwhile, reads fail.
+/// last change where the store has no e-tags: if somebody replaces it meanwhile, reads fail with
+/// [`Replaced`](ErrorKind::Replaced).
 pub struct ObjectReader {
     store: Arc<dyn ObjectStore>,
     path: Path,
@@ -86,16 +87,20 @@ impl ObjectReader {
 
     fn failure(&self, error: object_store::Error) -> Error {
         use object_store::Error as Store;
-        let (kind, message) = match &error {
-            Store::NotFound { .. } => (ErrorKind::NotFound, "there is no such object"),
-            Store::Precondition { .. } => (
-                ErrorKind::Io,
+        let (kind, message, source) = match error {
+            // The error itself says no more than this message and the place.
+            Store::NotFound { source, .. } => {
+                (ErrorKind::NotFound, "there is no such object", source)
+            }
+            error @ Store::Precondition { .. } => (
+                ErrorKind::Replaced,
                 "the object is not the one that was opened first; open the shard again",
+                error.into(),
             ),
-            _ => (ErrorKind::Io, "the object store failed"),
+            error => (ErrorKind::Io, "the object store failed", error.into()),
         };
         Error::new(kind, message)
-            .caused_by(error)
+            .caused_by(source)
             .within(format!("object `{}`", self.path))
     }
 }
@@ -134,6 +139,10 @@ impl AsyncReadAt for ObjectReader {
 
     fn known_size(&self) -> Option<u64> {
         Some(self.known.get()?.meta.size)
+    }
+
+    fn name(&self) -> Option<String> {
+        Some(self.path.to_string())
     }
 
     fn version(&self) -> Option<String> {

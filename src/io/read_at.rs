@@ -12,13 +12,15 @@ use std::sync::Arc;
 /// stay valid for as long as they are kept, also after the artifact itself is dropped.
 ///
 /// A reader must implement only [`size`](Self::size) and [`read_at`](Self::read_at). The defaults of
-/// the other methods are right for any store, but slow for some:
+/// the other methods are right for any store, but slow or silent for some:
 ///
 /// | method | default | override it |
 /// |-|-|-|
 /// | [`read_ranges`](Self::read_ranges) | `read_at` for one range after the other, on this thread | if the store can answer several requests at a time |
 /// | [`resident`](Self::resident) | `None` | if all bytes are in memory, so that slices share them |
 /// | [`is_near`](Self::is_near) | whether there are resident bytes | if a request costs no more than a few microseconds |
+/// | [`name`](Self::name) | `None` | always, so that errors name the file |
+/// | [`version`](Self::version) | `None` | if the store tells a file from another one that replaced it |
 ///
 /// # Remote stores
 ///
@@ -64,7 +66,7 @@ pub trait ReadAt: Send + Sync + Debug {
         None
     }
 
-    /// What errors call the artifact, if it has a name of its own. `None` by default.
+    /// The name of the artifact in errors: a path or a URL. `None` by default.
     fn name(&self) -> Option<String> {
         None
     }
@@ -160,6 +162,10 @@ pub(super) fn size_of(bytes: &[u8]) -> u64 {
 
 macro_rules! forward {
     ($($pointer:ty),*) => {$(
+        #[deny(
+            clippy::missing_trait_methods,
+            reason = "a method that is not forwarded would answer with its default"
+        )]
         impl<R: ReadAt + ?Sized> ReadAt for $pointer {
             fn size(&self) -> Result<u64> {
                 (**self).size()
@@ -177,6 +183,10 @@ macro_rules! forward {
                 (**self).resident()
             }
 
+            fn name(&self) -> Option<String> {
+                (**self).name()
+            }
+
             fn version(&self) -> Option<String> {
                 (**self).version()
             }
@@ -189,3 +199,65 @@ macro_rules! forward {
 }
 
 forward!(&R, Box<R>, Arc<R>);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A reader that answers every method in its own way.
+    #[derive(Debug)]
+    struct Told;
+
+    impl ReadAt for Told {
+        fn size(&self) -> Result<u64> {
+            Ok(77)
+        }
+
+        fn read_at(&self, _: ByteRange) -> Result<Bytes> {
+            Ok(Bytes::from_static(b"one"))
+        }
+
+        fn read_ranges(&self, _: &[ByteRange]) -> Result<Vec<Bytes>> {
+            Ok(vec![Bytes::from_static(b"several")])
+        }
+
+        fn resident(&self) -> Option<Bytes> {
+            Some(Bytes::from_static(b"resident"))
+        }
+
+        fn name(&self) -> Option<String> {
+            Some("my://bucket/f.shard".to_owned())
+        }
+
+        fn version(&self) -> Option<String> {
+            Some("7".to_owned())
+        }
+
+        fn is_near(&self) -> bool {
+            false
+        }
+    }
+
+    #[test]
+    fn pointers_to_readers_answer_as_the_readers_do() {
+        fn answers(reader: impl ReadAt) -> String {
+            let range = ByteRange::try_new(0, 1).unwrap();
+            let all = (
+                reader.size().unwrap(),
+                reader.read_at(range).unwrap(),
+                reader.read_ranges(&[range]).unwrap(),
+                reader.resident(),
+                reader.name(),
+                reader.version(),
+                reader.is_near(),
+            );
+            format!("{all:?}")
+        }
+        // What the trait answers by itself is different in each.
+        assert_eq!(answers(&Told), answers(Told));
+        assert_eq!(answers(Box::new(Told)), answers(Told));
+        assert_eq!(answers(Arc::new(Told)), answers(Told));
+        assert_eq!(answers(Arc::new(Told) as Arc<dyn ReadAt>), answers(Told));
+        assert_eq!(answers(Box::new(Told) as Box<dyn ReadAt>), answers(Told));
+    }
+}

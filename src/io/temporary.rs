@@ -6,6 +6,7 @@
 //! its writer has closed.
 
 use super::local_file::describe_folder;
+use super::names::{TEMPORARY_PREFIX as PREFIX, TEMPORARY_SUFFIX as SUFFIX, writer_of};
 use super::uncommitted::{absolute, is_listed};
 use crate::error::{Result, Within};
 use std::collections::BTreeMap;
@@ -15,10 +16,6 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::time::{Duration, Instant, SystemTime};
 use tempfile::NamedTempFile;
-
-/// How the name of a temporary file begins and ends.
-const PREFIX: &str = ".arrow-shard.";
-const SUFFIX: &str = ".tmp";
 
 /// Age from which on a file that nobody holds is removed, and how often a process looks for them.
 const STALE: Duration = Duration::from_secs(60 * 60);
@@ -91,17 +88,6 @@ pub(super) fn create(
     create().within(|| format!("creating a file in {}", describe_folder(folder)))
 }
 
-/// Whether a file of that name is one that a sink has not committed.
-pub(crate) fn is_temporary(name: &str) -> bool {
-    writer_of(name).is_some()
-}
-
-/// The name of the writer of a temporary file.
-fn writer_of(name: &str) -> Option<&str> {
-    let writer = name.strip_prefix(PREFIX)?.strip_suffix(SUFFIX)?;
-    Some(writer.split_once('-').map_or(writer, |(writer, _)| writer))
-}
-
 /// Removes the files in a folder of writers that were killed, as far as that goes, if this process has not
 /// looked for a while.
 pub(super) fn remove_stale(folder: &Path) {
@@ -121,20 +107,22 @@ fn is_due(folder: &Path) -> bool {
 
 fn sweep(folder: &Path) {
     for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
-        let name = entry.file_name();
-        let Some(writer) = name.to_str().and_then(writer_of) else {
-            continue;
-        };
-        let first = folder.join(format!("{PREFIX}{writer}{SUFFIX}"));
         let path = entry.path();
-        if !is_listed(&path)
-            && is_abandoned(&path) == Some(true)
-            && is_abandoned(&first) != Some(false)
-        {
+        if is_abandoned_temporary(&path) {
             // Somebody else may have removed it.
             let _ = std::fs::remove_file(path);
         }
     }
+}
+
+/// Whether a file is a temporary one of a writer that was killed, an hour ago or earlier.
+pub(crate) fn is_abandoned_temporary(path: &Path) -> bool {
+    let name = path.file_name().and_then(|name| name.to_str());
+    let Some(writer) = name.and_then(writer_of) else {
+        return false;
+    };
+    let first = path.with_file_name(format!("{PREFIX}{writer}{SUFFIX}"));
+    !is_listed(path) && is_abandoned(path) == Some(true) && is_abandoned(&first) != Some(false)
 }
 
 /// Whether a file is old and nobody holds it; `None` if there is none.

@@ -12,7 +12,6 @@
 
 use crate::error::{Error, ErrorKind, Result};
 use std::fmt::{self, Write};
-use std::hash::{BuildHasher, Hasher};
 use std::str::FromStr;
 
 #[cfg(test)]
@@ -154,19 +153,6 @@ pub(crate) fn resolve(reference: &str, base: Option<&str>) -> Result<Reference> 
         Ok(url) => Ok(Reference::Relative(url)),
         Err(why) => Err(forbidden(reference, why)),
     }
-}
-
-/// How the usual name of a stripe data file ends.
-pub(crate) const STRIPE_FILE_SUFFIX: &str = ".amudai.stripe";
-
-/// A new name for a stripe data file.
-pub(crate) fn random_stripe_file_name() -> String {
-    let random = std::collections::hash_map::RandomState::new().build_hasher();
-    stripe_file_name(random.finish())
-}
-
-fn stripe_file_name(random: u64) -> String {
-    format!("{random:x}{STRIPE_FILE_SUFFIX}")
 }
 
 /// An absolute URL, taken apart: `scheme://authority/path`, its path still encoded.

@@ -42,6 +42,17 @@ pub(super) struct Values {
     stripes: HashMap<(usize, u64), u64>,
 }
 
+/// Whether it is the same addition: values are not compared.
+impl PartialEq for Added {
+    fn eq(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::Constant(a), Self::Constant(b)) => Arc::ptr_eq(a, b),
+            (Self::Values(a), Self::Values(b)) => Arc::ptr_eq(a, b),
+            _ => false,
+        }
+    }
+}
+
 impl Added {
     /// What a stripe says of a node of the column, if it is not null there.
     pub(super) async fn descriptor(

@@ -92,7 +92,8 @@ fn mismatch(path: &str, own: &dyn fmt::Debug, other: &dyn fmt::Debug) -> Error {
         ErrorKind::SchemaMismatch,
         format!(
             "column `{path}` is {own:?} in one shard and {other:?} in another, which does not hold the same \
-             values; write one of them anew with the type of the other"
+             values; write both with the same type (arrow-shard convert --schema-rows 0 makes all columns of \
+             a CSV file text)"
         ),
     )
 }

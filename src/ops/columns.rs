@@ -14,7 +14,7 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 /// A column, and where each of the sources has it.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq)]
 pub(super) struct Column {
     /// As readers see it; of an internal field, its name and nothing more.
     field: Field,
@@ -49,7 +49,7 @@ impl Column {
 }
 
 /// The columns of an edited shard.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq)]
 pub(super) struct Columns {
     /// Structs of packed columns are the last.
     visible: Vec<Column>,

@@ -3,6 +3,7 @@
 use super::beside::Beside;
 use super::columns::{Column, Columns};
 use super::deletes::{Deleted, Stripe, deletes_shard};
+use super::file_count::FileCount;
 use super::node::Node;
 use super::place::Place;
 use super::source::Source;
@@ -10,7 +11,7 @@ use super::wires;
 use crate::Limits;
 use crate::column::encode_arrow_schema;
 use crate::error::{Error, ErrorKind, Result, Within};
-use crate::format::{DataEncoding, ShardProperties, StripeFieldDescriptor};
+use crate::format::{DataEncoding, HEADER, ShardProperties, StripeFieldDescriptor};
 use crate::io::{RelativeUrl, random_stripe_file_name};
 use crate::sorting::SortingColumn;
 use crate::write::{
@@ -18,7 +19,7 @@ use crate::write::{
 };
 use arrow_schema::Schema;
 use bytes::Bytes;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 /// What a commit has made.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -27,9 +28,44 @@ pub struct EditSummary {
     deleted_rows: u64,
     stripes: u64,
     bytes: u64,
+    is_unchanged: bool,
+    other_files: u64,
+    pub(super) linked: FileCount,
+    pub(super) cloned: FileCount,
+    pub(super) copied: FileCount,
 }
 
 impl EditSummary {
+    pub(super) fn new(rows: u64, deleted_rows: u64, stripes: u64, bytes: u64) -> Self {
+        Self {
+            rows,
+            deleted_rows,
+            stripes,
+            bytes,
+            is_unchanged: false,
+            other_files: 0,
+            linked: FileCount::default(),
+            cloned: FileCount::default(),
+            copied: FileCount::default(),
+        }
+    }
+
+    /// The summary of a commit without changes.
+    #[cfg(any(not(target_family = "wasm"), feature = "object_store"))]
+    pub(super) fn unchanged(rows: u64, deleted_rows: u64, stripes: u64, other_files: u64) -> Self {
+        Self {
+            is_unchanged: true,
+            other_files,
+            ..Self::new(rows, deleted_rows, stripes, 0)
+        }
+    }
+
+    /// Whether there was nothing to do: a commit of an editor without changes, in place of the shard, leaves its
+    /// file as it is.
+    pub fn is_unchanged(&self) -> bool {
+        self.is_unchanged
+    }
+
     /// Number of rows, those that are deleted left out.
     pub fn rows(&self) -> u64 {
         self.rows
@@ -49,6 +85,32 @@ impl EditSummary {
     /// and stripes that `compact` wrote anew.
     pub fn bytes(&self) -> u64 {
         self.bytes
+    }
+
+    /// Number of files that the shard refers to, without the directory file. They hold its rows, so all of
+    /// them have to be kept together with the directory file.
+    pub fn other_files(&self) -> u64 {
+        self.other_files
+    }
+
+    /// Files with rows that got a second name as a hard link, in the folder that they are in: the shard refers
+    /// to them by that name, because another file may get the first one. Both names lead to the same bytes, so
+    /// removing one frees no space. If the file is overwritten in place by its first name (as `cp` does), the
+    /// shard has lost its rows, and reading them is an error.
+    pub fn linked(&self) -> FileCount {
+        self.linked
+    }
+
+    /// Files with rows that were cloned, where the file system can do that: the clone has the second name, and
+    /// shares its blocks with the file until one of them changes.
+    pub fn cloned(&self) -> FileCount {
+        self.cloned
+    }
+
+    /// Files with rows that were copied to get a second name, because the system has neither clones nor hard
+    /// links.
+    pub fn copied(&self) -> FileCount {
+        self.copied
     }
 
     /// The same, with more bytes that were written.
@@ -97,6 +159,8 @@ pub(super) struct Files {
         allow(dead_code, reason = "only stores are asked what has been replaced")
     )]
     pub(super) as_they_are: Vec<Referred>,
+    /// Files that have to be there already.
+    pub(super) needed: Vec<Needed>,
     pub(super) directory: Vec<u8>,
     pub(super) summary: EditSummary,
 }
@@ -119,6 +183,49 @@ impl Referred {
                 self.place
             ),
         )
+    }
+}
+
+/// A file that the directory refers to, and that a commit does not write.
+#[derive(Debug, Clone)]
+pub(super) struct Needed {
+    pub(super) url: RelativeUrl,
+    /// Bytes that it has at least.
+    pub(super) least_size: u64,
+    /// Whether the shard that was opened first does not refer to it.
+    #[cfg_attr(
+        not(feature = "object_store"),
+        allow(dead_code, reason = "only stores are asked no more than needed")
+    )]
+    pub(super) is_new: bool,
+}
+
+impl Needed {
+    /// Refuses a file of another size.
+    pub(super) fn check_size(&self, size: u64) -> Result<()> {
+        let least = self.least_size;
+        match size < least {
+            true => Err(Error::corrupt(format!(
+                "expected {least} bytes or more, found {size}"
+            ))),
+            false => Ok(()),
+        }
+    }
+
+    /// The error for a file that is missing, or does not fit the references of the directory.
+    pub(super) fn unfit(&self, error: &Error) -> Error {
+        let place = match error.element() {
+            place if place.is_empty() => format!("file `{}`", self.url.path()),
+            place => place,
+        };
+        let error = Error::new(
+            error.kind(),
+            format!(
+                "{}; the shard refers to this file, and is changed or merged only while it is there and whole",
+                error.whole_message()
+            ),
+        );
+        error.within(place)
     }
 }
 
@@ -155,6 +262,7 @@ impl Plan<'_> {
             as_they_are: Vec::new(),
             known: HashMap::new(),
         };
+        let mut ends = Ends::default();
         let nodes = nodes(self.columns);
         let count = nodes.len() + usize::from(has_deleted);
         let mut stripes = StripesMetadata::new(self.wire, count);
@@ -168,6 +276,7 @@ impl Plan<'_> {
                 &deletes,
             );
             let record = record.await.within(|| format!("stripe {ordinal}"))?;
+            ends.note(&record.fields, stripe.source > 0);
             stripes.push(record)?;
         }
         let arrow_schema = encode_arrow_schema(&self.schema)?;
@@ -183,16 +292,24 @@ impl Plan<'_> {
         stripes.finish(&mut out, &stored_schema(stored, &capabilities), &properties)?;
         let deleted_rows = self.stripes.iter().map(|s| s.deleted_rows).sum();
         let added = self.columns.iter().filter_map(|c| c.added.as_ref()?.file());
-        let deletes = deletes.file.as_ref().map(|(file, _)| file);
+        let deletes = deletes.file.as_ref().filter(|_| deletes.is_referred_to);
+        let deletes = deletes.map(|(file, _)| file);
         let others: Vec<(String, Bytes)> = added.chain(deletes).map(Beside::file).collect();
         let bytes: usize = others.iter().map(|(_, bytes)| bytes.len()).sum();
+        let made = others.iter().map(|(name, _)| name);
+        let made = made.chain(references.kept.iter().map(|kept| &kept.name));
+        let needed = ends.into_needed(&made.map(String::as_str).collect())?;
         Ok(Files {
             summary: EditSummary {
-                rows: stripes.rows() - deleted_rows,
-                deleted_rows,
-                stripes: self.stripes.len() as u64,
-                bytes: (bytes + directory.len()) as u64,
+                other_files: stripes.other_files(),
+                ..EditSummary::new(
+                    stripes.rows() - deleted_rows,
+                    deleted_rows,
+                    self.stripes.len() as u64,
+                    (bytes + directory.len()) as u64,
+                )
             },
+            needed,
             kept: references.kept,
             as_they_are: references.as_they_are,
             others,
@@ -226,7 +343,7 @@ impl Plan<'_> {
         let ids: Vec<u32> = nodes_there.filter_map(|n| n.id_in(stripe.source)).collect();
         let shard = &source.shard;
         let found = shard.descriptors(stripe.ordinal, &ids, &mut rebase).await;
-        let found = found.within(|| format!("shard `{}`", source.place))?;
+        let found = found.within(|| source.place.element())?;
         let mut found = found.into_iter();
         let mut fields = Vec::with_capacity(nodes.len() + 1);
         for (column, node) in nodes {
@@ -288,6 +405,52 @@ fn nodes(columns: &Columns) -> Vec<(&Column, &Node)> {
     nodes
 }
 
+/// Where the last byte is that a directory refers to in each file, by its URL, and whether a source after the
+/// first one refers to it.
+#[derive(Debug, Default)]
+struct Ends(HashMap<String, (u64, bool)>);
+
+impl Ends {
+    /// Notes what the fields of a stripe refer to.
+    fn note(&mut self, fields: &[Option<StripeFieldDescriptor>], is_new: bool) {
+        let encodings = fields.iter().flatten().flat_map(|field| &field.encodings);
+        let buffers = encodings.flat_map(|encoding| match encoding {
+            DataEncoding::Native(native) => native.buffers.as_slice(),
+            DataEncoding::Parquet(_) | DataEncoding::Unknown => &[],
+        });
+        for reference in buffers.filter_map(|buffer| buffer.buffer.as_ref()) {
+            let end = reference.range.end();
+            match self.0.get_mut(&reference.url) {
+                Some((last, new)) => (*last, *new) = ((*last).max(end), *new || is_new),
+                None => {
+                    self.0.insert(reference.url.clone(), (end, is_new));
+                }
+            }
+        }
+    }
+
+    /// The files that have to be there, in the order of their names: all but those that have one of these names.
+    fn into_needed(self, made: &HashSet<&str>) -> Result<Vec<Needed>> {
+        let mut needed = Vec::new();
+        for (url, (end, is_new)) in self.0 {
+            let url: RelativeUrl = url.parse()?;
+            let is_made = url
+                .segments()
+                .last()
+                .is_some_and(|name| made.contains(name));
+            if !is_made {
+                needed.push(Needed {
+                    url,
+                    least_size: end.saturating_add(HEADER.len() as u64),
+                    is_new,
+                });
+            }
+        }
+        needed.sort_by(|a, b| a.url.path().cmp(b.url.path()));
+        Ok(needed)
+    }
+}
+
 /// How the new directory refers to the files of the sources.
 struct References<'a> {
     target: &'a Place,
@@ -322,7 +485,11 @@ impl References<'_> {
         }
         let url = match is_directory_file {
             true => self.directory_file(file())?,
-            false => key.0.seen_from(self.target)?,
+            // Callers know the shard, and not the files that it refers to.
+            false => key.0.seen_from(self.target).or_else(|error| {
+                source.place.seen_from(self.target)?;
+                Err(error)
+            })?,
         };
         let url = url.to_string();
         self.known.insert(key, url.clone());
@@ -342,6 +509,7 @@ impl References<'_> {
             #[cfg(not(target_family = "wasm"))]
             Naming::Kept => {
                 let name = random_stripe_file_name();
+                place.seen_from(self.target)?;
                 let other = place.beside(&RelativeUrl::from_file_name(&name)?);
                 let url = other.seen_from(self.target)?;
                 self.kept.push(Kept { file, name });
@@ -363,6 +531,8 @@ pub(super) fn holds_rows() -> Error {
 struct Deletes {
     /// The file, and the number of its only column.
     file: Option<(Beside, u32)>,
+    /// Whether a stripe refers to it: stripes whose rows are all deleted say so themselves.
+    is_referred_to: bool,
     /// By ordinal of the stripe: that of the stripe in the file.
     stripes: HashMap<usize, u64>,
 }
@@ -378,14 +548,17 @@ impl Deletes {
         if rows.is_empty() {
             return Ok(Self {
                 file: None,
+                is_referred_to: false,
                 stripes: HashMap::new(),
             });
         }
         let file = Beside::of(deletes_shard(&rows, wire)?)?;
         let columns = file.shard().stored_columns().await?;
         let id = columns.first().map_or(0, |(_, node)| node.schema_id);
+        let is_referred_to = rows.iter().any(|rows| rows.len() < rows.rows());
         Ok(Self {
             file: Some((file, id)),
+            is_referred_to,
             stripes: ordinals.into_iter().zip(0..).collect(),
         })
     }

@@ -1,16 +1,13 @@
 //! Which rows of an edited shard are deleted.
 
+use super::row_set::RowSet;
 use super::source::Source;
-use crate::Limits;
-use crate::error::{Error, ErrorKind, Result, to_usize};
+use crate::error::{Error, ErrorKind, Result, Within};
 use crate::format::StripeProperties;
 use crate::read::Predicate;
-use crate::write::{Profile, ShardWriter, Wire, WriterOptions};
-use arrow_array::{ArrayRef, BooleanArray, RecordBatch};
-use arrow_buffer::{BooleanBuffer, BooleanBufferBuilder};
-use arrow_schema::{DataType, Field, Schema};
+use crate::write::{StripeBits, Wire, bits_shard};
 use std::collections::BTreeMap;
-use std::sync::Arc;
+use std::ops::Range;
 
 /// A stripe of an edited shard.
 #[derive(Debug, Clone)]
@@ -37,7 +34,7 @@ pub(super) enum Deleted {
     /// None.
     Nothing,
     /// These, and there are some.
-    Rows(BooleanBuffer),
+    Rows(RowSet),
 }
 
 impl Stripe {
@@ -56,40 +53,77 @@ impl Stripe {
         stripes.collect()
     }
 
+    /// Whether nothing of the stripe has changed; `source` is its shard.
+    pub(super) fn is_as_there(&self, source: &Source) -> bool {
+        let place = usize::try_from(self.ordinal);
+        let there = place.ok().and_then(|place| source.stripes.get(place));
+        let deletes_are_as_there = match &self.deleted {
+            Deleted::AsThere => true,
+            Deleted::Nothing => there.is_some_and(|there| there.deleted_record_count == 0),
+            Deleted::Rows(_) => false,
+        };
+        deletes_are_as_there && self.properties.is_none()
+    }
+
     /// Which rows are deleted.
-    async fn deleted(&self, source: &Source) -> Result<BooleanBuffer> {
+    async fn deleted(&self, source: &Source) -> Result<RowSet> {
+        let mut deleted = RowSet::none(self.rows);
         match &self.deleted {
-            Deleted::Rows(rows) => Ok(rows.clone()),
-            Deleted::Nothing => Ok(BooleanBuffer::new_unset(bits(self.rows)?)),
+            Deleted::Rows(rows) => return Ok(rows.clone()),
+            Deleted::Nothing => {}
             Deleted::AsThere => {
                 let first = source.first_row(self.ordinal);
-                source.shard.deleted_rows(first..first + self.rows).await
+                let rows = first..first + self.rows;
+                let found = |rows: Range<u64>| deleted.insert(rows.start - first..rows.end - first);
+                let read = source.shard.for_each_deleted(self.ordinal, rows, found);
+                read.await?;
             }
         }
+        Ok(deleted)
     }
 
     /// Deletes rows, or takes that back. Gives how many have changed.
     pub(super) async fn set(
         &mut self,
         source: &Source,
-        rows: &BooleanBuffer,
+        rows: &RowSet,
         is_deleted: bool,
     ) -> Result<u64> {
-        let before = self.deleted(source).await?;
-        let after = match is_deleted {
-            true => &before | rows,
-            false => &before & &!rows,
-        };
-        let count = after.count_set_bits() as u64;
-        let changed = count.abs_diff(before.count_set_bits() as u64);
+        let mut deleted = self.deleted(source).await?;
+        let before = deleted.len();
+        match is_deleted {
+            true => deleted.add(rows),
+            false => deleted.remove(rows),
+        }
+        let count = deleted.len();
+        let changed = count.abs_diff(before);
         if changed > 0 {
+            if count > 0 && count < self.rows {
+                let checked = self.check_bits(source);
+                checked.within(|| format!("stripe {}", self.ordinal))?;
+            }
             self.deleted_rows = count;
             self.deleted = match count {
                 0 => Deleted::Nothing,
-                _ => Deleted::Rows(after),
+                _ => Deleted::Rows(deleted),
             };
         }
         Ok(changed)
+    }
+
+    /// Refuses to delete a part of more rows than a reader has bits for.
+    fn check_bits(&self, source: &Source) -> Result<()> {
+        let (rows, most) = (self.rows, source.shard.limits().max_batch_bytes());
+        if rows.div_ceil(8) <= most {
+            return Ok(());
+        }
+        Err(Error::new(
+            ErrorKind::LimitExceeded,
+            format!(
+                "the stripe has {rows} rows, and a bit for each would exceed Limits::max_batch_bytes \
+                 ({most}); delete all of its rows, or rewrite it with fewer rows a stripe"
+            ),
+        ))
     }
 
     /// Takes all deletes back. Gives how many have changed.
@@ -99,15 +133,9 @@ impl Stripe {
     }
 }
 
-/// The length of a bit for each of the rows of a stripe, which its directory may say anything of.
-fn bits(rows: u64) -> Result<usize> {
-    Limits::default().check_batch_bytes(rows.div_ceil(8), 1)?;
-    to_usize(rows)
-}
-
 /// Rows, by the ordinal of their stripe.
 #[derive(Debug, Default)]
-pub(super) struct RowSets(BTreeMap<usize, BooleanBufferBuilder>);
+pub(super) struct RowSets(BTreeMap<usize, RowSet>);
 
 impl RowSets {
     /// The rows of a shard that match, by ordinal of the stripe there. `left` is told how many have not been
@@ -118,17 +146,10 @@ impl RowSets {
         left: impl FnMut(u64),
     ) -> Result<Self> {
         let starts: Vec<(u64, u64)> = source.starts_and_lens().collect();
-        let (mut sets, mut failed) = (Self::default(), Ok(()));
-        let found = |row: u64| {
-            if failed.is_ok() {
-                failed = sets.insert(&starts, row);
-            }
-        };
-        source
-            .shard
-            .for_each_match(predicate.clone(), found, left)
-            .await?;
-        failed?;
+        let mut sets = Self::default();
+        let found = |rows: Range<u64>| sets.insert(&starts, rows);
+        let matches = source.shard.for_each_match(predicate.clone(), found, left);
+        matches.await?;
         Ok(sets)
     }
 
@@ -136,63 +157,48 @@ impl RowSets {
     pub(super) fn of_rows(starts: &[(u64, u64)], rows: &[u64]) -> Result<Self> {
         let mut sets = Self::default();
         for &row in rows {
-            sets.insert(starts, row)?;
+            sets.insert(starts, row..row.saturating_add(1))?;
         }
         Ok(sets)
     }
 
-    fn insert(&mut self, starts: &[(u64, u64)], row: u64) -> Result<()> {
-        // Empty stripes begin where the one after them does.
-        let stripe = starts.partition_point(|(start, _)| *start <= row);
-        let found = stripe
-            .checked_sub(1)
-            .and_then(|i| Some((i, starts.get(i)?)));
-        let Some((stripe, (start, rows))) = found.filter(|(_, (start, len))| row - start < *len)
-        else {
-            let end = starts.last().map_or(0, |(start, len)| start + len);
-            return Err(Error::new(
-                ErrorKind::RowOutOfRange,
-                format!("row {row} of a shard of {end} rows, the deleted ones included"),
-            ));
-        };
-        let (place, rows) = (to_usize(row - start)?, bits(*rows)?);
-        let set = self.0.entry(stripe).or_insert_with(|| {
-            let mut set = BooleanBufferBuilder::new(rows);
-            set.append_n(rows, false);
-            set
-        });
-        set.set_bit(place, true);
+    /// Adds neighbouring rows, which may lie in several stripes.
+    fn insert(&mut self, starts: &[(u64, u64)], rows: Range<u64>) -> Result<()> {
+        let mut row = rows.start;
+        while row < rows.end || row == rows.start {
+            // Empty stripes begin where the one after them does.
+            let stripe = starts.partition_point(|(start, _)| *start <= row);
+            let found = stripe
+                .checked_sub(1)
+                .and_then(|i| Some((i, starts.get(i)?)));
+            let Some((stripe, (start, len))) = found.filter(|(_, (start, len))| row - start < *len)
+            else {
+                let end = starts.last().map_or(0, |(start, len)| start + len);
+                return Err(Error::new(
+                    ErrorKind::RowOutOfRange,
+                    format!("row {row} of a shard of {end} rows, the deleted ones included"),
+                ));
+            };
+            let end = rows.end.min(start + len);
+            let set = self.0.entry(stripe).or_insert_with(|| RowSet::none(*len));
+            set.insert(row - start..end - start);
+            row = end;
+        }
         Ok(())
     }
 
     /// The rows of each stripe that has any.
-    pub(super) fn finish(self) -> BTreeMap<usize, BooleanBuffer> {
-        let sets = self.0.into_iter();
-        sets.map(|(stripe, mut set)| (stripe, set.finish()))
-            .collect()
+    pub(super) fn finish(self) -> BTreeMap<usize, RowSet> {
+        self.0
     }
 }
 
 /// A shard of one column, which says what is deleted: a stripe for each of those that are given.
-pub(super) fn deletes_shard(stripes: &[&BooleanBuffer], wire: Wire) -> Result<Vec<u8>> {
-    let schema = Arc::new(Schema::new(vec![Field::new(
-        "deleted",
-        DataType::Boolean,
-        false,
-    )]));
-    let options = WriterOptions::default()
-        .with_wire(wire)
-        .with_profile(Profile::Balanced)
-        .with_stripe_rows(u64::MAX)
-        .with_stripe_bytes(u64::MAX)
-        .with_memory_limit(u64::MAX);
-    let mut file = Vec::new();
-    let mut writer = ShardWriter::try_new(&mut file, schema.clone(), options)?;
-    for deleted in stripes {
-        let column = Arc::new(BooleanArray::new((*deleted).clone(), None)) as ArrayRef;
-        writer.write(&RecordBatch::try_new(schema.clone(), vec![column])?)?;
-        writer.flush_stripe()?;
-    }
-    writer.finish()?;
-    Ok(file)
+pub(super) fn deletes_shard(stripes: &[&RowSet], wire: Wire) -> Result<Vec<u8>> {
+    let stripes = stripes.iter().map(|deleted| StripeBits {
+        rows: deleted.rows(),
+        ones: deleted.len(),
+        pieces: deleted.bits(),
+    });
+    bits_shard("deleted", stripes, wire)
 }

@@ -2,6 +2,8 @@
 
 use super::added::{Added, Constant, check_type, encode};
 use super::columns::Columns;
+#[cfg(any(not(target_family = "wasm"), feature = "object_store"))]
+use super::commit::EditSummary;
 use super::commit::{Files, Naming, Plan};
 use super::constant::constant;
 use super::deletes::{RowSets, Stripe};
@@ -12,7 +14,7 @@ use super::wires;
 use crate::Shard;
 use crate::error::{Error, ErrorKind, Result, Within};
 use crate::format::{DataType, NameValuePair, ShardProperties, StripeProperties};
-use crate::read::{Predicate, now};
+use crate::read::{Predicate, ShardOptions, now};
 use crate::sorting::{SORTING_COLUMNS_PROPERTY, SortingColumn};
 use crate::write::{ARROW_SCHEMA_PROPERTY, ColumnOptions, Wire};
 use arrow_array::ArrayRef;
@@ -55,6 +57,8 @@ pub struct ShardEditor {
     /// The shard that was opened, and those that were appended.
     sources: Vec<Source>,
     columns: Columns,
+    /// The columns of the shard that was opened.
+    first_columns: Columns,
     /// Metadata of the Arrow schema.
     metadata: HashMap<String, String>,
     stripes: Vec<Stripe>,
@@ -62,6 +66,8 @@ pub struct ShardEditor {
     properties: ShardProperties,
     sorting_columns: Vec<SortingColumn>,
     wire: Wire,
+    /// How appended shards are opened.
+    options: ShardOptions,
 }
 
 impl ShardEditor {
@@ -78,14 +84,29 @@ impl ShardEditor {
         let mut properties = shard.properties_async().await?.clone();
         properties.custom_properties.retain(is_foreign);
         Ok(Self {
+            first_columns: columns.clone(),
             columns,
             metadata,
             stripes: Stripe::all_of(&source, 0),
             properties,
             sorting_columns: shard.sorting_columns()?,
             wire: shard.wire(),
+            options: ShardOptions::default(),
             sources: vec![source],
         })
+    }
+
+    /// Opens appended shards with these options.
+    #[cfg(any(not(target_family = "wasm"), feature = "object_store"))]
+    pub(super) fn with_options(mut self, options: ShardOptions) -> Self {
+        self.options = options;
+        self
+    }
+
+    /// How appended shards are opened.
+    #[cfg(any(not(target_family = "wasm"), feature = "object_store"))]
+    pub(super) fn options(&self) -> &ShardOptions {
+        &self.options
     }
 
     /// Appends the stripes of an open shard, whose directory file is at `place`.
@@ -100,7 +121,7 @@ impl ShardEditor {
             if source.shard.wire() != wire {
                 let schema = source.shard.stored_schema().await?;
                 let checked = wires::check(&schema, source.shard.wire(), wire);
-                checked.within(|| format!("`{}`", source.place))?;
+                checked.within(|| source.place.element())?;
             }
         }
         let own = self.stripes.iter().map(|stripe| stripe.rows);
@@ -117,7 +138,7 @@ impl ShardEditor {
         let ordinal = self.sources.len();
         let mut columns = self.columns.clone();
         let united = columns.unite(&source.shard, ordinal).await;
-        united.within(|| format!("`{}`", source.place))?;
+        united.within(|| source.place.element())?;
         let theirs = source.shard.properties_async().await?;
         let own = &mut self.properties;
         let created = own.creation_min.into_iter();
@@ -133,6 +154,12 @@ impl ShardEditor {
         self.stripes.extend(Stripe::all_of(&source, ordinal));
         self.sources.push(source);
         Ok(())
+    }
+
+    /// The shard that was opened, and those that were appended.
+    #[cfg(any(not(target_family = "wasm"), feature = "object_store"))]
+    pub(super) fn sources(&self) -> &[Source] {
+        &self.sources
     }
 
     /// The stripes as they are now.
@@ -233,6 +260,36 @@ impl ShardEditor {
         Schema::new_with_metadata(self.columns.fields(), self.metadata.clone())
     }
 
+    /// Whether there are changes to commit: not before the first one, and not if changes had no effect, such as a
+    /// delete that matched no row.
+    pub fn has_changes(&self) -> bool {
+        let is_there = |(i, stripe): (u64, &Stripe)| {
+            let first = self.sources.first();
+            first.is_some_and(|source| stripe.ordinal == i && stripe.is_as_there(source))
+        };
+        self.sources.len() != 1
+            || self.columns != self.first_columns
+            || self.sources[0].stripes.len() != self.stripes.len()
+            || !(0..).zip(&self.stripes).all(is_there)
+    }
+
+    /// The summary of a commit that has nothing to do.
+    #[cfg(any(not(target_family = "wasm"), feature = "object_store"))]
+    pub(super) async fn unchanged(&self) -> Result<EditSummary> {
+        let (rows, deleted) = (self.num_rows(), self.num_deleted_rows());
+        let others = match self.sources.first() {
+            Some(source) => source.files().await?.len(),
+            None => 0,
+        };
+        let stripes = self.stripes.len() as u64;
+        Ok(EditSummary::unchanged(
+            rows,
+            deleted,
+            stripes,
+            others as u64,
+        ))
+    }
+
     /// Number of rows, those that are deleted left out.
     pub fn num_rows(&self) -> u64 {
         let rows = self.stripes.iter();
@@ -288,7 +345,7 @@ impl ShardEditor {
         let total: u64 = self.sources.iter().map(rows).sum();
         let mut before = 0;
         for (ordinal, source) in self.sources.iter().enumerate() {
-            let place = || format!("`{}`", source.place);
+            let place = || source.place.element();
             before += rows(source);
             let left = |left: u64| {
                 let done = before.saturating_sub(left);
@@ -363,7 +420,7 @@ impl ShardEditor {
                 && let Some(source) = self.sources.get(stripe.source)
             {
                 let set = stripe.set(source, &rows, is_deleted).await;
-                changed += set.within(|| format!("`{}`", source.place))?;
+                changed += set.within(|| source.place.element())?;
             }
         }
         self.stripes = after;

@@ -12,7 +12,8 @@
 //!                                     ▲────────────────────────────────────────┘
 //! ```
 //!
-//! [`ShardEditor`] collects the changes and [commits](ShardEditor::commit) them together.
+//! [`ShardEditor`] collects the changes and [commits](ShardEditor::commit) them together. Afterwards a shard consists
+//! of several files, which belong together; `pack` makes one file of them again.
 
 #![cfg_attr(
     target_family = "wasm",
@@ -32,13 +33,25 @@ mod compact;
 mod constant;
 mod deletes;
 mod editor;
+mod file_count;
+#[cfg(any(not(target_family = "wasm"), feature = "object_store"))]
+mod held;
+#[cfg(any(not(target_family = "wasm"), feature = "object_store"))]
+mod limited;
 #[cfg(not(target_family = "wasm"))]
 mod local;
+#[cfg(not(target_family = "wasm"))]
+mod local_path;
 mod node;
 #[cfg(feature = "object_store")]
 mod object;
+#[cfg(any(not(target_family = "wasm"), feature = "object_store"))]
+mod overlap;
+#[cfg(any(not(target_family = "wasm"), feature = "object_store"))]
+mod pack;
 mod place;
 mod progress;
+mod row_set;
 #[cfg(any(not(target_family = "wasm"), feature = "object_store"))]
 mod set;
 mod sinks;
@@ -55,15 +68,32 @@ pub use compact::{compact, compact_to, compaction};
 #[cfg(feature = "object_store")]
 pub use compact::{compact_object, compact_object_to, compaction_object};
 pub use editor::ShardEditor;
+pub use file_count::FileCount;
+#[cfg(feature = "object_store")]
+pub use held::held_shard_objects;
+#[cfg(not(target_family = "wasm"))]
+pub use held::held_shards;
 #[cfg(not(target_family = "wasm"))]
 pub use local::{list_shards, merge};
 #[cfg(feature = "object_store")]
 pub use object::list_shard_objects;
 #[cfg(any(not(target_family = "wasm"), feature = "object_store"))]
+pub use overlap::LeftOut;
+#[cfg(any(not(target_family = "wasm"), feature = "object_store"))]
+pub use pack::PackOptions;
+#[cfg(not(target_family = "wasm"))]
+pub use pack::pack;
+#[cfg(feature = "object_store")]
+pub use pack::pack_object;
+#[cfg(any(not(target_family = "wasm"), feature = "object_store"))]
 pub use place::SHARD_FILE_SUFFIX;
 pub use progress::EditProgress;
 #[cfg(any(not(target_family = "wasm"), feature = "object_store"))]
 pub use set::ShardSet;
+#[cfg(not(target_family = "wasm"))]
+pub use set::held_by_others;
+#[cfg(feature = "object_store")]
+pub use set::objects_held_by_others;
 #[cfg(any(not(target_family = "wasm"), feature = "object_store"))]
 pub use vacuum::VacuumOptions;
 #[cfg(not(target_family = "wasm"))]

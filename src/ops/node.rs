@@ -6,7 +6,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::format::{BasicType, DataType};
 
 /// A node of the schema, and where each of the sources has it.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq)]
 pub(super) struct Node {
     /// The node itself: its children are left out, and its number is of no meaning.
     pub(super) stored: DataType,

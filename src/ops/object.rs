@@ -1,11 +1,12 @@
 //! Shards in object stores.
 
-use super::commit::{EditSummary, Files, Naming, Referred};
+use super::commit::{EditSummary, Files, Naming, Needed, Referred};
 use super::editor::ShardEditor;
+use super::overlap::{object_id, refuse};
 use super::place::{FileRole, Place};
 use crate::Shard;
-use crate::error::{Error, ErrorKind, Result};
-use crate::io::names_of;
+use crate::error::{Error, ErrorKind, Result, Within};
+use crate::io::{check_output_name, names_of};
 use crate::read::ShardOptions;
 use bytes::Bytes;
 use futures_util::{StreamExt, TryStreamExt, stream};
@@ -14,6 +15,7 @@ use object_store::{
     Error as StoreError, ObjectMeta, ObjectStore, ObjectStoreExt, PutMode, PutOptions,
     UpdateVersion,
 };
+use std::collections::HashSet;
 use std::ffi::OsStr;
 use std::sync::Arc;
 
@@ -29,8 +31,22 @@ impl ShardEditor {
     /// # Errors
     /// Those of [`Shard::open_object`].
     pub async fn open_object(store: Arc<dyn ObjectStore>, path: &Path) -> Result<Self> {
-        let shard = Shard::open_object(store, path, ShardOptions::default()).await?;
-        Self::of(shard, place_of(path)).await
+        Self::open_object_with(store, path, ShardOptions::default()).await
+    }
+
+    /// As `open_with`, of a shard whose directory file is the object at `path`.
+    /// [`append_object`](Self::append_object) opens other shards with the same options.
+    ///
+    /// # Errors
+    /// Returns the same errors as [`Shard::open_object`].
+    pub async fn open_object_with(
+        store: Arc<dyn ObjectStore>,
+        path: &Path,
+        options: ShardOptions,
+    ) -> Result<Self> {
+        let shard = Shard::open_object(store, path, options.clone()).await?;
+        let editor = Self::of(shard, place_of(path)).await?;
+        Ok(editor.with_options(options))
     }
 
     /// As `append`, of a shard in the same store, whose directory file is the object at `path`.
@@ -40,12 +56,21 @@ impl ShardEditor {
     /// name whose types are not the same, and [`Unsupported`](ErrorKind::Unsupported) for fixed-size
     /// lists of `Wire::Reference` beside stripes of `Wire::Spec`. The editor is then as it was.
     pub async fn append_object(&mut self, store: Arc<dyn ObjectStore>, path: &Path) -> Result<()> {
-        let shard = Shard::open_object(store, path, ShardOptions::default()).await?;
+        let shard = Shard::open_object(store, path, self.options().clone()).await?;
         self.append_at(shard, place_of(path)).await
     }
 
+    /// As `check_distinct`, of shards in a store.
+    ///
+    /// # Errors
+    /// [`InvalidArgument`](ErrorKind::InvalidArgument), naming two of the shards, and errors of the metadata.
+    pub async fn check_distinct_objects(&self) -> Result<()> {
+        refuse(self.sources(), object_id).await
+    }
+
     /// Replaces the directory of the shard that was opened. Whoever has it open must open it again: reads
-    /// of the directory file are conditional on the object that it was. Those of stripe files go on.
+    /// of the directory file are conditional on the object that it was. Those of stripe files go on. Without
+    /// [changes](Self::has_changes), the object stays as it is.
     ///
     /// # Errors
     /// [`Conflict`](ErrorKind::Conflict) if the object, or one of those that were appended, has been replaced
@@ -81,9 +106,12 @@ impl ShardEditor {
     ) -> Result<EditSummary, NotCommitted> {
         let (path, to, files) = match target {
             Some(target) => {
+                let name = target.filename().unwrap_or_default();
+                check_output_name(name).within(|| target.to_string())?;
                 let files = self.files(Some(&place_of(target)), Naming::AsItIs).await?;
                 (target.clone(), To::New, files)
             }
+            None if !self.has_changes() => return Ok(self.unchanged().await?),
             None => {
                 let e_tag = self.version().ok_or_else(|| {
                     Error::unsupported(
@@ -167,9 +195,11 @@ async fn write(
     files: Files,
     to: To,
 ) -> Result<EditSummary, NotCommitted> {
+    let is_replaced = matches!(to, To::Replace(_));
     // Who comes second is told before there is anything to take back.
     let mode = mode(store, path, to).await?;
     check_unchanged(store, &files.as_they_are).await?;
+    check_needed(store, path, &files, is_replaced).await?;
     let mut written: Vec<Path> = Vec::new();
     for (name, bytes) in files.others {
         let other = beside(path, name);
@@ -265,6 +295,42 @@ async fn check_unchanged(store: &dyn ObjectStore, files: &[Referred]) -> Result<
     checks.buffer_unordered(AT_ONCE).try_collect().await
 }
 
+/// Refuses objects that the directory at `path` cannot refer to. Skips objects that the replaced directory refers
+/// to, and objects whose version was compared already.
+async fn check_needed(
+    store: &dyn ObjectStore,
+    path: &Path,
+    files: &Files,
+    is_replaced: bool,
+) -> Result<()> {
+    let compared: HashSet<Path> = (files.as_they_are.iter())
+        .filter(|file| file.version.is_some())
+        .map(|file| path_of(&file.place))
+        .collect();
+    let place = place_of(path);
+    let needed = files.needed.iter();
+    let needed = needed.map(|needed| (path_of(&place.beside(&needed.url)), needed.clone()));
+    let needed: Vec<(Path, Needed)> = needed
+        .filter(|(object, needed)| !compared.contains(object) && (needed.is_new || !is_replaced))
+        .collect();
+    let check = |(object, needed): (Path, Needed)| async move {
+        let checked = match store.head(&object).await {
+            Ok(found) => needed.check_size(found.size),
+            Err(error @ StoreError::NotFound { .. }) => {
+                let missing = Error::new(ErrorKind::NotFound, "the object does not exist");
+                Err(missing.caused_by(error))
+            }
+            Err(error) => {
+                let message = format!("the store did not answer for `{object}`");
+                return Err(Error::new(ErrorKind::Io, message).caused_by(error));
+            }
+        };
+        checked.map_err(|error| needed.unfit(&error.within(format!("`{object}`"))))
+    };
+    let checks = stream::iter(needed).map(check);
+    checks.buffer_unordered(AT_ONCE).try_collect().await
+}
+
 async fn put(store: &dyn ObjectStore, path: &Path, bytes: Bytes, mode: PutMode) -> Result<()> {
     let options = PutOptions::from(mode);
     let Err(error) = store.put_opts(path, bytes.clone().into(), options).await else {
@@ -290,7 +356,7 @@ async fn put(store: &dyn ObjectStore, path: &Path, bytes: Bytes, mode: PutMode) 
 }
 
 pub(super) fn place_of(path: &Path) -> Place {
-    Place::new(names_of(path))
+    Place::object(names_of(path))
 }
 
 pub(super) fn path_of(place: &Place) -> Path {

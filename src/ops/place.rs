@@ -3,7 +3,7 @@
 use crate::error::{Error, ErrorKind, Result};
 use crate::io::RelativeUrl;
 #[cfg(any(not(target_family = "wasm"), feature = "object_store"))]
-use crate::io::STRIPE_FILE_SUFFIX;
+use crate::io::{STRIPE_FILE_SUFFIX, is_temporary};
 use std::fmt;
 
 /// How names of directory files end. Those of other names are found too; one of this name that is
@@ -20,13 +20,50 @@ pub(super) fn is_of_another_kind(name: &str, error: &Error) -> bool {
 /// A file, by the names on the way from the root of its store.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(super) struct Place {
+    store: Store,
     names: Vec<String>,
+}
+
+/// The kind of store that a file is in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+enum Store {
+    /// Nothing is known of it.
+    Any,
+    Local,
+    #[cfg(feature = "object_store")]
+    Objects,
 }
 
 impl Place {
     pub(super) fn new(names: impl IntoIterator<Item = String>) -> Self {
+        Self::of(Store::Any, names)
+    }
+
+    /// A file of this machine.
+    #[cfg(not(target_family = "wasm"))]
+    pub(super) fn local(names: impl IntoIterator<Item = String>) -> Self {
+        Self::of(Store::Local, names)
+    }
+
+    /// An object of an object store.
+    #[cfg(feature = "object_store")]
+    pub(super) fn object(names: impl IntoIterator<Item = String>) -> Self {
+        Self::of(Store::Objects, names)
+    }
+
+    fn of(store: Store, names: impl IntoIterator<Item = String>) -> Self {
         Self {
+            store,
             names: names.into_iter().collect(),
+        }
+    }
+
+    /// The file as a place in errors.
+    pub(super) fn element(&self) -> String {
+        match self.store {
+            Store::Any | Store::Local => format!("file `{self}`"),
+            #[cfg(feature = "object_store")]
+            Store::Objects => format!("object `{self}`"),
         }
     }
 
@@ -43,7 +80,7 @@ impl Place {
     /// A file of the folder that this one is in, or below.
     pub(super) fn beside(&self, url: &RelativeUrl) -> Self {
         let names = self.folder().iter().map(String::as_str);
-        Self::new(names.chain(url.segments()).map(str::to_owned))
+        Self::of(self.store, names.chain(url.segments()).map(str::to_owned))
     }
 
     /// How a directory file at `directory` refers to this one.
@@ -63,13 +100,17 @@ impl Place {
 
 impl fmt::Display for Place {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // A drive needs no separator before it.
+        if self.store == Store::Local && cfg!(not(windows)) {
+            f.write_str("/")?;
+        }
         f.write_str(&self.names.join("/"))
     }
 }
 
 /// What a file of a folder is, by its name.
 #[cfg(any(not(target_family = "wasm"), feature = "object_store"))]
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) enum FileRole {
     /// A shard, or a file of another kind.
     Shard,
@@ -85,8 +126,7 @@ impl FileRole {
         let name = name.to_string_lossy();
         match name.ends_with(STRIPE_FILE_SUFFIX) {
             true => Self::Stripes,
-            #[cfg(not(target_family = "wasm"))]
-            false if crate::io::is_temporary(&name) => Self::Temporary,
+            false if is_temporary(&name) => Self::Temporary,
             false => Self::Shard,
         }
     }

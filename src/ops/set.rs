@@ -2,11 +2,14 @@
 
 use super::commit::Naming;
 use super::editor::ShardEditor;
+use super::overlap::{IdOf, LeftOut, Overlap, settle};
 use super::place::Place;
 use super::source::Source;
 use crate::Shard;
 use crate::error::{Error, ErrorKind, Result};
-use crate::read::{Projection, ScanBuilder, ShardOptions};
+#[cfg(feature = "object_store")]
+use crate::read::ShardOptions;
+use crate::read::{Projection, ScanBuilder};
 use arrow_array::RecordBatch;
 use bytes::Bytes;
 use std::ops::Range;
@@ -14,8 +17,12 @@ use std::ops::Range;
 /// Several shards as one table: their rows follow each other, and their columns are united by name. Where
 /// a shard lacks a column, its rows are null in it.
 ///
-/// Opening reads the metadata of all shards. They must stay as they are while the table is open, and
-/// their types must fit each other as [`ShardEditor::append`] says.
+/// Opening reads the metadata of all shards, several shards at a time. They must stay as they are while the
+/// table is open: a read of a file that was replaced meanwhile fails with
+/// [`Replaced`](ErrorKind::Replaced). Their types must fit each other as [`ShardEditor::append`] says.
+///
+/// Local files do not stay open, so that a table may have more shards than the process may have open files:
+/// see [`PooledFile`](crate::io::PooledFile).
 ///
 /// ```no_run
 /// use arrow_shard::ops::ShardSet;
@@ -33,6 +40,7 @@ pub struct ShardSet {
     shard: Shard,
     /// The rows of each, by their numbers in the table.
     rows: Vec<Range<u64>>,
+    left_out: Vec<LeftOut>,
 }
 
 /// Where shards of a table are, by the names from the root of their store.
@@ -40,9 +48,22 @@ struct Members {
     editor: ShardEditor,
     places: Vec<Place>,
     rows: Vec<Range<u64>>,
+    left_out: Vec<LeftOut>,
 }
 
 impl Members {
+    /// The table of some shards, in which no row comes twice.
+    async fn of_all(sources: Vec<Source>, overlap: Overlap, id_of: IdOf) -> Result<Self> {
+        let (sources, left_out) = settle(sources, overlap, id_of).await?;
+        let mut sources = sources.into_iter();
+        let mut members = Self::of(sources.next().ok_or_else(no_shard)?).await?;
+        for source in sources {
+            members.add(source).await?;
+        }
+        members.left_out = left_out;
+        Ok(members)
+    }
+
     /// The table of one shard.
     async fn of(source: Source) -> Result<Self> {
         let place = source.place.clone();
@@ -51,6 +72,7 @@ impl Members {
             editor,
             places: Vec::new(),
             rows: Vec::new(),
+            left_out: Vec::new(),
         };
         members.note(place);
         Ok(members)
@@ -108,6 +130,12 @@ impl ShardSet {
         &self.rows
     }
 
+    /// The shards of the folder that are not part of the table, because another one refers to all of their data: a
+    /// merged shard holds the shards that it was made of. Empty for shards that were named one by one.
+    pub fn left_out(&self) -> &[LeftOut] {
+        &self.left_out
+    }
+
     /// Rows by the ordinal of their shard and their number in it, in the given order.
     ///
     /// # Errors
@@ -163,24 +191,33 @@ fn no_shard() -> Error {
     Error::invalid("there is no shard to make a table of")
 }
 
+#[cfg(not(target_family = "wasm"))]
+pub use local::held_by_others;
+#[cfg(feature = "object_store")]
+pub use object::objects_held_by_others;
+
 /// Opens the table of some shards of a local folder.
 #[cfg(not(target_family = "wasm"))]
 mod local {
-    use super::{Members, Place, Shard, ShardOptions, ShardSet, Source, no_shard};
-    use crate::error::Result;
-    use crate::io::{Container, LocalFolder};
-    use crate::ops::local::{existing, list_shards, path_of, place_of};
+    use super::{LeftOut, Members, Overlap, Place, Shard, ShardSet, Source, no_shard, settle};
+    use crate::error::{Error, Result};
+    use crate::io::{Container, LocalFolder, describe_folder};
+    use crate::ops::local::{list_shards, open_members};
+    use crate::ops::local_path::path_of;
+    use crate::ops::overlap::local_id;
     use crate::ops::place::is_of_another_kind;
-    use crate::read::now;
-    use std::path::Path;
+    use crate::read::{ShardOptions, now};
+    use std::path::{Path, PathBuf};
     use std::sync::Arc;
 
     impl ShardSet {
-        /// Opens the shards whose directory files are at these paths.
+        /// Opens the shards whose directory files are at these paths. The rows of a path that is named several times
+        /// count as often.
         ///
         /// # Errors
         /// Those of [`Shard::open`] and of [`ShardEditor::append`](super::ShardEditor::append), or
-        /// [`InvalidArgument`](crate::ErrorKind::InvalidArgument) for no shard.
+        /// [`InvalidArgument`](crate::ErrorKind::InvalidArgument) for no shard, and for two different shards that refer
+        /// to the same data, such as a merged shard and one that it was made of.
         pub fn open<P: AsRef<Path>>(paths: impl IntoIterator<Item = P>) -> Result<Self> {
             Self::open_through(paths, plain)
         }
@@ -194,68 +231,89 @@ mod local {
             paths: impl IntoIterator<Item = P>,
             through: impl FnOnce(LocalFolder) -> Arc<dyn Container>,
         ) -> Result<Self> {
-            let mut members: Option<Members> = None;
-            for path in paths {
-                let path = existing(path.as_ref())?;
-                add(&mut members, Shard::open(&path)?, place_of(&path)?)?;
-            }
-            finish(members, through)
+            let paths = paths.into_iter().map(|path| path.as_ref().to_path_buf());
+            let paths: Vec<PathBuf> = paths.collect();
+            finish(opened(&paths, |_, _| false)?, Overlap::Refuse, through)
         }
 
         /// Opens the shards of a folder, by the order of their names. Files of other kinds are left out, but
         /// none whose name ends in `.amudai.shard`.
         ///
+        /// A shard is left out if another one of the folder refers to all of its data, so that no row comes twice:
+        /// see [`left_out`](Self::left_out).
+        ///
         /// # Errors
-        /// Those of [`open`](Self::open).
+        /// Returns the errors of [`open`](Self::open), and
+        /// [`InvalidArgument`](crate::ErrorKind::InvalidArgument) for two shards that
+        /// have some data in common, while each refers to others of its own.
         pub fn open_folder(folder: impl AsRef<Path>) -> Result<Self> {
-            let mut members: Option<Members> = None;
-            for listed in list_shards(folder)? {
-                let path = existing(&listed)?;
-                match Shard::open(&path) {
-                    Ok(shard) => add(&mut members, shard, place_of(&path)?)?,
-                    Err(error) if is_of_another_kind(&listed.to_string_lossy(), &error) => {}
-                    Err(error) => return Err(error),
-                }
+            let folder = folder.as_ref();
+            let sources = sources_of(folder)?;
+            if sources.is_empty() {
+                return Err(no_shard().within(describe_folder(folder)));
             }
-            finish(members, plain)
+            finish(sources, Overlap::LeaveOut, plain)
         }
+    }
+
+    /// The shards that a table of a folder leaves out, because another one refers to all of their data: see
+    /// [`ShardSet::left_out`]. Their columns need not fit each other.
+    ///
+    /// # Errors
+    /// Returns the errors of [`ShardSet::open_folder`], except for types of columns that do not fit.
+    pub fn held_by_others(folder: impl AsRef<Path>) -> Result<Vec<LeftOut>> {
+        let sources = sources_of(folder.as_ref())?;
+        Ok(now(settle(sources, Overlap::LeaveOut, local_id))?.1)
+    }
+
+    fn sources_of(folder: &Path) -> Result<Vec<Source>> {
+        opened(&list_shards(folder)?, |path, error| {
+            is_of_another_kind(&path.to_string_lossy(), error)
+        })
     }
 
     fn plain(folder: LocalFolder) -> Arc<dyn Container> {
         Arc::new(folder)
     }
 
-    fn add(members: &mut Option<Members>, shard: Shard, place: Place) -> Result<()> {
-        let source = now(Source::load(shard, place))?;
-        match members {
-            Some(members) => now(members.add(source)),
-            None => {
-                *members = Some(now(Members::of(source))?);
-                Ok(())
-            }
-        }
+    /// Opens the shards at these paths, without those that cannot be opened for a reason that `is_left_out`
+    /// knows.
+    fn opened(paths: &[PathBuf], is_left_out: fn(&Path, &Error) -> bool) -> Result<Vec<Source>> {
+        let mut sources = Vec::with_capacity(paths.len());
+        open_members(paths, &ShardOptions::default(), is_left_out, |source| {
+            sources.push(source);
+            Ok(())
+        })?;
+        Ok(sources)
     }
 
     fn finish(
-        members: Option<Members>,
+        sources: Vec<Source>,
+        overlap: Overlap,
         through: impl FnOnce(LocalFolder) -> Arc<dyn Container>,
     ) -> Result<ShardSet> {
-        let members = members.ok_or_else(no_shard)?;
+        let mut members = now(Members::of_all(sources, overlap, local_id))?;
+        let left_out = std::mem::take(&mut members.left_out);
         let (directory, root, rows) = now(members.directory())?;
         let folder = LocalFolder::open(path_of(&Place::new(root)))?;
-        let options = ShardOptions::default();
-        let shard = Shard::from_reader(Arc::new(directory), through(folder), options)?;
-        Ok(ShardSet { shard, rows })
+        let name = folder.path().display().to_string();
+        let shard = Shard::of_table(directory, name, through(folder))?;
+        Ok(ShardSet {
+            shard,
+            rows,
+            left_out,
+        })
     }
 }
 
 /// Opens the table of some shards of an object store.
 #[cfg(feature = "object_store")]
 mod object {
-    use super::{Members, Place, Shard, ShardOptions, ShardSet, Source, no_shard};
+    use super::{LeftOut, Members, Overlap, Place, Shard, ShardOptions, ShardSet, Source, settle};
     use crate::error::{Error, Result};
     use crate::io::{AsyncReadAt, BoxFuture, ByteRange, ObjectFolder};
     use crate::ops::object::{AT_ONCE, list_shard_objects, path_of, place_of};
+    use crate::ops::overlap::object_id;
     use crate::ops::place::is_of_another_kind;
     use bytes::Bytes;
     use futures_util::{StreamExt, TryStreamExt, stream};
@@ -282,12 +340,14 @@ mod object {
             paths: impl IntoIterator<Item = Path>,
         ) -> Result<Self> {
             let paths = paths.into_iter().collect();
-            Self::open_all(store, paths, |_, _| false).await
+            let sources = open_all(&store, paths, |_, _| false).await?;
+            Self::of_sources(store, sources, Overlap::Refuse).await
         }
 
         /// As [`open_objects`](Self::open_objects), of the shards that
         /// [`list_shard_objects`](crate::ops::list_shard_objects) gives, by the order of their names. Objects of
-        /// other kinds are left out, but none whose name ends in `.amudai.shard`.
+        /// other kinds are left out, but none whose name ends in `.amudai.shard`. So are shards of which another one of
+        /// the folder refers to all data: see [`left_out`](Self::left_out).
         ///
         /// # Errors
         /// Those of [`open_objects`](Self::open_objects) and of the store.
@@ -295,45 +355,72 @@ mod object {
             store: Arc<dyn ObjectStore>,
             folder: Option<&Path>,
         ) -> Result<Self> {
-            let objects = list_shard_objects(store.clone(), folder).await?;
-            let paths = objects.into_iter().map(|object| object.location).collect();
-            let is_left_out = |path: &Path, error: &Error| is_of_another_kind(path.as_ref(), error);
-            Self::open_all(store, paths, is_left_out).await
+            let sources = sources_of(store.clone(), folder).await?;
+            Self::of_sources(store, sources, Overlap::LeaveOut).await
         }
 
-        /// Opens the shards whose directory files are these objects, without those that cannot be opened for
-        /// a reason that `is_left_out` knows.
-        async fn open_all(
+        async fn of_sources(
             store: Arc<dyn ObjectStore>,
-            paths: Vec<Path>,
-            is_left_out: fn(&Path, &Error) -> bool,
+            sources: Vec<Source>,
+            overlap: Overlap,
         ) -> Result<Self> {
-            let open = |path: Path| {
-                let store = store.clone();
-                async move {
-                    let options = ShardOptions::default().with_tail_bytes(TAIL_BYTES);
-                    match Shard::open_object(store, &path, options).await {
-                        Err(error) if is_left_out(&path, &error) => Ok(None),
-                        Err(error) => Err(error),
-                        Ok(shard) => Source::load_all(shard, place_of(&path)).await.map(Some),
-                    }
-                }
-            };
-            let opened = stream::iter(paths).map(open).buffered(AT_ONCE);
-            let opened: Vec<Option<Source>> = opened.try_collect().await?;
-            let mut opened = opened.into_iter().flatten();
-            let mut members = Members::of(opened.next().ok_or_else(no_shard)?).await?;
-            for source in opened {
-                members.add(source).await?;
-            }
+            let mut members = Members::of_all(sources, overlap, object_id).await?;
+            let left_out = std::mem::take(&mut members.left_out);
             let (directory, root, rows) = members.directory().await?;
-            let folder = ObjectFolder::new(store, path_of(&Place::new(root)));
+            let root = path_of(&Place::new(root));
+            let folder = ObjectFolder::new(store, root.clone());
             // All of the directory is there at once, so that nothing is fetched along with what it says.
             let options = ShardOptions::default().with_tail_bytes(directory.len() as u64);
-            let reader = Arc::new(Held(directory));
-            let shard = Shard::open_async(reader, Arc::new(folder), options).await?;
-            Ok(Self { shard, rows })
+            let (reader, name) = (Arc::new(Held(directory)), root.to_string());
+            let shard = Shard::of_object_table(reader, name, Arc::new(folder), options).await?;
+            Ok(Self {
+                shard,
+                rows,
+                left_out,
+            })
         }
+    }
+
+    /// As `held_by_others`, of the shards that [`list_shard_objects`](crate::ops::list_shard_objects) gives.
+    ///
+    /// # Errors
+    /// Returns the errors of [`ShardSet::open_object_folder`], except for types of columns that do not fit.
+    pub async fn objects_held_by_others(
+        store: Arc<dyn ObjectStore>,
+        folder: Option<&Path>,
+    ) -> Result<Vec<LeftOut>> {
+        let sources = sources_of(store, folder).await?;
+        Ok(settle(sources, Overlap::LeaveOut, object_id).await?.1)
+    }
+
+    async fn sources_of(store: Arc<dyn ObjectStore>, folder: Option<&Path>) -> Result<Vec<Source>> {
+        let objects = list_shard_objects(store.clone(), folder).await?;
+        let paths = objects.into_iter().map(|object| object.location).collect();
+        let is_left_out = |path: &Path, error: &Error| is_of_another_kind(path.as_ref(), error);
+        open_all(&store, paths, is_left_out).await
+    }
+
+    /// Opens the shards whose directory files are these objects, without those that cannot be opened for
+    /// a reason that `is_left_out` knows.
+    async fn open_all(
+        store: &Arc<dyn ObjectStore>,
+        paths: Vec<Path>,
+        is_left_out: fn(&Path, &Error) -> bool,
+    ) -> Result<Vec<Source>> {
+        let open = |path: Path| {
+            let store = store.clone();
+            async move {
+                let options = ShardOptions::default().with_tail_bytes(TAIL_BYTES);
+                match Shard::open_object(store, &path, options).await {
+                    Err(error) if is_left_out(&path, &error) => Ok(None),
+                    Err(error) => Err(error),
+                    Ok(shard) => Source::load_all(shard, place_of(&path)).await.map(Some),
+                }
+            }
+        };
+        let opened = stream::iter(paths).map(open).buffered(AT_ONCE);
+        let opened: Vec<Option<Source>> = opened.try_collect().await?;
+        Ok(opened.into_iter().flatten().collect())
     }
 
     /// A file in memory, for a shard whose other files are not.

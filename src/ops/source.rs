@@ -4,6 +4,8 @@ use super::place::Place;
 use crate::Shard;
 use crate::error::Result;
 use crate::format::{StripeDirectory, StripeProperties};
+#[cfg(any(not(target_family = "wasm"), feature = "object_store"))]
+use crate::io::RelativeUrl;
 
 /// A shard, open.
 #[derive(Debug)]
@@ -16,6 +18,9 @@ pub(super) struct Source {
     pub(super) stripes: Vec<StripeDirectory>,
     /// Those of each stripe, if they have been read.
     properties: Option<Vec<StripeProperties>>,
+    /// The files that the shard refers to, if they have been read.
+    #[cfg(any(not(target_family = "wasm"), feature = "object_store"))]
+    files: Option<Vec<RelativeUrl>>,
 }
 
 impl Source {
@@ -30,6 +35,8 @@ impl Source {
             is_artifact: false,
             stripes,
             properties: None,
+            #[cfg(any(not(target_family = "wasm"), feature = "object_store"))]
+            files: None,
         })
     }
 
@@ -39,10 +46,20 @@ impl Source {
         // The schema and the properties come in one round.
         shard.schema_async().await?;
         let ids = node_ids(&shard).await?;
-        let properties = shard.load_stripes(&ids).await?;
+        let (properties, files) = shard.load_stripes(&ids).await?;
         let mut source = Self::load(shard, place).await?;
         source.properties = Some(properties);
+        source.files = Some(files);
         Ok(source)
+    }
+
+    /// The files that the shard refers to.
+    #[cfg(any(not(target_family = "wasm"), feature = "object_store"))]
+    pub(super) async fn files(&self) -> Result<Vec<RelativeUrl>> {
+        match &self.files {
+            Some(files) => Ok(files.clone()),
+            None => self.shard.referenced_files_async().await,
+        }
     }
 
     /// The properties of a stripe.
@@ -59,7 +76,7 @@ impl Source {
     #[cfg(feature = "object_store")]
     pub(super) async fn is_in_directory_file(&self, stripe: u64) -> Result<bool> {
         let mut found = false;
-        let mut lead = |artifact: Option<&crate::io::RelativeUrl>| {
+        let mut lead = |artifact: Option<&RelativeUrl>| {
             found |= artifact.is_none();
             Ok(String::new())
         };
@@ -84,7 +101,7 @@ impl Source {
 }
 
 /// The numbers of all nodes of a shard's schema.
-#[cfg(feature = "object_store")]
+#[cfg(any(not(target_family = "wasm"), feature = "object_store"))]
 pub(super) async fn node_ids(shard: &Shard) -> Result<Vec<u32>> {
     let mut ids = Vec::new();
     for field in &shard.stored_schema().await?.fields {

@@ -72,6 +72,15 @@ impl BatchReader {
         next.transpose()
     }
 
+    /// Skips the rest of the stripe and returns its rows, if all of them are known to match. Returns `None` if the
+    /// next rows have to be read, or at the end.
+    pub(in crate::read) async fn take_known(&mut self) -> Result<Option<Range<u64>>> {
+        match self {
+            Self::All(reader) => Ok(reader.take_rest()),
+            Self::Filtered(reader) => reader.take_known().await,
+        }
+    }
+
     /// Fetches what the next batch needs, and what comes with it.
     #[cfg(feature = "async")]
     pub(in crate::read) async fn prefetch(&mut self) -> Result<()> {

@@ -14,6 +14,7 @@ mod polled;
 mod reader;
 mod referenced;
 mod report;
+mod row_filter;
 mod scan;
 mod scan_builder;
 mod shard;
@@ -23,6 +24,7 @@ mod stripe;
 #[cfg(feature = "threads")]
 mod threads;
 
+pub(crate) use row_filter::{ColumnRange, RowFilter};
 pub(crate) use shard::projection::unknown_column;
 pub(crate) use shard::waiting::now;
 

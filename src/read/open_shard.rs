@@ -3,21 +3,23 @@
 use super::filter::predicate::{Bound, Predicate, parse};
 use super::scan_builder::ScanBuilder;
 use super::shard::artifacts::Artifacts;
+#[cfg(any(test, feature = "experimental"))]
 use super::shard::fetch::Bench;
 use super::shard::metadata::{Metadata, ready};
+use super::shard::names::{FILE, FileNames, OBJECT};
 use super::shard::options::ShardOptions;
 use super::shard::projection::Projection;
 use super::shard::store::{Files, Reader};
-use super::shard::waiting::now;
+use super::shard::waiting::{now, now_or};
 use super::stripe::Stripe;
 use crate::error::{Error, ErrorKind, Result, Within};
 use crate::format::{
-    AnyValue, DirectoryTail, FormatVersion, HEADER_LEN, MAGIC, Message, Schema, ShardDirectory,
-    ShardProperties, ValueKind, Wire, find_property, open,
+    AnyValue, DirectoryTail, FRAME_OVERHEAD, FormatVersion, HEADER_LEN, Message, Schema,
+    ShardDirectory, ShardProperties, ValueKind, Wire, find_property, open,
 };
 use crate::io::{AsyncContainer, AsyncReadAt, ByteRange, Container, NoContainer, ReadAt};
 #[cfg(not(target_family = "wasm"))]
-use crate::io::{LocalFile, LocalFolder};
+use crate::io::{LocalFile, LocalFolder, PooledFile};
 #[cfg(all(feature = "mmap", not(target_family = "wasm")))]
 use crate::io::{MappedFile, MappedFolder};
 #[cfg(feature = "object_store")]
@@ -35,6 +37,9 @@ use std::sync::Arc;
 /// Bytes that opening reads, where nothing else was chosen.
 const NEAR_TAIL_BYTES: u64 = 64 << 10;
 const DISTANT_TAIL_BYTES: u64 = 512 << 10;
+
+/// What blocking methods advise that need the properties of a shard behind an asynchronous reader.
+const PROPERTIES_FIRST: &str = "`properties_async` before it";
 
 /// An open shard. Opening reads the tail of the directory file. Other metadata are read when they are
 /// first needed; all clones share them.
@@ -75,9 +80,25 @@ impl Shard {
     pub fn open_with(path: impl AsRef<Path>, options: ShardOptions) -> Result<Self> {
         let path = path.as_ref();
         let (target, folder) = find(path)?;
-        let file = Arc::new(LocalFile::open(target)?);
-        let name = path.display().to_string();
-        Self::build(name, file, Arc::new(folder), options)
+        let file = LocalFile::open(target)?.with_name(path.display().to_string());
+        Self::from_reader(Arc::new(file), Arc::new(folder), options)
+    }
+
+    /// Like [`open_with`](Self::open_with), for a shard that is one of many: its file does not stay open, but
+    /// is opened when it is read. Any number of shards share a few descriptors, as
+    /// [`PooledFile`] says.
+    ///
+    /// A shard of [`open`](Self::open) goes on reading the file that it opened, even if another one replaces
+    /// it. Of this one, reads then fail with [`Replaced`](crate::ErrorKind::Replaced).
+    ///
+    /// # Errors
+    /// Returns the same errors as [`open`](Self::open).
+    #[cfg(not(target_family = "wasm"))]
+    pub fn open_pooled(path: impl AsRef<Path>, options: ShardOptions) -> Result<Self> {
+        let path = path.as_ref();
+        let (target, folder) = find(path)?;
+        let file = PooledFile::open(target)?.with_name(path.display().to_string());
+        Self::from_reader(Arc::new(file), Arc::new(folder), options)
     }
 
     /// Like [`open_with`](Self::open_with), through memory maps of the directory file and of the files
@@ -100,8 +121,8 @@ impl Shard {
         // SAFETY: the caller promises what maps need, for all files of the shard; no others are
         // opened in its folder.
         let (file, folder) = unsafe { (MappedFile::open(target)?, MappedFolder::new(folder)) };
-        let name = path.display().to_string();
-        Self::build(name, Arc::new(file), Arc::new(folder), options)
+        let file = file.with_name(path.display().to_string());
+        Self::from_reader(Arc::new(file), Arc::new(folder), options)
     }
 
     /// Opens a single-file shard in memory.
@@ -126,17 +147,56 @@ impl Shard {
         container: Arc<dyn Container>,
         options: ShardOptions,
     ) -> Result<Self> {
-        let name = reader.name().unwrap_or_else(|| "shard".to_owned());
-        Self::build(name, reader, container, options)
+        let names = FileNames::new(reader.name(), container.base(), FILE);
+        Self::build(names, reader, container, options)
+    }
+
+    /// Opens a table of several local shards, whose directory is in memory.
+    #[cfg(not(target_family = "wasm"))]
+    pub(crate) fn of_table(
+        directory: Bytes,
+        folder: String,
+        container: Arc<dyn Container>,
+    ) -> Result<Self> {
+        let names = FileNames::of_table(folder, FILE);
+        Self::build(
+            names,
+            Arc::new(directory),
+            container,
+            ShardOptions::default(),
+        )
+    }
+
+    /// Opens a table of several shards of an object store, whose directory is in memory.
+    #[cfg(feature = "object_store")]
+    pub(crate) async fn of_object_table(
+        directory: Arc<dyn AsyncReadAt>,
+        folder: String,
+        container: Arc<dyn AsyncContainer>,
+        options: ShardOptions,
+    ) -> Result<Self> {
+        let names = FileNames::of_table(folder, OBJECT);
+        let (reader, files) = (Reader::Async(directory), Files::Async(container));
+        Self::open_at(names, reader, files, None, options).await
     }
 
     /// As [`from_reader`](Self::from_reader), behind a reader that does not block. Opening takes one
     /// request, or two for a directory larger than
     /// [`tail_bytes`](ShardOptions::with_tail_bytes).
     ///
-    /// Then use `ScanBuilder::build_stream` (feature `async`) and the other asynchronous methods. Those that wait for
-    /// nothing, such as [`schema`](Self::schema), work where they need no bytes that have not been read
-    /// yet, and fail with [`InvalidArgument`](crate::ErrorKind::InvalidArgument) elsewhere.
+    /// Then use the asynchronous methods: `ScanBuilder::build_stream` (feature `async`),
+    /// [`take_async`](Self::take_async), `verify_async` and so on. Blocking methods do not wait for bytes:
+    ///
+    /// | blocking methods | of a shard behind an asynchronous reader |
+    /// |-|-|
+    /// | [`num_rows`](Self::num_rows), [`num_deleted_rows`](Self::num_deleted_rows), [`num_stripes`](Self::num_stripes), [`wire`](Self::wire) | work: opening has read what they need |
+    /// | [`schema`](Self::schema), [`parse_predicate`](Self::parse_predicate) | work once [`schema_async`](Self::schema_async) has returned |
+    /// | [`properties`](Self::properties), [`property`](Self::property), [`sorting_columns`](Self::sorting_columns) | work once [`properties_async`](Self::properties_async) or `schema_async` has returned |
+    /// | [`stripes`](Self::stripes), [`ScanBuilder::split`] | work once [`stripes_async`](Self::stripes_async) has returned |
+    /// | all others: `ScanBuilder::build`, [`take`](Self::take), [`verify`](Self::verify), [`inspect`](Self::inspect), ... | fail |
+    ///
+    /// They fail at once, with [`InvalidArgument`](crate::ErrorKind::InvalidArgument), even if the bytes
+    /// that they need came with the tail: whether they work does not depend on the size of the shard.
     ///
     /// # Errors
     /// Those of [`from_reader`](Self::from_reader).
@@ -145,8 +205,15 @@ impl Shard {
         container: Arc<dyn AsyncContainer>,
         options: ShardOptions,
     ) -> Result<Self> {
+        // A reader without a name may read anything.
+        let noun = if reader.name().is_some() {
+            OBJECT
+        } else {
+            FILE
+        };
+        let names = FileNames::new(reader.name(), None, noun);
         let (reader, files) = (Reader::Async(reader), Files::Async(container));
-        Self::open_at("shard".to_owned(), reader, files, None, options).await
+        Self::open_at(names, reader, files, None, options).await
     }
 
     /// Opens the shard whose directory file is the object at `path`. The other files of the shard must be
@@ -188,30 +255,29 @@ impl Shard {
         options: ShardOptions,
     ) -> Result<Self> {
         let folder = ObjectFolder::of_object(store.clone(), path);
-        let (reader, folder) = (ObjectReader::new(store, path.clone()), Arc::new(folder));
-        let (reader, files) = (Reader::Async(Arc::new(reader)), Files::Async(folder));
-        Self::open_at(path.to_string(), reader, files, None, options).await
+        let reader = ObjectReader::new(store, path.clone());
+        Self::open_async(Arc::new(reader), Arc::new(folder), options).await
     }
 
     fn build(
-        name: String,
+        names: FileNames,
         reader: Arc<dyn ReadAt>,
         container: Arc<dyn Container>,
         options: ShardOptions,
     ) -> Result<Self> {
         let base = container.base();
         let (reader, files) = (Reader::Blocking(reader), Files::Blocking(container));
-        now(Self::open_at(name, reader, files, base, options))
+        now(Self::open_at(names, reader, files, base, options))
     }
 
     async fn open_at(
-        name: String,
+        names: FileNames,
         reader: Reader,
         files: Files,
         base: Option<String>,
         options: ShardOptions,
     ) -> Result<Self> {
-        let place = || name.clone();
+        let place = || names.place_of(None);
         let default = match reader.is_near() {
             true => NEAR_TAIL_BYTES,
             false => DISTANT_TAIL_BYTES,
@@ -221,13 +287,14 @@ impl Shard {
         let (tail, size) = reader.tail(tail_bytes).await.within(place)?;
         let directory = read_directory(&reader, size, &tail, &options).await;
         let (wire, directory) = directory.within(place)?;
-        let artifacts = Artifacts::new(name, reader, size, tail, files, base, options);
+        let artifacts = Artifacts::new(names, reader, size, tail, files, base, options);
         Ok(Self {
             inner: Arc::new(Metadata::new(artifacts, wire, directory)),
         })
     }
 
     /// Runs a step of a plan to its end.
+    #[cfg(any(test, feature = "experimental"))]
     pub(in crate::read) fn drive<T>(
         &self,
         step: impl FnMut(&Bench<'_>) -> Result<Option<T>>,
@@ -261,7 +328,7 @@ impl Shard {
     /// # Errors
     /// If the schema is damaged or not supported.
     pub fn schema(&self) -> Result<SchemaRef> {
-        self.drive(|bench| self.inner.arrow_schema(bench))
+        now_or("`schema_async`", self.schema_async())
     }
 
     /// As [`schema`](Self::schema), of a shard behind an asynchronous reader.
@@ -290,7 +357,7 @@ impl Shard {
     /// # Errors
     /// If they are damaged.
     pub fn properties(&self) -> Result<&ShardProperties> {
-        now(self.properties_async())
+        now_or("`properties_async`", self.properties_async())
     }
 
     /// As [`properties`](Self::properties), of a shard behind an asynchronous reader. Then
@@ -321,7 +388,7 @@ impl Shard {
     /// # Errors
     /// If the properties are damaged.
     pub fn property(&self, name: &str) -> Result<Option<&AnyValue>> {
-        let properties = self.properties()?;
+        let properties = now_or(PROPERTIES_FIRST, self.properties_async())?;
         Ok(find_property(&properties.custom_properties, name)
             .or_else(|| find_property(&properties.standard_properties, name)))
     }
@@ -331,7 +398,8 @@ impl Shard {
     /// # Errors
     /// If the properties are damaged.
     pub fn sorting_columns(&self) -> Result<Vec<SortingColumn>> {
-        let properties = &self.properties()?.custom_properties;
+        let properties = now_or(PROPERTIES_FIRST, self.properties_async())?;
+        let properties = &properties.custom_properties;
         let Some(value) = find_property(properties, SORTING_COLUMNS_PROPERTY) else {
             return Ok(Vec::new());
         };
@@ -341,7 +409,7 @@ impl Shard {
         }
         .ok_or_else(|| {
             Error::corrupt(format!("property {SORTING_COLUMNS_PROPERTY} is malformed"))
-                .within(self.inner.artifacts.name())
+                .within(self.inner.artifacts.place())
         })
     }
 
@@ -350,7 +418,7 @@ impl Shard {
     /// # Errors
     /// If the list of stripes is damaged.
     pub fn stripes(&self) -> Result<Vec<Stripe>> {
-        now(self.stripes_async())
+        now_or("`stripes_async`", self.stripes_async())
     }
 
     /// As [`stripes`](Self::stripes), of a shard behind an asynchronous reader.
@@ -382,8 +450,10 @@ impl Shard {
     /// damaged.
     pub fn parse_predicate(&self, text: &str) -> Result<Predicate> {
         parse(text, &|part| {
-            self.drive(|bench| Bound::load(&self.inner, bench, part))?;
-            Ok(())
+            let bound = self
+                .inner
+                .run(|bench| Bound::load(&self.inner, bench, part));
+            now_or("`schema_async` before it", bound).map(drop)
         })
     }
 
@@ -431,20 +501,29 @@ async fn read_directory(
     let range = match DirectoryTail::locate(tail, size, options.limits()) {
         // Who passes over files of other kinds is to notice a shard that was cut.
         Err(e) if e.kind() == ErrorKind::NotAShard && tail_start > 0 => {
-            let magic = MAGIC.len() as u64;
-            let start = reader.one(ByteRange::with_len(0, magic)?).await?;
+            let header = ByteRange::with_len(0, HEADER_LEN as u64)?;
+            let head = reader.one(header).await?;
             let end = &tail[tail.len().saturating_sub(HEADER_LEN)..];
-            return Err(match *start == MAGIC {
-                true => DirectoryTail::was_cut(end),
-                false => e,
-            });
+            return Err(DirectoryTail::no_footer(&head, end));
         }
         found => found?,
     };
     if tail_start == 0
         && let Some(header) = tail.get(..HEADER_LEN)
     {
-        FormatVersion::parse(header, "header")?;
+        FormatVersion::parse(header, "header").map_err(|error| match error.kind() {
+            // The footer is that of a shard.
+            ErrorKind::NotAShard => {
+                Error::corrupt(format!("{}: the file was damaged", error.message()))
+            }
+            _ => error,
+        })?;
+    }
+    // A data file of a stripe may end with zeros before its footer, which look like an empty directory.
+    if range.len() <= FRAME_OVERHEAD as u64 {
+        return Err(Error::corrupt(
+            "the file has no directory: it is no directory file (data files of stripes have the same footer)",
+        ));
     }
     let frame = if range.start() >= tail_start {
         let inside = ByteRange::try_new(range.start() - tail_start, range.end() - tail_start)?;

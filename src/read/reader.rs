@@ -11,6 +11,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// A running scan: an iterator of batches.
+///
+/// Its errors are of the type `ArrowError`, as those of all readers of the Arrow crates.
+/// [`Error::from`](crate::Error) makes such an error the one of this crate that it was, with its kind and place.
 #[derive(Debug)]
 pub struct ShardReader {
     pub(in crate::read) schema: SchemaRef,

@@ -10,18 +10,19 @@ use super::scan::row_selection::RowSelection;
 use super::scan::rows::RowFormat;
 use super::scan::take::take;
 use super::scan::windows::split;
-use super::shard::column::ProjectedColumns;
+use super::shard::column::{Column, ProjectedColumns};
 use super::shard::columns::InternalFields;
 use super::shard::fetch::Bench;
 use super::shard::metadata::{Metadata, ready};
 use super::shard::projection::Projection;
-use super::shard::waiting::now;
+use super::shard::waiting::now_or;
 #[cfg(feature = "async")]
 use super::stream::ShardStream;
 #[cfg(feature = "threads")]
 use super::threads::ThreadedReader;
 use crate::buffer::Selection;
 use crate::error::{Error, ErrorKind, Result};
+use crate::settings::check_threads;
 use arrow_array::RecordBatch;
 use arrow_schema::{DataType, Field, Schema, SchemaRef};
 use std::ops::Range;
@@ -31,6 +32,22 @@ use std::sync::Arc;
 const DEFAULT_BATCH_SIZE: usize = 8192;
 
 /// Options of a scan: columns, rows, types, batch size. Made by [`Shard::scan`](crate::Shard::scan).
+///
+/// Methods of the builder return this crate's [`Error`]. The batches of a running scan are
+/// `Result<RecordBatch, ArrowError>`; [`Error::from`] makes such an error the `Error` that it was:
+///
+/// ```no_run
+/// # let shard = arrow_shard::Shard::open("flights.amudai.shard")?;
+/// use arrow_shard::{Error, ErrorKind};
+/// for batch in shard.scan().build()? {
+///     match batch.map_err(Error::from) {
+///         Ok(batch) => println!("{} rows", batch.num_rows()),
+///         Err(error) if error.kind() == ErrorKind::Checksum => println!("damaged: {error}"),
+///         Err(error) => return Err(error),
+///     }
+/// }
+/// # Ok::<(), Error>(())
+/// ```
 #[derive(Debug, Clone)]
 pub struct ScanBuilder {
     metadata: Arc<Metadata>,
@@ -105,7 +122,9 @@ impl ScanBuilder {
     }
 
     /// Refuses casts that would change a value; by default they do what `arrow_cast` does. A cast
-    /// changes a value unless a cast back gives it again, and needs such a cast back to exist.
+    /// changes a value unless a cast back gives it again, and needs such a cast back to exist. DateTime
+    /// and `KustoTimeSpan` are not rounded then to a time unit coarser than their 100 ns, whether a
+    /// schema or [`with_default_time_unit`](super::ShardOptions::with_default_time_unit) names it.
     #[must_use]
     pub fn with_strict_casts(mut self, strict: bool) -> Self {
         self.strict_casts = strict;
@@ -237,6 +256,8 @@ impl ScanBuilder {
     /// overflow, batches may begin at others. Without the feature `threads`, the one that asks does
     /// all the work.
     ///
+    /// A scan with 0 threads fails with [`InvalidArgument`](ErrorKind::InvalidArgument) when it is built.
+    ///
     /// A thread of a pool that asks for a batch may work on other tasks of the pool until it is
     /// there. It must not hold a lock meanwhile that such a task may want.
     #[must_use]
@@ -269,7 +290,8 @@ impl ScanBuilder {
             part.selection = selection.clone().map(RowSelection::from);
             part
         };
-        let parts = now(split(&self.metadata, &rows, parts as u64))?;
+        let parts = split(&self.metadata, &rows, parts as u64);
+        let parts = now_or("`Shard::stripes_async` before it", parts)?;
         Ok(parts.into_iter().map(part).collect())
     }
 
@@ -281,9 +303,14 @@ impl ScanBuilder {
     /// [`RowOutOfRange`](ErrorKind::RowOutOfRange), [`SchemaMismatch`](ErrorKind::SchemaMismatch)
     /// for a schema whose types no value could become, or a filter that compares what cannot be
     /// compared, [`InvalidArgument`](ErrorKind::InvalidArgument) for row numbers of a name that a column
-    /// has, or if the schema or, with several threads, the list of stripes is damaged.
+    /// has, for 0 threads, or of a shard behind an asynchronous reader, or if the schema or, with several
+    /// threads, the list of stripes is damaged.
     pub fn build(self) -> Result<ShardReader> {
-        let Planned { plan, wanted } = now(self.plan())?;
+        let planned = async {
+            self.metadata.artifacts.check_may_wait()?;
+            self.plan().await
+        };
+        let Planned { plan, wanted } = now_or("`ScanBuilder::build_stream`", planned)?;
         let filter = plan.filter.clone();
         Ok(ShardReader {
             schema: plan.format.schema.clone(),
@@ -303,9 +330,19 @@ impl ScanBuilder {
         if self.batch_size == 0 {
             return Err(Error::invalid("a batch must have at least one row"));
         }
+        check_threads(self.threads)?;
         let mut wanted = self.wanted()?;
         let format = self.format(wanted.rows.clone()).await?;
         let inner = &self.metadata;
+        let directory = &inner.directory;
+        if directory.total_record_count == 0
+            && (directory.stripe_list_ref.is_some() || directory.stripe_count > 0)
+        {
+            // No row leads to the stripes, which may have some all the same.
+            inner
+                .run(|bench| Ok(inner.stripes(bench)?.map(|_| ())))
+                .await?;
+        }
         let conditions = Conditions {
             predicate: self.filter.clone(),
             dynamic: self.dynamic_filter.clone(),
@@ -380,7 +417,11 @@ impl ScanBuilder {
     /// [`Limits::max_batch_bytes`](crate::Limits::max_batch_bytes), or
     /// [`InvalidArgument`](ErrorKind::InvalidArgument) for a scan that selects rows in other ways.
     pub fn take(self, rows: &[u64]) -> Result<RecordBatch> {
-        now(self.taken(rows))
+        let taken = async {
+            self.metadata.artifacts.check_may_wait()?;
+            self.taken(rows).await
+        };
+        now_or("`take_async`", taken)
     }
 
     /// As [`take`](Self::take), of a shard behind an asynchronous reader.
@@ -392,6 +433,7 @@ impl ScanBuilder {
     }
 
     async fn taken(&self, rows: &[u64]) -> Result<RecordBatch> {
+        check_threads(self.threads)?;
         let is_narrowed = self.rows.is_some()
             || self.selection.is_some()
             || self.filter.is_some()
@@ -500,7 +542,15 @@ impl ScanBuilder {
                 let columns = ready!(metadata.requested_columns(bench, schema, strict));
                 (columns.into(), schema.clone())
             }
-            None => ready!(metadata.projected(bench, &self.projection, self.internal_fields)),
+            None => {
+                let projected = metadata.projected(bench, &self.projection, self.internal_fields);
+                let (columns, schema) = ready!(projected);
+                if self.strict_casts {
+                    (columns.iter().map(Column::strict).collect(), schema)
+                } else {
+                    (columns, schema)
+                }
+            }
         };
         if let Some(name) = &self.row_number {
             if schema.fields().find(name).is_some() {

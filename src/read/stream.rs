@@ -28,6 +28,9 @@ const FILTERED_WINDOWS: u64 = 16;
 
 /// A running scan: a stream of batches, in order. Made by
 /// [`ScanBuilder::build_stream`](super::ScanBuilder::build_stream).
+///
+/// Its errors are of the type `ArrowError`. [`Error::from`](crate::Error) makes such an error the one of this
+/// crate that it was, with its kind and place.
 #[derive(Debug)]
 pub struct ShardStream {
     plan: RowPlan,

@@ -3,7 +3,7 @@
 use super::scan_builder::ScanBuilder;
 use super::shard::deleted::live_rows;
 use super::shard::metadata::Metadata;
-use super::shard::waiting::now;
+use super::shard::waiting::now_or;
 use crate::error::Result;
 use crate::format::{AnyValue, DataRef, StripeDirectory, StripeProperties, find_property};
 use std::ops::Range;
@@ -62,7 +62,7 @@ impl Stripe {
     /// # Errors
     /// If they are damaged.
     pub fn properties(&self) -> Result<StripeProperties> {
-        now(self.properties_async())
+        now_or("`properties_async`", self.properties_async())
     }
 
     /// As [`properties`](Self::properties), of a shard behind an asynchronous reader.

@@ -1,13 +1,12 @@
 //! The writer of shards to stores that answer later.
 
-use super::batch::check_batch;
 use super::options::{Layout, WriterOptions};
 use super::outbox::{Event, Outbox};
 use super::settings::WINDOW;
 use super::shard::ShardWriter;
 use super::summary::ShardSummary;
-use crate::error::{Error, ErrorKind, Result};
-use crate::io::{AsyncSink, AsyncSinkFactory, Sink, SinkFactory};
+use crate::error::{Error, ErrorKind, Result, Within};
+use crate::io::{AsyncSink, AsyncSinkFactory, Sink, SinkFactory, check_output_name};
 use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;
 use std::collections::BTreeMap;
@@ -82,13 +81,15 @@ impl AsyncShardWriter {
     /// [`Layout::TwoLevel`], a file per stripe.
     ///
     /// # Errors
-    /// Those of the factory, or a schema or options that cannot be used.
+    /// Those of the factory, [`InvalidArgument`](ErrorKind::InvalidArgument) for a name that is reserved for
+    /// stripe files and temporary files, or a schema or options that cannot be used.
     pub async fn create_in(
         mut factory: Box<dyn AsyncSinkFactory>,
         name: &str,
         schema: SchemaRef,
         options: WriterOptions,
     ) -> Result<Self> {
+        check_output_name(name).within(|| format!("file `{name}`"))?;
         let sink = factory.create_async(name).await?;
         Self::build(sink, Some(factory), schema, options)
     }
@@ -100,10 +101,24 @@ impl AsyncShardWriter {
     ///
     /// # Errors
     /// [`AlreadyExists`](ErrorKind::AlreadyExists) unless the options say
-    /// [`with_overwrite`](WriterOptions::with_overwrite), those of the store, or a schema or options
-    /// that cannot be used.
+    /// [`with_overwrite`](WriterOptions::with_overwrite), [`InvalidArgument`](ErrorKind::InvalidArgument) for a
+    /// name that is reserved for stripe files and temporary files, those of the store, or a schema or options that
+    /// cannot be used.
     #[cfg(feature = "object_store")]
     pub async fn create_object(
+        store: std::sync::Arc<dyn object_store::ObjectStore>,
+        path: &object_store::path::Path,
+        schema: SchemaRef,
+        options: WriterOptions,
+    ) -> Result<Self> {
+        let name = path.filename().unwrap_or_default();
+        check_output_name(name).within(|| path.to_string())?;
+        Self::create_part(store, path, schema, options).await
+    }
+
+    /// As [`create_object`](Self::create_object), under any name: of an object that another directory refers to.
+    #[cfg(feature = "object_store")]
+    pub(crate) async fn create_part(
         store: std::sync::Arc<dyn object_store::ObjectStore>,
         path: &object_store::path::Path,
         schema: SchemaRef,
@@ -163,10 +178,13 @@ impl AsyncShardWriter {
     /// # Errors
     /// [`SchemaMismatch`](ErrorKind::SchemaMismatch), and then the writer can go on;
     /// [`ValueOutOfRange`](ErrorKind::ValueOutOfRange) or a failure of the sink, and then not. Both
-    /// may be of rows that an earlier call appended.
+    /// may be of rows that an earlier call appended. With
+    /// [`with_sorting_columns_checked`](WriterOptions::with_sorting_columns_checked) also
+    /// [`InvalidArgument`](ErrorKind::InvalidArgument) for rows that are not in the declared order; the writer
+    /// can go on.
     pub async fn write(&mut self, batch: &RecordBatch) -> Result<()> {
         self.check_poisoned()?;
-        check_batch(self.writer.schema(), batch)?;
+        self.writer.check_rows(batch)?;
         self.poisoned = true;
         let written = self.write_rows(batch).await;
         self.end(written).await

@@ -41,6 +41,8 @@ pub(crate) struct StripesMetadata {
     wire: Wire,
     /// What the shard says of each field, by schema id.
     fields: Vec<ShardStats>,
+    /// Instead of these: stripes say less than the shard that they are copied from.
+    given_fields: Option<Vec<Option<FieldDescriptor>>>,
     rows: u64,
     deleted_rows: u64,
     /// In the order in which stripes first referred to them.
@@ -77,6 +79,7 @@ impl StripesMetadata {
         Self {
             wire,
             fields: (0..nodes).map(|_| ShardStats::new(spec)).collect(),
+            given_fields: None,
             rows: 0,
             deleted_rows: 0,
             urls: Vec::new(),
@@ -87,9 +90,21 @@ impl StripesMetadata {
         }
     }
 
+    /// Takes the shard-level descriptors, by schema id, of a shard that has the same stripes.
+    #[cfg(any(not(target_family = "wasm"), feature = "object_store"))]
+    pub(crate) fn with_fields(mut self, fields: Vec<Option<FieldDescriptor>>) -> Self {
+        self.given_fields = Some(fields);
+        self
+    }
+
     /// Number of stripes.
     pub(super) fn len(&self) -> usize {
         self.placed.len() + self.kept.len()
+    }
+
+    /// Number of files that stripes refer to, without the directory file.
+    pub(crate) fn other_files(&self) -> u64 {
+        self.urls.len() as u64
     }
 
     /// Rows of all stripes.
@@ -98,7 +113,7 @@ impl StripesMetadata {
     }
 
     /// Bytes of metadata that are not in the directory file yet.
-    pub(super) fn kept_bytes(&self) -> usize {
+    pub(crate) fn kept_bytes(&self) -> usize {
         self.kept_bytes
     }
 
@@ -153,7 +168,7 @@ impl StripesMetadata {
     }
 
     /// Writes what is kept to the directory file.
-    pub(super) fn place(&mut self, out: &mut Output<'_>) -> Result<()> {
+    pub(crate) fn place(&mut self, out: &mut Output<'_>) -> Result<()> {
         let wire = self.wire;
         let mut writer = MetadataWriter { out, wire };
         let starts = writer.descriptors(&self.kept)?;
@@ -185,7 +200,10 @@ impl StripesMetadata {
         let wire = self.wire;
         let mut writer = MetadataWriter { out, wire };
         let starts = writer.descriptors(&self.kept)?;
-        let field_list_ref = writer.shard_fields(std::mem::take(&mut self.fields))?;
+        let fields = std::mem::take(&mut self.fields);
+        let merged = || fields.into_iter().map(ShardStats::finish).collect();
+        let fields = self.given_fields.take().unwrap_or_else(merged);
+        let field_list_ref = writer.shard_fields(fields)?;
         self.list(&starts, out)?;
         let mut writer = MetadataWriter { out, wire };
         let stripes = std::mem::take(&mut self.placed);
@@ -273,10 +291,10 @@ impl MetadataWriter<'_, '_> {
         })
     }
 
-    fn shard_fields(&mut self, fields: Vec<ShardStats>) -> Result<DataRef> {
+    fn shard_fields(&mut self, fields: Vec<Option<FieldDescriptor>>) -> Result<DataRef> {
         let mut list = DataRefArray::default();
         for field in fields {
-            match field.finish() {
+            match field {
                 Some(mut descriptor) => {
                     if !sketch_pays(&descriptor, self.wire) {
                         drop_sketch(&mut descriptor);

@@ -4,6 +4,7 @@ use super::bits::finish_bits;
 use super::candidate::Candidate;
 use super::codes::Used;
 use super::dictionary_encoder::{DictionaryEncoder, expand};
+use super::finish::FinishedValues;
 use super::plan::FieldPlan;
 use super::values::ValueEncoder;
 use crate::buffer::{FinishedBuffer, Physical};
@@ -25,7 +26,7 @@ pub(super) struct EncodedField {
 /// Encodes one stripe field.
 #[derive(Debug)]
 pub(super) struct FieldEncoder {
-    plan: FieldPlan,
+    plan: Arc<FieldPlan>,
     positions: u64,
     null_count: u64,
     /// Presence of all positions, from the first null on.
@@ -34,13 +35,22 @@ pub(super) struct FieldEncoder {
 }
 
 impl FieldEncoder {
-    pub(super) fn new(plan: FieldPlan) -> Self {
+    pub(super) fn new(plan: Arc<FieldPlan>) -> Self {
         Self {
             plan,
             positions: 0,
             null_count: 0,
             presence: None,
             values: ValueEncoder::Empty,
+        }
+    }
+
+    /// An encoder of values that are encoded already, none of them null.
+    pub(super) fn of_encoded(plan: Arc<FieldPlan>, positions: u64, values: FinishedValues) -> Self {
+        Self {
+            positions,
+            values: ValueEncoder::Encoded(Box::new(values)),
+            ..Self::new(plan)
         }
     }
 
@@ -188,7 +198,7 @@ impl FieldEncoder {
         Ok(EncodedField {
             descriptor,
             buffers,
-            members: self.plan.members,
+            members: self.plan.members.clone(),
         })
     }
 }

@@ -17,26 +17,27 @@ impl ShardWriter<LocalSink> {
     }
 
     /// Like [`create`](Self::create), with options. Stripe files of a two-level shard go into the
-    /// folder of `path`.
+    /// folder of `path`. If `path` is a symbolic link, the file that it leads to counts.
     ///
     /// # Errors
-    /// [`AlreadyExists`](crate::ErrorKind::AlreadyExists), or a schema or options that cannot be
+    /// [`AlreadyExists`](crate::ErrorKind::AlreadyExists),
+    /// [`InvalidArgument`](crate::ErrorKind::InvalidArgument) for a pipe or a device, or a schema or options that cannot be
     /// used.
     pub fn create_with(
         path: impl AsRef<Path>,
         schema: SchemaRef,
         options: WriterOptions,
     ) -> Result<Self> {
-        let path = path.as_ref();
-        let folder = LocalFolder::of_file(path)?;
         if !options.overwrite() {
             let sink = LocalSink::create(path)?;
-            let folder = folder.with_writer_of(&sink);
+            let folder = LocalFolder::of_file(sink.path())?.with_writer_of(&sink);
             return Self::build(sink, stripe_folder(folder, &options), schema, options);
         }
         let sink = LocalSink::create_or_replace(path)?;
         // Who may not read the file that is replaced shall not read the stripes either.
-        let folder = folder.with_permissions_of(path).with_writer_of(&sink);
+        let folder = LocalFolder::of_file(sink.path())?
+            .with_permissions_of(sink.path())
+            .with_writer_of(&sink);
         Self::build(sink, stripe_folder(folder, &options), schema, options)
     }
 }

@@ -8,6 +8,7 @@
 mod async_shard;
 mod batch;
 mod bits;
+mod bits_shard;
 mod byte_run;
 mod candidate;
 mod choose;
@@ -30,6 +31,7 @@ mod nesting;
 mod nulls;
 mod number;
 mod options;
+mod order;
 #[cfg(feature = "async")]
 mod outbox;
 mod output;
@@ -52,6 +54,10 @@ mod trial;
 mod values;
 mod workers;
 
+#[cfg(any(not(target_family = "wasm"), feature = "object_store"))]
+pub(crate) use crate::buffer::BUFFER_ALIGNMENT;
+pub(crate) use bits::{BitPiece, WINDOW_BITS};
+pub(crate) use bits_shard::{StripeBits, bits_shard};
 pub(crate) use directory::{StripeRecord, StripesMetadata};
 pub(crate) use output::Output;
 pub(crate) use own_properties::own_properties;

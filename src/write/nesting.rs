@@ -20,7 +20,11 @@ pub(super) fn takes_bytes(plan: &bytes::Plan, fixed: bool, capabilities: &Capabi
     match plan {
         P::Plain => true,
         // A block that violates it becomes a BlockDictionary.
-        P::SingleValue => !fixed || capabilities.fixed_size_block_dictionaries,
+        P::SingleValue => {
+            !fixed
+                || capabilities.fixed_size_single_values
+                    && capabilities.fixed_size_block_dictionaries
+        }
         P::BlockDictionary { codes, lengths } => {
             (!fixed || capabilities.fixed_size_block_dictionaries)
                 && (capabilities.every_nesting || inner(codes, MAX_DEPTH - 1))

@@ -7,7 +7,7 @@ use super::settings::{FilterChoice, Settings};
 use crate::column::TypeMapping;
 use crate::error::{Error, Result, Within};
 use crate::format::{Field as StoredField, Message, NameValuePair, StripeProperties, Wire};
-use crate::settings::settings;
+use crate::settings::{check_threads, settings};
 use crate::sorting::SortingColumn;
 use std::collections::HashMap;
 
@@ -60,6 +60,7 @@ pub struct WriterOptions {
     columns: HashMap<String, ColumnOptions>,
     packed_columns: Vec<Vec<String>>,
     sorting_columns: Vec<SortingColumn>,
+    sorting_columns_checked: bool,
     properties: Vec<NameValuePair>,
     stripe_properties: Vec<NameValuePair>,
     overwrite: bool,
@@ -90,6 +91,7 @@ impl Default for WriterOptions {
             columns: HashMap::new(),
             packed_columns: Vec::new(),
             sorting_columns: Vec::new(),
+            sorting_columns_checked: false,
             properties: Vec::new(),
             stripe_properties: Vec::new(),
             overwrite: false,
@@ -133,6 +135,12 @@ settings! {
         /// metadata of written stripes with Bloom filters, as much in rows that it takes apart, a few
         /// hundred bytes for each stripe and each field, and the batch that it is given.
         memory_limit, with_memory_limit: u64;
+        /// Whether the writer checks that rows come in the order of
+        /// [`with_sorting_columns`](WriterOptions::with_sorting_columns), over all batches and stripes; off by
+        /// default. A batch that breaks the order is refused with
+        /// [`InvalidArgument`](crate::ErrorKind::InvalidArgument), which names the column and the row, and the
+        /// writer can go on. Floating-point numbers are in total order, as `arrow_ord` sorts them.
+        sorting_columns_checked, with_sorting_columns_checked: bool;
         /// The time of creation in 100 ns ticks since 0001-01-01, the current time by default. A fixed
         /// time makes files reproducible.
         creation_time, with_creation_time: Option<u64>;
@@ -246,7 +254,10 @@ impl WriterOptions {
     }
 
     /// Declares the columns that the rows are sorted by, or members of structs, which follow a dot.
-    /// The writer refuses paths that its schema does not have; it does not sort, or check the rows.
+    /// The writer refuses paths that its schema does not have. It does not sort the rows, and checks them if
+    /// [`with_sorting_columns_checked`](Self::with_sorting_columns_checked) says so. Query engines trust a
+    /// declared order, so that a false one makes their results wrong;
+    /// [`Shard::verify`](crate::Shard::verify) finds it.
     #[must_use]
     pub fn with_sorting_columns(mut self, columns: Vec<SortingColumn>) -> Self {
         self.sorting_columns = columns;
@@ -422,9 +433,7 @@ impl WriterOptions {
             }
         }
         self.validate_compressors()?;
-        if self.threads == 0 {
-            return Err(Error::invalid("threads is 0, expected 1 or more"));
-        }
+        check_threads(self.threads)?;
         let own = self.columns.values().filter_map(|c| c.bloom_filter_fpp);
         for fpp in own.chain([self.bloom_filter_fpp]) {
             if !(fpp > 0.0 && fpp < 1.0) {

@@ -210,6 +210,19 @@ impl<W: Word> NumberBlocks<W> {
         Ok(())
     }
 
+    /// Encodes `count` times the same value, in blocks of a window each.
+    pub(super) fn encode_alike(&mut self, value: W, count: u64) -> Result<()> {
+        let mut left = count;
+        while left > 0 {
+            let some = usize::try_from(left).map_or(WINDOW, |left| left.min(WINDOW));
+            self.blocks.push(some, &[], |out| {
+                number::encode(&[value], self.kind, &number::Plan::SingleValue, out)
+            })?;
+            left -= some as u64;
+        }
+        Ok(())
+    }
+
     /// Encodes values that came before those that are staged; `has` says which are present.
     pub(super) fn encode_window(
         &mut self,

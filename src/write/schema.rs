@@ -8,7 +8,8 @@ use crate::buffer::Physical;
 use crate::column::{SchemaOptions, max_entries, packed_columns_label, to_shard};
 use crate::error::{Error, ErrorKind, Result, Within};
 use crate::format::{BasicType, Capabilities, DataType, Field as StoredField, Schema};
-use arrow_schema::{DataType as ArrowType, Field, Fields, SchemaRef};
+use crate::sorting::place_of;
+use arrow_schema::{DataType as ArrowType, Field, SchemaRef};
 use std::collections::HashSet;
 use std::sync::Arc;
 
@@ -140,8 +141,8 @@ pub(super) fn field_plans(
     columns: &StoredColumns,
     shard_schema: &Schema,
     options: &WriterOptions,
-) -> Result<Vec<FieldPlan>> {
-    let mut plans = Vec::new();
+) -> Result<Vec<Arc<FieldPlan>>> {
+    let mut plans: Vec<FieldPlan> = Vec::new();
     for (column, shard_field) in columns.columns.iter().zip(&shard_schema.fields) {
         let field = &column.field;
         if column.packed.is_some() {
@@ -161,7 +162,7 @@ pub(super) fn field_plans(
     for plan in &mut plans {
         plan.pool = Arc::clone(&pool);
     }
-    Ok(plans)
+    Ok(plans.into_iter().map(Arc::new).collect())
 }
 
 /// Adds the plans of a struct of packed columns, which have options of their own.
@@ -311,7 +312,7 @@ pub(super) fn check_column_names(options: &WriterOptions, schema: &SchemaRef) ->
 /// Refuses sorting columns that the schema does not have.
 pub(super) fn check_sorting_columns(options: &WriterOptions, schema: &SchemaRef) -> Result<()> {
     for column in options.sorting_columns() {
-        if !has_path(schema.fields(), &column.path) {
+        if place_of(schema.fields(), &column.path).is_none() {
             return Err(Error::new(
                 ErrorKind::UnknownColumn,
                 format!(
@@ -322,18 +323,4 @@ pub(super) fn check_sorting_columns(options: &WriterOptions, schema: &SchemaRef)
         }
     }
     Ok(())
-}
-
-/// Whether a path leads to one of the fields or to a member of a struct below. Names may have dots.
-fn has_path(fields: &Fields, path: &str) -> bool {
-    fields.iter().any(|field| {
-        let rest = path.strip_prefix(field.name().as_str());
-        match (rest, field.data_type()) {
-            (Some(""), _) => true,
-            (Some(rest), ArrowType::Struct(members)) => rest
-                .strip_prefix('.')
-                .is_some_and(|below| has_path(members, below)),
-            _ => false,
-        }
-    })
 }

@@ -6,6 +6,7 @@ use super::directory::{StripeRecord, StripesMetadata};
 use super::growth::growth;
 use super::internal_values::now;
 use super::options::{Layout, WriterOptions};
+use super::order::check_order;
 use super::output::Output;
 use super::own_properties::own_properties;
 use super::plan::FieldPlan;
@@ -21,12 +22,14 @@ use super::workers::Workers;
 use crate::column::{encode_arrow_schema, shred};
 use crate::error::{Error, ErrorKind, Result, Within};
 use crate::format::{DataType, NameValuePair, Schema, ShardProperties};
-use crate::io::{Sink, SinkFactory};
+use crate::io::{Sink, SinkFactory, check_output_name};
 use crate::limits::Limits;
+use crate::sorting::OrderCheck;
 use arrow_array::{RecordBatch, RecordBatchWriter};
 use arrow_schema::{ArrowError, SchemaRef};
 use std::fmt;
 use std::ops::Range;
+use std::sync::Arc;
 
 /// Writes RecordBatches to a shard.
 ///
@@ -52,7 +55,7 @@ pub struct ShardWriter<S: Sink> {
     columns: StoredColumns,
     shard_schema: Schema,
     arrow_schema: Vec<u8>,
-    plans: Vec<FieldPlan>,
+    plans: Vec<Arc<FieldPlan>>,
     options: WriterOptions,
     sink: S,
     /// Bytes given to `sink`.
@@ -65,6 +68,8 @@ pub struct ShardWriter<S: Sink> {
     /// That readers take.
     most_stripes: usize,
     workers: Workers,
+    /// Checks the declared order, if the options ask for it.
+    order: Option<OrderCheck>,
     poisoned: bool,
 }
 
@@ -83,13 +88,15 @@ impl ShardWriter<Box<dyn Sink>> {
     /// [`Layout::TwoLevel`], a file per stripe.
     ///
     /// # Errors
-    /// Those of the factory, or a schema or options that cannot be used.
+    /// Those of the factory, [`InvalidArgument`](crate::ErrorKind::InvalidArgument) for a name that is reserved
+    /// for stripe files and temporary files, or a schema or options that cannot be used.
     pub fn create_in(
         mut factory: Box<dyn SinkFactory>,
         name: &str,
         schema: SchemaRef,
         options: WriterOptions,
     ) -> Result<Self> {
+        check_output_name(name).within(|| format!("file `{name}`"))?;
         let sink = factory.create(name)?;
         let factory = (options.layout() == Layout::TwoLevel).then_some(factory);
         Self::build(sink, factory, schema, options)
@@ -126,6 +133,10 @@ impl<S: Sink> ShardWriter<S> {
         let plans = field_plans(&columns, &shard_schema, &options)?;
         let stripes = StripesMetadata::new(options.wire(), plans.len());
         let workers = Workers::try_new(options.threads())?;
+        let order = options
+            .sorting_columns_checked()
+            .then(|| OrderCheck::try_new(options.sorting_columns(), schema.fields()))
+            .transpose()?;
         Ok(Self {
             arrow_schema: encode_arrow_schema(&columns.visible)?,
             stripe: StripeBuilder::new(&plans),
@@ -141,6 +152,7 @@ impl<S: Sink> ShardWriter<S> {
             stripes,
             most_stripes: usize::try_from(Limits::default().max_stripes()).unwrap_or(usize::MAX),
             workers,
+            order,
             poisoned: false,
         })
     }
@@ -181,11 +193,24 @@ impl<S: Sink> ShardWriter<S> {
     /// # Errors
     /// [`SchemaMismatch`](ErrorKind::SchemaMismatch), and then the writer can go on;
     /// [`ValueOutOfRange`](ErrorKind::ValueOutOfRange) or a failure of the sink, and then not. Both
-    /// may be of rows that an earlier call appended.
+    /// may be of rows that an earlier call appended. With
+    /// [`with_sorting_columns_checked`](WriterOptions::with_sorting_columns_checked) also
+    /// [`InvalidArgument`](ErrorKind::InvalidArgument) for rows that are not in the declared order; the writer
+    /// can go on.
     pub fn write(&mut self, batch: &RecordBatch) -> Result<()> {
         self.check_poisoned()?;
-        check_batch(&self.schema, batch)?;
+        self.check_rows(batch)?;
         self.write_some(batch, 0..batch.num_rows())
+    }
+
+    /// Refuses a batch that is not of the schema, or that breaks the declared order.
+    pub(super) fn check_rows(&mut self, batch: &RecordBatch) -> Result<()> {
+        check_batch(&self.schema, batch)?;
+        let first = self.stripes.rows() + self.in_progress_rows();
+        match &mut self.order {
+            Some(order) => check_order(order, batch, first),
+            None => Ok(()),
+        }
     }
 
     /// Appends some rows of a batch that has been checked.
@@ -219,7 +244,7 @@ impl<S: Sink> ShardWriter<S> {
             let mut chunks = self.shred(batch, at, len)?;
             while self.would_overflow(&chunks)? {
                 if self.stripe.rows() > 0 {
-                    self.end_stripe()?;
+                    self.end_stripe(false)?;
                 } else if len > 1 {
                     len /= 2;
                     chunks = self.shred(batch, at, len)?;
@@ -242,7 +267,7 @@ impl<S: Sink> ShardWriter<S> {
                 || self.stripe.bytes() >= self.options.stripe_bytes()
                 || self.stripe.memory_size() as u64 >= limit;
             if full {
-                self.end_stripe()?;
+                self.end_stripe(false)?;
             }
             let is_due =
                 |full: &FullStripe| full.is_encoded() || self.staged_size() as u64 >= limit;
@@ -314,7 +339,7 @@ impl<S: Sink> ShardWriter<S> {
     /// # Errors
     /// Those of the sink; the writer cannot go on then.
     pub fn flush_stripe(&mut self) -> Result<()> {
-        self.or_poison(Self::write_stripes)
+        self.or_poison(|writer| writer.write_stripes(false))
     }
 
     fn check_poisoned(&self) -> Result<()> {
@@ -328,12 +353,16 @@ impl<S: Sink> ShardWriter<S> {
     }
 
     /// Ends the current stripe, if it has rows. While threads encode what is staged of it, the next
-    /// one can begin.
-    fn end_stripe(&mut self) -> Result<()> {
+    /// one can begin, unless this is the last.
+    fn end_stripe(&mut self, is_last: bool) -> Result<()> {
         if self.stripe.rows() == 0 {
             return Ok(());
         }
-        let next = self.stripe.next(&self.plans);
+        let next = if is_last {
+            StripeBuilder::new(&[])
+        } else {
+            self.stripe.next(&self.plans)
+        };
         let stripe = std::mem::replace(&mut self.stripe, next);
         let place = format_stripe(self.next_stripe());
         let full = stripe.finish(&self.workers).within(place)?;
@@ -366,8 +395,8 @@ impl<S: Sink> ShardWriter<S> {
     }
 
     /// Writes all rows.
-    fn write_stripes(&mut self) -> Result<()> {
-        self.end_stripe()?;
+    fn write_stripes(&mut self, is_last: bool) -> Result<()> {
+        self.end_stripe(is_last)?;
         self.place_full_stripe()
     }
 
@@ -424,7 +453,7 @@ impl<S: Sink> ShardWriter<S> {
     /// Those of [`finish`](Self::finish).
     pub fn finish_into(mut self) -> Result<(S, ShardSummary)> {
         self.check_poisoned()?;
-        self.write_stripes()?;
+        self.write_stripes(true)?;
         let stripes = self.stripes.len() as u64;
         let creation_time = self.options.creation_time().unwrap_or_else(now);
         let properties = ShardProperties {
@@ -534,7 +563,7 @@ mod tests {
         let mut file = Vec::new();
         let mut writer = ShardWriter::try_new(&mut file, batch.schema(), options).unwrap();
         // An offset and a sorted id take 12 bytes.
-        writer.plans[0].most_dictionary_bytes = 3 * (100 + 12);
+        Arc::make_mut(&mut writer.plans[0]).most_dictionary_bytes = 3 * (100 + 12);
         writer.stripe = StripeBuilder::new(&writer.plans);
         writer.write(&batch).unwrap();
         // Of 10 rows 2 are taken, of 8 as well; then of 6 the half, and 3.

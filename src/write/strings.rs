@@ -413,6 +413,7 @@ impl BlockBytes {
             offsets: &self.offsets,
             fixed: self.fixed,
             nulls: nulls.as_ref(),
+            fixed_single_value: self.settings.capabilities.fixed_size_single_values,
         };
         if let Some(trial) = &mut self.trial
             && let Some(per_value) = trial.known_alternative(&self.settings)
@@ -495,6 +496,7 @@ impl BlockBytes {
             offsets: &self.offsets,
             fixed: self.fixed,
             nulls,
+            fixed_single_value: self.settings.capabilities.fixed_size_single_values,
         };
         if let Some(shared) = &mut self.shared {
             shared.note(plan);
@@ -539,6 +541,7 @@ impl BlockBytes {
             offsets: &self.offsets,
             fixed: self.fixed,
             nulls: nulls.as_ref(),
+            fixed_single_value: self.settings.capabilities.fixed_size_single_values,
         };
         let sample = staged.sample(self.staged, &self.settings);
         let weighed = choose::weigh_bytes(&sample.input(), &self.learned, &self.settings)?;

@@ -106,17 +106,20 @@ pub(super) struct EncodedStripe {
 }
 
 impl StripeBuilder {
-    pub(super) fn new(plans: &[FieldPlan]) -> Self {
-        Self::with_rooms(plans, plans.iter().map(DictionaryRoom::new).collect())
+    pub(super) fn new(plans: &[Arc<FieldPlan>]) -> Self {
+        Self::with_rooms(
+            plans,
+            plans.iter().map(|plan| DictionaryRoom::new(plan)).collect(),
+        )
     }
 
     /// What collects the rows of the next stripe.
-    pub(super) fn next(&self, plans: &[FieldPlan]) -> Self {
+    pub(super) fn next(&self, plans: &[Arc<FieldPlan>]) -> Self {
         Self::with_rooms(plans, self.rooms.iter().map(DictionaryRoom::next).collect())
     }
 
-    fn with_rooms(plans: &[FieldPlan], rooms: Vec<DictionaryRoom>) -> Self {
-        let lane = |plan: &FieldPlan| Arc::new(Lane::new(FieldEncoder::new(plan.clone())));
+    fn with_rooms(plans: &[Arc<FieldPlan>], rooms: Vec<DictionaryRoom>) -> Self {
+        let lane = |plan: &Arc<FieldPlan>| Arc::new(Lane::new(FieldEncoder::new(plan.clone())));
         Self {
             rows: 0,
             bytes: 0,
@@ -309,8 +312,11 @@ pub(super) fn write_stripe(
     for (id, field) in stripe.fields.into_iter().enumerate() {
         let mut notes = OwnProperties::default();
         let mut native = NativeDataEncoding::default();
-        for (ordinal, buffer) in (0u16..).zip(field.buffers) {
+        for (ordinal, mut buffer) in (0u16..).zip(field.buffers) {
             native.packed_group |= buffer.is_packed_group();
+            if capabilities.checksum_properties {
+                buffer.list_checksums();
+            }
             out.align()?;
             let start = out.position();
             buffer.write(|bytes| out.write(bytes))?;
@@ -390,7 +396,7 @@ mod tests {
         let stored = shard_schema(&columns, &options).unwrap();
         let mut plans = field_plans(&columns, &stored, &options).unwrap();
         // An offset and a sorted id take 12 bytes.
-        plans[0].most_dictionary_bytes = 3 * (20 + 12);
+        Arc::make_mut(&mut plans[0]).most_dictionary_bytes = 3 * (20 + 12);
         let workers = Workers::try_new(1).unwrap();
         let texts = ["a", "b", "c", "d"].map(|text| text.repeat(20));
         let [a, b, c, d] = texts.each_ref().map(String::as_str);

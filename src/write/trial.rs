@@ -316,7 +316,7 @@ mod tests {
         let columns = StoredColumns::try_new(&schema, &options).unwrap();
         let stored = shard_schema(&columns, &options).unwrap();
         let mut plans = field_plans(&columns, &stored, &options).unwrap();
-        let plan = &mut plans[0];
+        let plan = Arc::make_mut(&mut plans[0]);
         // An offset and a sorted id take 12 bytes.
         plan.most_dictionary_bytes = 3 * (1 + 12);
         let mut trial = Trial::new(plan.tried_entry().unwrap());

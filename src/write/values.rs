@@ -30,12 +30,14 @@ pub(super) enum ValueEncoder {
     Dictionary(DictionaryEncoder),
     Lists(ListEncoder, Lengths),
     Union(NumberEncoder<u8>, Option<NumberEncoder<u64>>, Vec<u64>),
+    /// All values have come, and are encoded.
+    Encoded(Box<FinishedValues>),
 }
 
 #[derive(Debug, Default)]
 pub(super) struct BitCounts {
-    trues: u64,
-    falses: u64,
+    pub(super) trues: u64,
+    pub(super) falses: u64,
 }
 
 /// Encodes numbers, whatever their width.
@@ -126,7 +128,7 @@ impl BitCounts {
     }
 
     /// What values of which `present` are not null come to, stored in a buffer.
-    fn finish(self, present: u64, buffer: FinishedBuffer) -> FinishedValues {
+    pub(super) fn finish(self, present: u64, buffer: FinishedBuffer) -> FinishedValues {
         let constant = match (self.trues, self.falses) {
             (_, 0) => Some(AnyValue::from(true)),
             (0, _) => Some(AnyValue::from(false)),
@@ -292,7 +294,7 @@ impl ValueEncoder {
     pub(super) fn memory_size(&self) -> usize {
         let bits = |b: &BooleanBufferBuilder| b.len() / 8;
         match self {
-            Self::Empty | Self::Presence => 0,
+            Self::Empty | Self::Presence | Self::Encoded(_) => 0,
             Self::Bits(b, _) => bits(b),
             Self::PackedBits(f, _) => f.memory_size(),
             Self::Numbers(f) => f.memory_size(),
@@ -311,6 +313,7 @@ impl ValueEncoder {
         let width = plan.physical.width().unwrap_or(0) as u64;
         Ok(match self {
             Self::Empty | Self::Presence => FinishedValues::default(),
+            Self::Encoded(values) => *values,
             Self::Bits(mut bits, counts) => {
                 let buffer = finish_bits(&bits.finish(), plan.settings, BufferKind::Data)?;
                 counts.finish(present, buffer)

@@ -382,6 +382,19 @@ fn http_and_file_urls_are_read() {
         folder.run(&["convert", "--force", &url, "back.arrow"]).ok();
         assert_eq!(read_ipc(&folder.path("back.arrow")), plain(20_000));
     }
+    // The damaged one of several is named by its URL.
+    let mut bytes = std::fs::read(folder.path("t.shard")).unwrap();
+    let data = bytes.len() / 3;
+    bytes[data] ^= 1;
+    server.put("/a b/damaged.shard", bytes.into());
+    let urls = ["t", "damaged"].map(|name| format!("{}/a%20b/{name}.shard", server.url()));
+    let error = folder
+        .run(&["cat", "--format", "csv", &urls[0], &urls[1]])
+        .error(1);
+    assert!(
+        error.contains(&urls[1]) && !error.contains(&urls[0]),
+        "{error}"
+    );
     let url = format!("{}/a%20b/t.shard", server.url());
     assert!(folder.run(&["verify", &url]).ok().contains("sound"));
     let url = format!("file://{}/out.parquet", folder.0.path().display());

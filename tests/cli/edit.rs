@@ -45,6 +45,16 @@ fn shards_are_merged_and_appended_by_reference() {
         said.starts_with("m.amudai.shard has 12 rows in 4 stripes; "),
         "{said}"
     );
+    // How the files got second names, and how many files belong together.
+    let lines: Vec<&str> = said.lines().collect();
+    let named = lines[1].starts_with("2 files with rows have a ")
+        && lines[1].contains(" as a second name (")
+        && lines[1].ends_with("), which the shard refers to");
+    assert!(named, "{said}");
+    assert_eq!(
+        lines[2..],
+        ["data are in 2 other files; keep them together"]
+    );
     assert_eq!(
         rows(&folder, "m.amudai.shard")[9..],
         ["9,x,", "10,,1.5", "11,,2.5"]
@@ -145,7 +155,19 @@ fn what_is_not_needed_any_more_is_listed_and_removed() {
         "{said}"
     );
     let said = folder.run(&["compact", A]).ok();
-    assert_eq!(said, "a.amudai.shard: no stripe is better written anew\n");
+    assert_eq!(said, "a.amudai.shard: no stripe needs to be rewritten\n");
+    let planned = folder.run(&["compact", A, "--dry-run"]).ok();
+    assert_eq!(planned, said);
+    // A named output exists afterwards.
+    let copy = "copy.amudai.shard";
+    let csv = |file: &str| folder.run(&["cat", file, "--format", "csv"]).ok();
+    let said = folder.run(&["compact", A, "--output", copy]).ok();
+    assert!(
+        said.starts_with("copy.amudai.shard has 7 rows in 1 stripe; "),
+        "{said}"
+    );
+    assert_eq!(csv(copy), csv(A));
+    std::fs::remove_file(folder.path(copy)).unwrap();
     let listed = folder.run(&["ls", "."]).ok();
     let lines: Vec<&str> = listed.lines().collect();
     assert!(
@@ -270,8 +292,8 @@ fn a_killed_command_leaves_the_shard_before_or_after() {
     use std::time::{Duration, Instant};
     let mut random = StdRng::seed_from_u64(7);
     let kills: u32 = std::env::var("KILLS").map_or(10, |kills| kills.parse().unwrap());
-    // A change without effect leaves a file to remove, and a directory that refers to another file.
-    const WHOLE: &[&str] = &["undelete", A];
+    // A change of the order leaves a file to remove, and a directory that refers to another file.
+    const WHOLE: &[&str] = &["select", A, "--columns", "name,id"];
     const DELETE: &[&str] = &["delete", A, "--where", "id < 3"];
     const MERGED: &str = "m.amudai.shard";
     // What comes before a command, the command, and the rows before and after it.
@@ -332,4 +354,114 @@ fn a_killed_command_leaves_the_shard_before_or_after() {
     }
     println!("{before} killed, {after} done");
     assert!(before > 0 && after > 0, "{before} {after}");
+}
+
+#[test]
+fn edits_without_effect_say_so_and_leave_the_file() {
+    let folder = shards();
+    let before = (folder.names(), std::fs::read(folder.path(A)).unwrap());
+    let commands: [&[&str]; 5] = [
+        &["undelete", A],
+        &["delete", A, "--where", "id < 0"],
+        &["select", A],
+        &["select", A, "--columns", "id,name"],
+        &["undelete", A, "--dry-run"],
+    ];
+    for command in commands {
+        let said = folder.run(command).ok();
+        assert_eq!(
+            said,
+            "a.amudai.shard stays as it is: nothing to do. It has 10 rows\n"
+        );
+        let after = (folder.names(), std::fs::read(folder.path(A)).unwrap());
+        assert!(after == before, "{command:?}");
+    }
+    let said = folder.run(&["select", A, "--output", "new"]).ok();
+    assert!(said.starts_with("new has 10 rows in 3 stripes; "), "{said}");
+}
+
+#[test]
+fn a_packed_shard_needs_no_other_file() {
+    let folder = shards();
+    folder.run(&["delete", A, "--rows", "3"]).ok();
+    folder.run(&["append", A, B]).ok();
+    let expected = rows(&folder, A);
+    let packed = "alone/packed.amudai.shard";
+    std::fs::create_dir(folder.path("alone")).unwrap();
+    let said = folder.run(&["pack", A, packed]).ok();
+    let start =
+        "alone/packed.amudai.shard has 11 rows, and 1 row deleted in 4 stripes, in one file of ";
+    assert!(said.starts_with(start), "{said}");
+    assert_eq!(rows(&folder, packed), expected);
+    let error = folder.run(&["pack", A, packed]).error(1);
+    assert!(error.contains("already exists"), "{error}");
+    folder.run(&["pack", A, A, "--force"]).ok();
+    assert_eq!(rows(&folder, A), expected);
+    assert!(folder.run(&["pack", "--help"]).ok().contains("--force"));
+
+    // A copy of a directory file alone is told from a complete shard.
+    folder.run(&["delete", packed, "--rows", "5"]).ok();
+    std::fs::create_dir(folder.path("copy")).unwrap();
+    let copy = "copy/packed.amudai.shard";
+    std::fs::copy(folder.path(packed), folder.path(copy)).unwrap();
+    let output = folder.run(&["ls", "copy"]);
+    let error = output.error(1);
+    assert!(
+        error.contains("2 of the 2 files that it needs are missing")
+            && error.contains("arrow-shard pack"),
+        "{error}"
+    );
+    assert!(
+        folder
+            .run(&["ls", "alone"])
+            .ok()
+            .contains("1 shard: 10 rows")
+    );
+    let error = folder.run(&["cat", copy]).error(1);
+    assert!(error.contains("arrow-shard pack"), "{error}");
+    let output = folder.run(&["verify", copy]);
+    let said = format!("{}{}", output.text(), output.err);
+    assert!(
+        output.code == 1 && said.contains("arrow-shard pack"),
+        "{said}"
+    );
+}
+
+#[test]
+fn reserved_names_are_no_outputs() {
+    let folder = shards();
+    for name in ["z.amudai.stripe", ".arrow-shard.x.tmp"] {
+        for command in [
+            &["merge", A, B, "--output", name][..],
+            &["select", A, "--drop", "id", "--output", name],
+            &["pack", A, name],
+            &["convert", "a.csv", name, "--to", "shard"],
+            &["convert", "a.csv", name, "--to", "shard", "--force"],
+            &["convert", A, name, "--to", "csv"],
+        ] {
+            let error = folder.run(command).error(1);
+            assert!(error.contains("reserved"), "{command:?}: {error}");
+        }
+    }
+}
+
+#[test]
+fn temporary_files_of_killed_processes_are_listed_and_removed() {
+    let folder = shards();
+    let name = ".arrow-shard.killed.tmp";
+    std::fs::write(folder.path(name), "amud").unwrap();
+    let then = std::time::SystemTime::now() - std::time::Duration::from_secs(7200);
+    let file = std::fs::File::options()
+        .append(true)
+        .open(folder.path(name));
+    file.unwrap().set_modified(then).unwrap();
+    let listed = folder.run(&["vacuum", ".", "--min-age", "0"]).ok();
+    assert!(
+        listed.contains(name) && listed.contains("1 file of 4 B"),
+        "{listed}"
+    );
+    folder
+        .run(&["vacuum", ".", "--min-age", "0", "--remove"])
+        .ok();
+    assert!(!folder.path(name).exists());
 }

@@ -133,7 +133,7 @@ fn links_are_written_through() {
 }
 
 #[test]
-fn a_pipe_is_written_to_and_a_device_is_refused() {
+fn a_pipe_is_written_to_and_a_device_is_refused_unless_it_is_the_null_device() {
     let folder = Folder::with(&plain(1_000));
     let made = Command::new("mkfifo").arg(folder.path("pipe")).status();
     assert!(made.unwrap().success());
@@ -155,14 +155,26 @@ fn a_pipe_is_written_to_and_a_device_is_refused() {
         assert!(error.contains("pipe"), "{error}");
     }
     for force in [&["--force"][..], &[]] {
-        let arguments = [
-            &["convert", "--to", "csv", "t.arrow", "/dev/null"][..],
-            force,
-        ]
-        .concat();
-        let error = folder.run(&arguments).error(1);
+        let arguments = ["convert", "--to", "csv", "t.arrow", "/dev/zero"];
+        let error = folder.run(&[&arguments[..], force].concat()).error(1);
         assert!(error.contains("device") && error.contains("`-`"), "{error}");
     }
+    let before = folder.names();
+    std::os::unix::fs::symlink("/dev/null", folder.path("null")).unwrap();
+    for format in ["shard", "parquet", "ipc", "ipc-stream", "csv", "ndjson"] {
+        for name in ["/dev/null", "null"] {
+            let arguments = ["convert", "--to", format, "t.arrow", name];
+            folder.run(&arguments).ok();
+        }
+    }
+    let two_level = ["--to", "shard", "--layout", "two-level"];
+    let arguments = [&["convert", "t.arrow", "/dev/null"][..], &two_level].concat();
+    let error = folder.run(&arguments).error(2);
+    assert!(error.contains("--layout"), "{error}");
+    assert!(!Path::new("/dev/null").metadata().unwrap().is_file());
+    assert_eq!(folder.names().len(), before.len() + 1);
+    let text = folder.run(&["convert", "--to", "csv", "t.arrow", "/dev/stdout"]);
+    assert_eq!(text.ok().lines().count(), 1_001);
 }
 
 #[test]

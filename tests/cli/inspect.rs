@@ -4,7 +4,13 @@ use super::covered::{Covered, covered};
 use super::data::plain;
 use super::support::shared;
 use super::{Folder, Value};
-use arrow_array::{ArrayRef, FixedSizeBinaryArray, Int64Array, RecordBatch};
+use arrow_array::{
+    ArrayRef, Date32Array, Decimal128Array, DurationMillisecondArray, FixedSizeBinaryArray,
+    Float32Array, Int64Array, RecordBatch, TimestampMillisecondArray,
+};
+use arrow_shard::ShardWriter;
+use arrow_shard::read::NameValuePair;
+use arrow_shard::write::WriterOptions;
 use std::sync::Arc;
 
 fn json(folder: &Folder, arguments: &[&str]) -> Value {
@@ -260,4 +266,101 @@ fn indexes_and_filters_are_shown_as_such() {
             1024
         );
     }
+}
+
+#[test]
+fn bounds_and_constants_are_values_of_their_types_and_properties_have_values() {
+    let times = TimestampMillisecondArray::from(vec![0, 86_400_500]).with_timezone("+02:00");
+    let prices = Decimal128Array::from(vec![150, -25]);
+    let waits = DurationMillisecondArray::from(vec![1_500, 1_500]);
+    let columns = [
+        (
+            "day",
+            Arc::new(Date32Array::from(vec![19_723, 19_782])) as ArrayRef,
+        ),
+        ("time", Arc::new(times)),
+        (
+            "price",
+            Arc::new(prices.with_precision_and_scale(9, 2).unwrap()),
+        ),
+        ("wait", Arc::new(waits)),
+        ("share", Arc::new(Float32Array::from(vec![0.1, 0.3]))),
+    ];
+    let batch = RecordBatch::try_from_iter(columns).unwrap();
+    let metadata = [("station".to_owned(), "Blindern".to_owned())];
+    let schema = batch.schema_ref().as_ref().clone();
+    let schema = schema.with_metadata(metadata.into_iter().collect());
+    let batch = batch.with_schema(Arc::new(schema)).unwrap();
+    let folder = Folder::new();
+    let property = NameValuePair {
+        name: "source".to_owned(),
+        value: Some("buoys of the north".into()),
+    };
+    let options = WriterOptions::default().with_property(property);
+    let file = folder.path("t.shard");
+    let mut writer = ShardWriter::create_with(file, batch.schema(), options).unwrap();
+    writer.write(&batch).unwrap();
+    writer.finish().unwrap();
+    let text = folder.run(&["inspect", "t.shard"]).ok();
+    for expected in [
+        ", 2024-01-01 ..= 2024-02-29, ",
+        ", 1970-01-01T02:00:00+02:00 ..= 1970-01-02T02:00:00.500+02:00, ",
+        ", -0.25 ..= 1.50, ",
+        ", constant PT1.5S, ",
+        ", 0.1 ..= 0.3, ",
+        "\nproperty source = \"buoys of the north\"\n",
+    ] {
+        assert!(text.contains(expected), "{expected}\n{text}");
+    }
+    let json = json(&folder, &["t.shard"]);
+    assert_eq!(json["properties"]["source"], "buoys of the north");
+    let fields = fields(&json);
+    assert_eq!(fields[0]["range"]["min"], "2024-01-01");
+    assert_eq!(fields[2]["range"]["max"], "1.50");
+    assert_eq!(fields[3]["constant"], "PT1.5S");
+    let schema = folder.run(&["schema", "t.shard"]).ok();
+    assert!(
+        schema.ends_with("metadata:\n  station = Blindern\n"),
+        "{schema}"
+    );
+}
+
+#[test]
+fn a_shard_that_needs_more_than_it_may_take_is_refused() {
+    let folder = Folder::with(&plain(20_000));
+    folder.run(&["convert", "t.arrow", "t.shard"]).ok();
+    for command in [
+        &["cat", "t.shard"][..],
+        &["head", "t.shard"],
+        &["convert", "t.shard", "u.csv", "--force"],
+        &["inspect", "t.shard"],
+        &["verify", "t.shard"],
+        &["schema", "t.shard"],
+        &["delete", "t.shard", "--rows", "1", "--dry-run"],
+        &["undelete", "t.shard", "--dry-run"],
+        &["select", "t.shard", "--dry-run"],
+        &["append", "t.shard", "t.shard", "--dry-run"],
+        &["merge", "t.shard", "-o", "m.shard", "--dry-run"],
+        &["compact", "t.shard", "--dry-run"],
+        &["pack", "t.shard", "p.shard", "--force"],
+        &["vacuum", "."],
+    ] {
+        folder.run(&[command, &["--strict"]].concat()).ok();
+        folder
+            .run(&[command, &["--max-memory", "64M"]].concat())
+            .ok();
+        let small = folder.run(&[command, &["--max-memory", "1K", "--strict"]].concat());
+        assert_eq!(small.code, 1, "{command:?}");
+        let said = small.text() + &small.err;
+        assert!(
+            said.contains("limit exceeded") || said.contains("Limits::"),
+            "{said}"
+        );
+    }
+    let wrong = folder.run(&["head", "t.shard", "--max-memory", "lots"]);
+    assert!(
+        wrong.code == 2 && wrong.err.contains("512M"),
+        "{}",
+        wrong.err
+    );
 }

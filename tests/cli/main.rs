@@ -6,6 +6,7 @@
 
 #[cfg(feature = "cloud")]
 mod cloud;
+mod cole;
 #[path = "../support/covered.rs"]
 mod covered;
 mod damaged;
@@ -14,9 +15,15 @@ mod edit;
 mod files;
 mod filter;
 mod foreign;
+mod formats;
 mod inspect;
+mod integration;
+mod ipc;
 #[cfg(unix)]
 mod killed;
+mod lance;
+#[cfg(unix)]
+mod many;
 mod matrix;
 mod odd;
 mod pairs;
@@ -25,15 +32,10 @@ mod show;
 mod support;
 mod text;
 
-use arrow_array::types::Int32Type;
-use arrow_array::{
-    Array, ArrayRef, DictionaryArray, ListArray, RecordBatch, StringArray, StructArray,
-    TimestampNanosecondArray,
-};
-use arrow_buffer::OffsetBuffer;
+use arrow_array::{Array, ArrayRef, RecordBatch, StringArray, TimestampNanosecondArray};
 use arrow_ipc::reader::FileReader;
 use arrow_ipc::writer::FileWriter;
-use arrow_schema::{DataType, Field};
+use arrow_schema::DataType;
 use arrow_select::concat::concat_batches;
 use data::{nested, plain, union};
 use serde_json::Value;
@@ -445,9 +447,27 @@ fn wrong_usage_ends_with_code_2() {
             .error(1)
             .contains("none.shard")
     );
-    for command in ["convert", "schema", "head", "cat", "inspect", "verify"] {
-        let help = folder.run(&[command, "--help"]).ok();
-        assert!(help.contains("Examples:"), "{help}");
+}
+
+#[test]
+fn the_help_of_every_command_has_examples_of_it() {
+    let folder = Folder::new();
+    let help = folder.run(&["--help"]).ok();
+    let (_, commands) = help.split_once("Commands:\n").unwrap();
+    let commands = commands.lines().take_while(|line| !line.is_empty());
+    let commands = commands.filter(|line| !line.starts_with("   "));
+    let names: Vec<&str> = commands
+        .map(|line| line.split_whitespace().next().unwrap())
+        .collect();
+    assert!(names.len() > 13 && names.contains(&"undelete"), "{help}");
+    for name in names.into_iter().filter(|name| *name != "help") {
+        let help = folder.run(&[name, "--help"]).ok();
+        let (_, examples) = help.split_once("Examples:\n").unwrap_or_default();
+        let example = examples.lines().find(|line| line.contains(name));
+        assert!(
+            example.is_some_and(|line| line.contains("arrow-shard")),
+            "{help}"
+        );
     }
 }
 
@@ -467,28 +487,4 @@ fn a_reader_that_has_seen_enough_is_no_error() {
     let output = child.wait_with_output().unwrap();
     assert_eq!(output.status.code(), Some(0));
     assert!(output.stderr.is_empty());
-}
-
-#[test]
-fn stripes_with_different_dictionaries_become_an_ipc_file() {
-    let words: Vec<String> = (0..1_000).map(|i| format!("w{}", i / 10)).collect();
-    let keys: DictionaryArray<Int32Type> = words.iter().map(|word| Some(word.as_str())).collect();
-    let item = Arc::new(Field::new("item", keys.data_type().clone(), true));
-    let pairs = OffsetBuffer::from_lengths([2; 500]);
-    let lists = ListArray::new(item.clone(), pairs, Arc::new(keys.clone()), None);
-    let nested = StructArray::from(vec![(
-        Arc::new(Field::new("list", DataType::List(item), true)),
-        Arc::new(lists) as ArrayRef,
-    )]);
-    let batch = RecordBatch::try_from_iter_with_nullable([
-        ("key", Arc::new(keys.slice(0, 500)) as ArrayRef, true),
-        ("nested", Arc::new(nested), true),
-    ])
-    .unwrap();
-    let folder = Folder::with(&batch);
-    folder
-        .run(&["convert", "--stripe-rows", "150", "t.arrow", "t.shard"])
-        .ok();
-    folder.run(&["convert", "t.shard", "back.arrow"]).ok();
-    assert_eq!(read_ipc(&folder.path("back.arrow")), batch);
 }

@@ -360,6 +360,17 @@ fn native_times_and_decimals_are_read_in_the_types_that_are_asked_for() {
     let seconds = ["cat", &times, "--columns", "ts_s", "--time-unit"];
     let shown = |unit| folder.run(&[&seconds[..], &[unit]].concat()).ok();
     assert_eq!(shown("s"), shown("us"));
+    for unit in ["s", "ms", "us"] {
+        let ticks = ["cat", &times, "--columns", "ts_s,ts_ns100", "--time-unit"];
+        let error = folder.run(&[&ticks[..], &[unit]].concat()).error(1);
+        assert!(
+            error.contains("`ts_ns100`") && error.contains("row 0") && error.contains("--lossy"),
+            "{error}"
+        );
+        folder.run(&[&ticks[..], &[unit, "--lossy"]].concat()).ok();
+    }
+    let error = folder.run(&["cat", &times, "--lossy"]);
+    assert_eq!(error.code, 2, "{}", error.err);
 
     let decimals = file("decimal256");
     let options = ["head", "-n", "1", &decimals, "--format", "csv"];

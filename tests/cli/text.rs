@@ -199,8 +199,8 @@ fn a_name_that_appears_twice_is_no_name_of_json() {
 fn quotes_that_mean_something_else_are_named_with_their_line() {
     let folder = Folder::new();
     for (text, why) in [
-        ("a\n\"x\" y\n", "line 2: a value goes on behind"),
-        ("a,b\n1,2\n\"x\\\"y\",2\n", "line 3: a value goes on behind"),
+        ("a\n\"x\" y\n", "line 2: a value goes on after"),
+        ("a,b\n1,2\n\"x\\\"y\",2\n", "line 3: a value goes on after"),
         ("a\n1\n\"x\n", "line 3: the quote of a value is not closed"),
         ("a,b\n1,\"x", "line 2: the quote of a value is not closed"),
     ] {
@@ -340,5 +340,98 @@ fn broken_arrays_and_objects_name_their_line() {
         std::fs::write(folder.path("t.json"), text).unwrap();
         let error = folder.run(&["convert", "t.json", "t.arrow"]).error(1);
         assert!(error.contains("t.json") && error.contains(want), "{error}");
+    }
+}
+
+#[test]
+fn a_delimiter_that_the_file_does_not_have_is_an_error_that_names_the_right_one() {
+    let folder = Folder::new();
+    for (text, delimiter) in [
+        ("a;b\n1,5;2\n", "';'"),
+        ("a\tb\nx\ty,z\n", "'\\t'"),
+        ("a|b\n1,2|3\n", "'|'"),
+        ("\"a\";\"b\"\n1;2\n", "';'"),
+        ("\"a\"\t\"b\"\n1\t2\n", "'\\t'"),
+    ] {
+        std::fs::write(folder.path("t.csv"), text).unwrap();
+        let error = folder.run(&["head", "t.csv"]).error(1);
+        let advice = format!("--delimiter {delimiter}");
+        assert!(error.contains(&advice), "{text}: {error}");
+        let option = delimiter.trim_matches('\'');
+        folder.run(&["head", "t.csv", "--delimiter", option]).ok();
+    }
+    for (options, text, want) in [
+        (
+            &[][..],
+            "a\n1,2\n",
+            "line 2: expected 1 value as in the lines above, found 2",
+        ),
+        (&[], "a,b\n1\n", "line 2: expected 2 values"),
+        (&["--no-header"], "1;2\n1,2;3\n", "--delimiter ';'"),
+    ] {
+        std::fs::write(folder.path("t.csv"), text).unwrap();
+        let error = folder.run(&[&["head", "t.csv"], options].concat()).error(1);
+        assert!(error.contains(want), "{error}");
+        assert_eq!(
+            want.contains("--delimiter"),
+            error.contains("--delimiter"),
+            "{error}"
+        );
+    }
+}
+
+#[test]
+fn an_escape_before_a_quote_is_read_where_the_option_names_it() {
+    let folder = Folder::new();
+    let text = "a,b\n1,\"x \\\"y\\\", \"\"z\\\\\"\n2,\\q\n";
+    std::fs::write(folder.path("t.csv"), text).unwrap();
+    let error = folder.run(&["head", "t.csv"]).error(1);
+    assert!(
+        error.contains("line 2") && error.contains("--escape '\\'"),
+        "{error}"
+    );
+    let json = ["cat", "t.csv", "--escape", "\\", "--format", "json"];
+    assert_eq!(
+        folder.run(&json).ok(),
+        "{\"a\":1,\"b\":\"x \\\"y\\\", \\\"z\\\\\"}\n{\"a\":2,\"b\":\"\\\\q\"}\n"
+    );
+    let written = folder.run(&["convert", "t.csv", "x.csv", "--escape", "\\"]);
+    written.ok();
+    let whole = std::fs::read_to_string(folder.path("x.csv")).unwrap();
+    assert_eq!(whole, "a,b\n1,\"x \"\"y\"\", \"\"z\\\"\n2,\\q\n");
+    for (arguments, want) in [
+        (
+            &["convert", "t.csv", "y.csv", "--escape", "\""][..],
+            "quotes",
+        ),
+        (
+            &["convert", "t.csv", "y.csv", "--escape", ","],
+            "--delimiter",
+        ),
+    ] {
+        let done = folder.run(arguments);
+        assert_eq!(done.code, 2);
+        assert!(done.err.contains(want), "{}", done.err);
+    }
+    folder.run(&["convert", "x.csv", "t.arrow"]).ok();
+    let error = folder
+        .run(&["convert", "t.arrow", "y.csv", "--escape", "\\"])
+        .error(2);
+    assert!(error.contains("--escape"), "{error}");
+}
+
+#[test]
+fn the_rows_that_are_asked_for_are_read_and_no_others() {
+    let folder = Folder::new();
+    // Long rows make batches of two, and the fourth row has another type.
+    let long = "y".repeat(7 << 20);
+    let rows = |row: &dyn Fn(&str) -> String| ["1", "2", "3", "{}"].map(row).concat();
+    let csv = rows(&|n| format!("{n},{long}\n"));
+    std::fs::write(folder.path("t.csv"), format!("n,t\n{csv}")).unwrap();
+    let json = rows(&|n| format!("{{\"n\":{n},\"t\":\"{long}\"}}\n"));
+    std::fs::write(folder.path("t.ndjson"), json).unwrap();
+    for file in ["t.csv", "t.ndjson"] {
+        let arguments = ["head", "-n", "3", file, "--columns", "n", "--format", "csv"];
+        assert_eq!(folder.run(&arguments).ok(), "n\n1\n2\n3\n", "{file}");
     }
 }

@@ -56,6 +56,7 @@ const ROOMS: &[Room] = &[
         &[],
     ),
     room("ops", &["read", "write", "column", "format", "io"], &[]),
+    room("interop", &["read", "write", "ops", "io"], &[]),
 ];
 
 const fn room(
@@ -84,6 +85,8 @@ const UNSAFE: &[&str] = &[
 const NOT_SPECIFIED: &[&str] = &[
     // Which positions a reader is asked for.
     "buffer/selection.rs",
+    // How files of other formats begin and end.
+    "format/foreign.rs",
     // What all encodings share.
     "encoding/context.rs",
     // Arrow's layouts of decoded byte strings, and byte strings to encode.

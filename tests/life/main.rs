@@ -5,12 +5,18 @@
     reason = "a failed helper is a failed test"
 )]
 
+#[cfg(unix)]
+#[path = "../support/child.rs"]
+mod child;
 #[cfg(feature = "object_store")]
 #[path = "../common/mod.rs"]
 mod common;
 #[cfg(feature = "experimental")]
 #[path = "../support/crafted.rs"]
 mod crafted;
+#[cfg(all(feature = "experimental", feature = "object_store"))]
+#[path = "../support/descriptors.rs"]
+mod descriptors;
 #[cfg(feature = "object_store")]
 #[path = "../support/moto.rs"]
 mod moto;
@@ -32,10 +38,13 @@ mod watched;
 mod worlds;
 
 mod added_columns;
+mod checked_edits;
 mod damaged_folders;
 #[cfg(feature = "object_store")]
 mod histories;
 mod internal_fields;
+#[cfg(unix)]
+mod many_files;
 #[cfg(feature = "object_store")]
 mod many_objects;
 #[cfg(feature = "object_store")]
@@ -43,4 +52,8 @@ mod object_ops;
 mod ops;
 #[cfg(feature = "experimental")]
 mod ops_edges;
+mod overlaps;
+mod packs;
 mod two_wires;
+mod vacuums;
+mod wrong_files;

@@ -98,7 +98,13 @@ fn objects_are_merged_changed_and_replaced_where_they_are() {
         assert_eq!(error.kind(), ErrorKind::RowOutOfRange, "{error}");
         assert!(shard.verify_async(|_| ()).await.unwrap().is_sound());
 
-        let table = [two.clone(), all.clone(), one.clone()];
+        // A shard and those that it was made of have the same rows.
+        let table = [two.clone(), all.clone()];
+        let error = ShardSet::open_objects(store.clone(), table).await;
+        assert_eq!(error.unwrap_err().kind(), ErrorKind::InvalidArgument);
+        let third = put(&*store, "t 1 %/c", 25..40, Layout::TwoLevel).await;
+        let fourth = put(&*store, "t 1 %/d", 0..25, Layout::SingleFile).await;
+        let table = [third, all.clone(), fourth];
         let table = ShardSet::open_objects(store.clone(), table).await.unwrap();
         assert_eq!(table.row_ranges(), [0..15, 15..55, 55..80]);
         let rows: Vec<i64> = (25..40).chain(expected.clone()).chain(0..25).collect();
@@ -195,7 +201,7 @@ fn small_stripes_of_objects_are_written_anew_and_unused_ones_removed() {
         assert_eq!(names(&*store).await, objects);
         let other = Path::from("t/a").join("one");
         let done = compact_object_to(store.clone(), &one, &other, &options).await;
-        assert_eq!(done.unwrap().unwrap().stripes(), 1);
+        assert_eq!(done.unwrap().stripes(), 1);
         assert_eq!(
             read(&open(&store, &other).await).await,
             (0..25).collect::<Vec<_>>()
@@ -206,6 +212,16 @@ fn small_stripes_of_objects_are_written_anew_and_unused_ones_removed() {
         );
         let taken = compact_object_to(store.clone(), &one, &other, &options).await;
         assert_eq!(taken.unwrap_err().kind(), ErrorKind::AlreadyExists);
+
+        // With nothing to compact, the new directory refers to the stripes of the shard.
+        let copy = Path::from("t/a/copy");
+        let done = compact_object_to(store.clone(), &other, &copy, &options).await;
+        assert_eq!(done.unwrap().stripes(), 1);
+        assert_eq!(
+            read(&open(&store, &copy).await).await,
+            (0..25).collect::<Vec<_>>()
+        );
+        store.delete(&copy).await.unwrap();
 
         // Only what said which rows were deleted is needed by nothing any more.
         let young = VacuumOptions::default();

@@ -145,6 +145,16 @@ fn columns_are_united_by_name_and_integers_widened_where_they_are_one() {
     );
 }
 
+/// Asserts that an error names files by whole paths, and none that the caller does not know.
+fn says_paths(error: &arrow_shard::Error) {
+    let text = error.to_string();
+    let named = text.split('`').skip(1).step_by(2);
+    let named: Vec<&Path> = named.map(Path::new).collect();
+    assert!(named.len() > 1, "{text}");
+    assert!(named.iter().all(|path| path.is_absolute()), "{text}");
+    assert!(!text.contains(".stripe"), "{text}");
+}
+
 fn names_without_stripes(folder: &Path) -> Vec<String> {
     let mut names = names(folder);
     names.retain(|name| !name.ends_with(".amudai.stripe"));
@@ -162,6 +172,7 @@ fn what_is_refused_leaves_everything_as_it_was() {
     // A directory refers to no file above or beside its folder.
     let error = merge([folder.path().join("a")], below.join("m")).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::ForbiddenUrl, "{error}");
+    says_paths(&error);
     let error = merge([folder.path().join("a")], folder.path().join("a")).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::AlreadyExists, "{error}");
     let error = merge::<PathBuf>([], folder.path().join("m")).unwrap_err();

@@ -102,6 +102,43 @@ def ipc(folder: Path, original: pyarrow.Table) -> None:
     same("polars, IPC", read.rows(), polars.from_arrow(original).rows())
 
 
+def dictionaries(folder: Path) -> None:
+    """Dictionaries that differ from stripe to stripe and from batch to batch, one within another included."""
+    words = pyarrow.array(["a", "b"] * 3 + ["x", "y"] * 3).dictionary_encode()
+    pyarrow.parquet.write_table(pyarrow.table({"word": words}), folder / "words.parquet")
+    convert("--stripe-rows", "6", folder / "words.parquet", folder / "words.shard")
+
+    def batch(inner):
+        inner = pyarrow.DictionaryArray.from_arrays(pyarrow.array([0, 1], pyarrow.int8()), pyarrow.array(inner))
+        lists = pyarrow.ListArray.from_arrays(pyarrow.array([0, 1, 2], pyarrow.int32()), inner)
+        keys = pyarrow.array([0, 1, 0], pyarrow.int8())
+        return pyarrow.record_batch({"nested": pyarrow.DictionaryArray.from_arrays(keys, lists)})
+
+    nested = [batch(["a", "b"]), batch(["x", "y"])]
+    with pyarrow.ipc.new_stream(folder / "nested.arrows", nested[0].schema) as writer:
+        for some in nested:
+            writer.write_batch(some)
+    convert("--stripe-rows", "3", folder / "nested.arrows", folder / "nested.shard")
+    convert(folder / "nested.arrows", folder / "direct.arrow")
+    for name in ("words", "nested"):
+        for suffix in ("arrow", "arrows"):
+            convert(folder / f"{name}.shard", folder / f"{name}-copy.{suffix}")
+    wanted = {"words": words.to_pylist(), "nested": pyarrow.Table.from_batches(nested)["nested"].to_pylist()}
+    for name, values in wanted.items():
+        with pyarrow.ipc.open_file(folder / f"{name}-copy.arrow") as reader:
+            same(f"pyarrow, dictionaries of IPC, {name}", reader.read_all().column(0).to_pylist(), values)
+        with pyarrow.ipc.open_stream(folder / f"{name}-copy.arrows") as reader:
+            same(f"pyarrow, dictionaries of IPC streams, {name}", reader.read_all().column(0).to_pylist(), values)
+    with pyarrow.ipc.open_file(folder / "direct.arrow") as reader:
+        same("pyarrow, IPC without a shard between", reader.read_all().column(0).to_pylist(), wanted["nested"])
+    read = polars.read_ipc(folder / "words-copy.arrow")
+    same("polars, dictionaries of IPC", read["word"].to_list(), wanted["words"])
+    read = polars.scan_ipc(folder / "words-copy.arrow").collect()
+    same("polars, a lazy scan of IPC", read["word"].to_list(), wanted["words"])
+    read = polars.read_ipc_stream(folder / "words-copy.arrows")
+    same("polars, dictionaries of IPC streams", read["word"].to_list(), wanted["words"])
+
+
 def text(folder: Path, original: pyarrow.Table) -> None:
     """Values of text files, read in the types of the original."""
     flat = [name for name in original.column_names if name not in ("bytes", "list", "point")]
@@ -145,6 +182,7 @@ def main() -> int:
             original = original.set_column(place, field, original[name].cast(field.type))
         parquet(folder)
         ipc(folder, original)
+        dictionaries(folder)
         text(folder, original)
     for failure in FAILURES:
         print(failure)

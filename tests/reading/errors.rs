@@ -8,12 +8,14 @@ use arrow_array::{
 };
 use arrow_schema::{ArrowError, DataType, Field, Schema, SchemaRef, UnionFields};
 use arrow_shard::format::{AnyValue, NameValuePair};
-use arrow_shard::io::{MemoryFolder, NoContainer};
+use arrow_shard::io::{ByteRange, MemoryFolder, NoContainer, ReadAt};
+use arrow_shard::ops::ShardSet;
 use arrow_shard::read::{Projection, ShardOptions};
 use arrow_shard::write::{ColumnOptions, Layout, Profile, ShardWriter, WriterOptions};
 use arrow_shard::{Error, ErrorKind, Limits, Shard};
 use bytes::Bytes;
 use std::fmt::Debug;
+use std::path::Path;
 use std::sync::Arc;
 
 /// The error of something that must fail.
@@ -96,7 +98,12 @@ fn what_is_no_shard_is_told_from_what_was_cut() {
     let missing = failure(Shard::open(folder.path().join("missing.shard")));
     assert_says(&missing, ErrorKind::NotFound, &["missing.shard"]);
     let not_a_file = failure(Shard::open(folder.path()));
-    assert_says(&not_a_file, ErrorKind::InvalidArgument, &["folder"]);
+    let shown = format!("file `{}`", folder.path().display());
+    assert_says(
+        &not_a_file,
+        ErrorKind::NotAShard,
+        &["expected a regular file, found a folder", &shown],
+    );
 }
 
 #[test]
@@ -109,6 +116,120 @@ fn another_version_is_refused_by_number() {
         ErrorKind::UnsupportedVersion,
         &["7", "footer"],
     );
+}
+
+/// A reader with a name of its own.
+#[derive(Debug)]
+struct Named(Bytes, String);
+
+impl ReadAt for Named {
+    fn size(&self) -> Result<u64, Error> {
+        self.0.size()
+    }
+
+    fn read_at(&self, range: ByteRange) -> Result<Bytes, Error> {
+        self.0.read_at(range)
+    }
+
+    fn name(&self) -> Option<String> {
+        Some(self.1.clone())
+    }
+}
+
+/// Opens the shards of files, in one of the ways that there are.
+type Opener = fn(&Path) -> Shard;
+
+const OPENERS: &[Opener] = &[
+    |path| Shard::open(path).unwrap(),
+    |path| Shard::open_pooled(path, ShardOptions::default()).unwrap(),
+    |path| {
+        let (bytes, name) = (std::fs::read(path).unwrap(), path.display().to_string());
+        let (reader, options) = (Named(bytes.into(), name), ShardOptions::default());
+        Shard::from_reader(Arc::new(reader), Arc::new(NoContainer), options).unwrap()
+    },
+    #[cfg(feature = "mmap")]
+    |path| {
+        #[expect(unsafe_code, reason = "the test does not change files that are open")]
+        // SAFETY: no file is changed while it is open.
+        let shard = unsafe { Shard::open_mmap(path, ShardOptions::default()) };
+        shard.unwrap()
+    },
+];
+
+#[test]
+fn the_damaged_file_of_several_is_named_whatever_reads_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(format!("{name}.amudai.shard"));
+    let sound = written_bytes(&[batch()], WriterOptions::default());
+    let data = sound.len() / 8;
+    let mut damaged = sound.to_vec();
+    damaged[data] ^= 1;
+    for name in ["a", "b", "c"] {
+        let bytes = if name == "b" {
+            &damaged[..]
+        } else {
+            &sound[..]
+        };
+        std::fs::write(path(name), bytes).unwrap();
+    }
+    let place = |name: &str| format!("file `{}`", path(name).display());
+    for open in OPENERS {
+        for name in ["a", "b", "c"] {
+            let shard = open(&path(name));
+            let error = failure(shard.take(&[0], ["nothing"]));
+            assert_eq!(error.element(), place(name), "{error}");
+            let error = failure(shard.scan().with_row_range(0..1_000_000).build());
+            assert_eq!(error.kind(), ErrorKind::RowOutOfRange);
+            let read = shard.scan().build().unwrap().find_map(Result::err);
+            assert_eq!(read.is_some(), name == "b");
+            if let Some(error) = read.map(Error::from) {
+                assert_eq!(error.kind(), ErrorKind::Checksum, "{error}");
+                assert!(error.element().starts_with(&place("b")), "{error}");
+            }
+        }
+    }
+    let set = ShardSet::open_folder(folder.path()).unwrap();
+    let read = set.scan().build().unwrap().find_map(Result::err);
+    let error = Error::from(read.unwrap());
+    assert!(error.element().contains(&place("b")), "{error}");
+}
+
+#[test]
+fn the_damaged_stripe_file_of_several_is_named_with_its_folder() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut stripes = Vec::new();
+    for name in ["a", "b"] {
+        let inside = folder.path().join(name);
+        std::fs::create_dir(&inside).unwrap();
+        let (memory, stripe) = two_files(Profile::Balanced);
+        for name in memory.names() {
+            std::fs::write(inside.join(&name), memory.get(&name).unwrap()).unwrap();
+        }
+        stripes.push(inside.canonicalize().unwrap().join(stripe));
+    }
+    let mut bytes = std::fs::read(&stripes[1]).unwrap();
+    for byte in &mut bytes[64..] {
+        *byte ^= 0x40;
+    }
+    std::fs::write(&stripes[1], bytes).unwrap();
+    let place = format!("file `{}`", stripes[1].display());
+    for (name, is_damaged) in [("a", false), ("b", true)] {
+        let shard = Shard::open(folder.path().join(name).join(NAME)).unwrap();
+        let read = shard.scan().build().unwrap().find_map(Result::err);
+        assert_eq!(read.is_some(), is_damaged);
+        if let Some(error) = read.map(Error::from) {
+            assert!(error.element().contains(&place), "{error}");
+        }
+        // A missing file is named, and nothing else.
+        std::fs::remove_file(&stripes[usize::from(is_damaged)]).unwrap();
+        let shard = Shard::open(folder.path().join(name).join(NAME)).unwrap();
+        let error = Error::from(shard.scan().build().unwrap().find_map(Result::err).unwrap());
+        let place = format!("file `{}`", stripes[usize::from(is_damaged)].display());
+        assert_eq!(
+            (error.kind(), error.element()),
+            (ErrorKind::NotFound, place)
+        );
+    }
 }
 
 /// The first error of a scan of all columns.

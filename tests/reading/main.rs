@@ -8,6 +8,9 @@
 #[cfg(feature = "experimental")]
 #[path = "../support/cases.rs"]
 mod cases;
+#[cfg(unix)]
+#[path = "../support/child.rs"]
+mod child;
 #[path = "../common/mod.rs"]
 mod common;
 #[cfg(feature = "experimental")]
@@ -43,6 +46,7 @@ mod predicate_edges;
 mod predicates;
 mod real_data;
 mod requested_types;
+mod sort_orders;
 #[cfg(feature = "experimental")]
 mod statistics;
 mod surface;

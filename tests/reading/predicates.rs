@@ -122,7 +122,7 @@ fn mistakes_in_a_predicate_are_errors_that_name_it() {
             assert!(chain.contains(word), "{shown}: {chain}");
         }
     };
-    use ErrorKind::{Arrow, InvalidArgument, SchemaMismatch, UnknownColumn};
+    use ErrorKind::{External, InvalidArgument, SchemaMismatch, UnknownColumn};
     fails(
         col("nunber").eq(1),
         UnknownColumn,
@@ -157,7 +157,7 @@ fn mistakes_in_a_predicate_are_errors_that_name_it() {
     let failing = |_: &RecordBatch| Err(ArrowError::ComputeError("no luck".into()));
     fails(
         Predicate::from_fn(["text"], failing),
-        Arrow,
+        External,
         &["text", "no luck"],
     );
     let scan = || shard.scan().with_filter(col("number").lt(5));

@@ -15,10 +15,11 @@ use arrow_array::{
 };
 use arrow_schema::ArrowError;
 use arrow_shard::io::Sink;
-use arrow_shard::read::{Predicate, ScanBuilder};
+use arrow_shard::read::{Predicate, ScanBuilder, VerifyOptions};
 use arrow_shard::write::{Profile, ShardWriter, WriterOptions};
 use arrow_shard::{Error, ErrorKind, Shard};
 use bytes::Bytes;
+use std::ops::ControlFlow;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
@@ -371,6 +372,20 @@ fn no_thread_at_all_is_an_error() {
         .err()
         .unwrap();
     assert!(error.to_string().contains("threads is 0"), "{error}");
+    let shard = shard();
+    let scan = || shard.scan().with_threads(0);
+    let verified = shard.verify_with(&VerifyOptions::default().with_threads(0), |_| {
+        ControlFlow::Continue(())
+    });
+    let errors = [
+        scan().build().err().unwrap(),
+        scan().take(&[0]).err().unwrap(),
+        verified.err().unwrap(),
+    ];
+    for error in errors {
+        assert_eq!(error.kind(), ErrorKind::InvalidArgument);
+        assert!(error.to_string().contains("threads is 0"), "{error}");
+    }
 }
 
 #[test]

@@ -1,15 +1,15 @@
 //! Shards of a directory file and a file per stripe, in local folders.
 #![cfg(unix)]
 
+use crate::child::is_child;
 use crate::support::{NAME, collect, inner};
 use arrow_array::{Int32Array, RecordBatch};
+use arrow_shard::ops::{CompactOptions, ShardEditor, compact_to, merge};
 use arrow_shard::write::{Layout, Profile, ShardWriter, WriterOptions};
 use arrow_shard::{ErrorKind, Shard, ShardOptions};
 use std::fs::{self, Permissions};
 use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
-use std::os::unix::process::CommandExt;
 use std::path::Path;
-use std::process::Command;
 use std::sync::Arc;
 
 fn batch(rows: i32) -> RecordBatch {
@@ -45,34 +45,9 @@ fn names(folder: &Path) -> Vec<String> {
     names
 }
 
-/// Runs a test of this file again in a process of its own, which the shell commands `before` prepare;
-/// gives whether this is that process.
-fn is_child(test: &str, before: &str, user: Option<u32>) -> bool {
-    const CHILD: &str = "ARROW_SHARD_TEST_CHILD";
-    if std::env::var_os(CHILD).is_some() {
-        return true;
-    }
-    let mut child = Command::new("sh");
-    let script = format!("{before} && exec \"$0\" --exact {test}");
-    child
-        .args(["-c", &script])
-        .arg(std::env::current_exe().unwrap());
-    if let Some(user) = user {
-        child.uid(user);
-    }
-    let output = child.env(CHILD, "1").output().unwrap();
-    assert!(
-        output.status.success(),
-        "{}{}",
-        String::from_utf8_lossy(&output.stdout),
-        String::from_utf8_lossy(&output.stderr)
-    );
-    false
-}
-
 #[test]
 fn thousands_of_stripes_need_few_open_files() {
-    let test = "thousands_of_stripes_need_few_open_files";
+    let test = "two_level::thousands_of_stripes_need_few_open_files";
     if !is_child(test, "ulimit -n 256", None) {
         return;
     }
@@ -94,6 +69,11 @@ fn thousands_of_stripes_need_few_open_files() {
 
 #[test]
 fn a_stripe_file_that_was_replaced_is_an_error_and_not_other_rows() {
+    // Open files are shared by all tests of a process.
+    let test = "two_level::a_stripe_file_that_was_replaced_is_an_error_and_not_other_rows";
+    if !is_child(test, "true", None) {
+        return;
+    }
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join(NAME);
     let files = write(&path, &batch(400), options(2));
@@ -112,7 +92,7 @@ fn a_stripe_file_that_was_replaced_is_an_error_and_not_other_rows() {
             continue;
         }
         let error = read.unwrap_err();
-        assert_eq!(error.kind(), ErrorKind::Io, "{error}");
+        assert_eq!(error.kind(), ErrorKind::Replaced, "{error}");
         assert!(error.to_string().contains(&files[0]), "{error}");
         assert!(
             error.to_string().contains("open the shard again"),
@@ -136,14 +116,63 @@ fn a_finish_that_fails_leaves_no_stripe_files() {
 }
 
 #[test]
-fn replacing_a_link_leaves_the_shard_that_it_leads_to() {
-    let folder = tempfile::tempdir().unwrap();
-    let (path, link) = (folder.path().join(NAME), folder.path().join("link"));
+fn a_shard_is_written_where_a_link_leads() {
+    let (folder, other) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let (path, link) = (folder.path().join(NAME), other.path().join("link"));
     write(&path, &batch(10), options(4));
     symlink(&path, &link).unwrap();
     write(&link, &batch(7), options(4).with_overwrite(true));
-    assert_eq!(rows(&Shard::open(&path).unwrap()), batch(10));
+    assert_eq!(rows(&Shard::open(&path).unwrap()), batch(7));
     assert_eq!(rows(&Shard::open(&link).unwrap()), batch(7));
+    // Stripe files are beside the directory file.
+    assert_eq!(names(other.path()), ["link"]);
+}
+
+#[test]
+fn pipes_and_devices_are_no_places_for_shards() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join(NAME);
+    write(&path, &batch(10), options(4));
+    let pipe = folder.path().join("pipe");
+    let made = std::process::Command::new("mkfifo").arg(&pipe).status();
+    assert!(made.unwrap().success());
+    let before = names(folder.path());
+    for overwrite in [false, true] {
+        let options = options(4).with_overwrite(overwrite);
+        let error = ShardWriter::create_with(&pipe, batch(1).schema(), options).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::InvalidArgument, "{error}");
+        assert!(error.to_string().contains("pipe"), "{error}");
+    }
+    let editor = || ShardEditor::open(&path).unwrap();
+    for error in [
+        editor().commit_to(&pipe).unwrap_err(),
+        merge([&path], &pipe).unwrap_err(),
+        compact_to(&path, &pipe, &CompactOptions::default()).unwrap_err(),
+    ] {
+        assert_eq!(error.kind(), ErrorKind::InvalidArgument, "{error}");
+        assert!(error.to_string().contains("pipe"), "{error}");
+    }
+    assert_eq!(names(folder.path()), before);
+    assert!(!pipe.symlink_metadata().unwrap().is_file());
+}
+
+#[test]
+fn an_edit_through_a_link_leaves_the_link() {
+    let (folder, other) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let (path, link) = (folder.path().join(NAME), other.path().join("link"));
+    write(&path, &batch(10), options(4));
+    symlink(&path, &link).unwrap();
+    let mut editor = ShardEditor::open(&link).unwrap();
+    editor.delete_rows(&[0, 1, 2]).unwrap();
+    editor.commit().unwrap();
+    assert!(link.symlink_metadata().unwrap().is_symlink());
+    assert_eq!(rows(&Shard::open(&path).unwrap()).num_rows(), 7);
+    assert_eq!(names(other.path()), ["link"]);
+    let beside = folder.path().join("beside");
+    symlink(&path, &beside).unwrap();
+    let editor = ShardEditor::open(&path).unwrap();
+    let error = editor.commit_to(&beside).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::AlreadyExists, "{error}");
 }
 
 #[test]
@@ -193,7 +222,7 @@ fn files_that_replace_others_keep_the_mode() {
 fn a_folder_that_cannot_be_synced_is_no_failure() {
     // The superuser may read every folder.
     let is_root = fs::metadata("/proc/self").is_ok_and(|process| process.uid() == 0);
-    let test = "a_folder_that_cannot_be_synced_is_no_failure";
+    let test = "two_level::a_folder_that_cannot_be_synced_is_no_failure";
     if is_root && !is_child(test, "true", Some(65_534)) {
         return;
     }

@@ -354,8 +354,9 @@ impl<'a> Region<'a> {
     fn byte_strings(&self, fixed: Option<usize>, null: &[bool]) -> Check {
         let code = u16_at(self.bytes, 0)?;
         let suits = match fixed {
-            // Its reader takes the distinct values of a fixed size from the wrong place.
-            Some(_) => matches!(code, 1 | 7 | 15..=17),
+            // Its reader takes the distinct values of a fixed size from the wrong place, and makes
+            // offsets for a single one, which it cannot join with values that have none.
+            Some(_) => matches!(code, 1 | 15..=17),
             None => matches!(code, 1 | 7 | 14..=17),
         };
         rule(suits, "an encoding suits its type", || {
@@ -378,15 +379,7 @@ impl<'a> Region<'a> {
                 };
                 self.length_is(3 + self.n * size)
             }
-            7 => {
-                let Some(size) = fixed else { return Ok(()) };
-                rule(
-                    !self.has_nulls,
-                    "a single value of a fixed size needs all present",
-                    || "nulls".to_owned(),
-                )?;
-                self.length_is(2 + size)
-            }
+            7 => Ok(()),
             BLOCK_DICTIONARY => self.block_dictionary(null),
             15 => {
                 let start = self.payload(7)?;

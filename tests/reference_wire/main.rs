@@ -15,6 +15,7 @@ mod encodings;
 mod field;
 mod refusals;
 mod schema;
+mod shapes;
 mod shard;
 #[path = "../support/mod.rs"]
 mod support;

@@ -116,7 +116,7 @@ fn replaced_on_request(store: &Arc<dyn ObjectStore>) {
         let overwriting = WriterOptions::default().with_overwrite(true);
         write(store, &second, overwriting).await.unwrap();
         let error = shard.take_async(&[1], ["id"]).await.unwrap_err();
-        assert_eq!(error.kind(), ErrorKind::Io);
+        assert_eq!(error.kind(), ErrorKind::Replaced);
         assert!(format!("{error:#}").contains("opened first"), "{error:#}");
         assert_eq!(read(store).await.unwrap(), second);
     });

@@ -100,11 +100,44 @@ fn an_object_that_is_replaced_is_an_error() {
             .unwrap();
         server.put("/t.shard", bytes);
         let error = shard.schema_async().await.unwrap_err();
-        assert_eq!(error.kind(), ErrorKind::Io);
+        assert_eq!(error.kind(), ErrorKind::Replaced);
         assert!(format!("{error:#}").contains("opened first"), "{error:#}");
         server.remove("/t.shard");
         let error = shard.take_async(&[1], ["id"]).await.unwrap_err();
         assert_eq!(error.kind(), ErrorKind::NotFound, "{error:#}");
+    });
+}
+
+#[test]
+fn the_damaged_object_of_several_is_named() {
+    let server = Server::start();
+    let sound = written_bytes(&[table(50_000)], WriterOptions::default());
+    let data = sound.len() / 3;
+    let mut damaged = sound.to_vec();
+    damaged[data] ^= 1;
+    for name in ["a", "b", "c"] {
+        let bytes = if name == "b" {
+            damaged.clone()
+        } else {
+            sound.to_vec()
+        };
+        server.put(&format!("/days/{name}.amudai.shard"), bytes.into());
+    }
+    wait(async {
+        for name in ["a", "b", "c"] {
+            let path = Path::from(format!("days/{name}.amudai.shard"));
+            let shard = Shard::open_object(store(&server), &path, ShardOptions::default());
+            let shard = shard.await.unwrap();
+            let error = shard.take_async(&[0], ["nothing"]).await.unwrap_err();
+            assert_eq!(error.element(), format!("object `{path}`"));
+            let stream = shard.scan().build_stream().await.unwrap();
+            let read = stream.try_collect::<Vec<_>>().await.map_err(Error::from);
+            assert_eq!(read.is_err(), name == "b");
+            if let Err(error) = read {
+                let place = "object `days/b.amudai.shard`, rows ";
+                assert!(error.element().starts_with(place), "{error}");
+            }
+        }
     });
 }
 

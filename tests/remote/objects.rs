@@ -3,6 +3,10 @@
 use crate::support::{NAME, written};
 use arrow_array::{ArrayRef, Int64Array, RecordBatch, StringArray};
 use arrow_select::concat::concat_batches;
+use arrow_shard::ops::{
+    CompactOptions, PackOptions, ShardEditor, ShardSet, VacuumOptions, compact_object,
+    held_shard_objects, pack_object, vacuum_objects,
+};
 use arrow_shard::read::{ShardOptions, col};
 use arrow_shard::write::{Layout, WriterOptions};
 use arrow_shard::{Error, ErrorKind, Shard};
@@ -96,7 +100,7 @@ fn an_object_that_is_replaced_or_missing_is_an_error_that_says_so() {
         put(&*store, &batch(100_000, 1), Layout::SingleFile).await;
         let error = stream.try_collect::<Vec<_>>().await.unwrap_err();
         let error = Error::from(error);
-        assert_eq!(error.kind(), ErrorKind::Io);
+        assert_eq!(error.kind(), ErrorKind::Replaced);
         let shown = format!("{error:#}");
         assert!(
             shown.contains("opened first") && shown.contains(NAME),
@@ -108,7 +112,14 @@ fn an_object_that_is_replaced_or_missing_is_an_error_that_says_so() {
             .await
             .unwrap_err();
         assert_eq!(error.kind(), ErrorKind::NotFound);
-        assert!(format!("{error:#}").contains("nowhere.shard"), "{error:#}");
+        let shown = format!("{error:#}");
+        assert!(
+            shown.starts_with("not found: object `nowhere.shard`: "),
+            "{shown}"
+        );
+        // The place, and the store's own words.
+        assert_eq!(shown.matches("nowhere.shard").count(), 2, "{shown}");
+        assert_eq!(shown.matches("no such object").count(), 1, "{shown}");
 
         let path = put(&*store, &batch(100_000, 0), Layout::TwoLevel).await;
         let shard = Shard::open_object(store.clone(), &path, options())
@@ -125,4 +136,34 @@ fn an_object_that_is_replaced_or_missing_is_an_error_that_says_so() {
         let error = Error::from(read.await.unwrap_err());
         assert_eq!(error.kind(), ErrorKind::NotFound, "{error:#}");
     });
+}
+
+#[test]
+fn futures_of_edits_may_be_sent_to_other_threads() {
+    fn sent<T: Send>(_future: T) {}
+    let store: Arc<dyn ObjectStore> = Arc::new(InMemory::new());
+    let path = Path::from("t.amudai.shard");
+    sent(ShardEditor::open_object(store.clone(), &path));
+    sent(async {
+        let mut editor = ShardEditor::open_object(store.clone(), &path).await?;
+        editor.append_object(store.clone(), &path).await?;
+        editor.delete_async(&col("id").gt(1)).await?;
+        editor.check_distinct_objects().await?;
+        editor.commit_object(store.clone()).await
+    });
+    let compacting = CompactOptions::default();
+    sent(compact_object(store.clone(), &path, &compacting));
+    sent(pack_object(
+        store.clone(),
+        &path,
+        &path,
+        &PackOptions::default(),
+    ));
+    sent(vacuum_objects(
+        store.clone(),
+        None,
+        &VacuumOptions::default(),
+    ));
+    sent(ShardSet::open_object_folder(store.clone(), None));
+    sent(held_shard_objects([]));
 }

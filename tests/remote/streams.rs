@@ -11,7 +11,8 @@ use arrow_schema::{ArrowError, SchemaRef};
 use arrow_select::concat::concat_batches;
 use arrow_shard::io::MemoryFolder;
 use arrow_shard::read::{
-    Predicate, RowSelection, ScanBuilder, ShardDecoder, ShardOptions, Step, col,
+    InspectOptions, NameValuePair, Predicate, RowSelection, ScanBuilder, ShardDecoder,
+    ShardOptions, Step, col,
 };
 use arrow_shard::write::{Layout, Profile, WriterOptions};
 use arrow_shard::{ErrorKind, Result, Shard};
@@ -321,9 +322,81 @@ fn methods_that_wait_for_nothing_say_so() {
     // Once it is there, it is there.
     let schema = block_on(shard.schema_async()).unwrap();
     assert_eq!(shard.schema().unwrap(), schema);
-    let reader = shard.scan().build().unwrap();
-    let error = reader.last().unwrap().unwrap_err();
-    assert!(error.to_string().contains("asynchronous"), "{error}");
+    let error = shard.scan().build().unwrap_err();
+    assert!(error.to_string().contains("build_stream"), "{error}");
+}
+
+#[test]
+fn blocking_methods_depend_on_no_size() {
+    let rows =
+        RecordBatch::try_from_iter([("id", Arc::new(Int64Array::from(vec![7, 8])) as ArrayRef)]);
+    let small = written(
+        &rows.as_ref().unwrap().schema(),
+        &[rows.unwrap()],
+        WriterOptions::default().with_stripe_property(NameValuePair::new("x", true)),
+    );
+    let small = small.unwrap();
+    let stripe = distant(&small, 1, ShardOptions::default()).0;
+    let stripe = block_on(stripe.stripes_async()).unwrap().remove(0);
+    for refused in [
+        stripe.properties().map(drop),
+        stripe.property("x").map(drop),
+    ] {
+        let error = refused.unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::InvalidArgument, "{error}");
+        assert!(error.message().contains("`properties_async`"), "{error}");
+    }
+    for folder in [small, table()] {
+        let open = || distant(&folder, 1, ShardOptions::default()).0;
+        let stripe = block_on(open().stripes_async()).unwrap().remove(0);
+        let shard = open();
+        assert_eq!(shard.num_rows(), opened(&folder).unwrap().num_rows());
+        assert!(shard.num_stripes() > 0 && shard.num_deleted_rows() == 0);
+        let refused = [
+            (shard.schema().map(drop), "`schema_async`"),
+            (shard.parse_predicate("id = 7").map(drop), "`schema_async`"),
+            (shard.properties().map(drop), "`properties_async`"),
+            (shard.property("x").map(drop), "`properties_async`"),
+            (shard.sorting_columns().map(drop), "`properties_async`"),
+            (shard.stripes().map(drop), "`stripes_async`"),
+            (shard.scan().split(2).map(drop), "stripes_async`"),
+            (shard.schema_nodes().map(drop), "`schema_nodes_async`"),
+            (shard.statistics(["id"]).map(drop), "`statistics_async`"),
+            (
+                shard.stripe_statistics(["id"]).map(drop),
+                "`stripe_statistics_async`",
+            ),
+            (shard.scan().build().map(drop), "build_stream`"),
+            (stripe.scan().build().map(drop), "build_stream`"),
+            (shard.take(&[], ["id"]).map(drop), "`take_async`"),
+            (shard.take(&[1], ["id"]).map(drop), "`take_async`"),
+            (
+                shard.inspect(&InspectOptions::default()).map(drop),
+                "`inspect_async`",
+            ),
+            (shard.verify(|_| {}).map(drop), "`verify_async`"),
+        ];
+        for (refused, instead) in refused {
+            let error = refused.unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::InvalidArgument, "{error}");
+            assert!(error.message().contains(instead), "{instead}: {error}");
+        }
+        // Once they are there, they are there.
+        block_on(shard.schema_async()).unwrap();
+        shard.schema().unwrap();
+        shard.parse_predicate("id = 7").unwrap();
+        shard.properties().unwrap();
+        assert_eq!(shard.property("x").unwrap(), None);
+        assert_eq!(shard.sorting_columns().unwrap(), []);
+        block_on(shard.stripes_async()).unwrap();
+        shard.stripes().unwrap();
+        shard.scan().split(2).unwrap();
+        // Rows are not.
+        assert!(shard.scan().build().is_err());
+        assert!(shard.take(&[1], ["id"]).is_err());
+        assert!(block_on(shard.verify_async(|_| {})).unwrap().is_sound());
+        assert!(shard.verify(|_| {}).is_err());
+    }
 }
 
 #[test]

@@ -16,6 +16,8 @@ pub(crate) struct Covered {
     pub(crate) bytes: Range<usize>,
     /// File and position.
     checksum: (usize, usize),
+    /// Where the descriptor of the field repeats the checksum.
+    repeated: Option<(usize, usize)>,
 }
 
 impl Covered {
@@ -24,8 +26,11 @@ impl Covered {
         let mut region = region;
         loop {
             let sum = checksum(&files[region.file].1[region.bytes.clone()]);
-            let (file, at) = region.checksum;
-            files[file].1[at..at + 4].copy_from_slice(&sum.to_le_bytes());
+            let places = [Some(region.checksum), region.repeated];
+            for (file, at) in places.into_iter().flatten() {
+                files[file].1[at..at + 4].copy_from_slice(&sum.to_le_bytes());
+            }
+            let (file, at) = region.repeated.unwrap_or(region.checksum);
             let outer = regions
                 .iter()
                 .find(|r| r.file == file && r.bytes.contains(&at));
@@ -92,6 +97,13 @@ pub(crate) fn covered(files: &[(String, Vec<u8>)]) -> Vec<Covered> {
             stored,
             "{region:?}"
         );
+        if let Some((file, at)) = region.repeated {
+            assert_eq!(
+                files[file].1[at..at + 4],
+                stored.to_le_bytes(),
+                "{region:?}"
+            );
+        }
         let same = walk.found[..i].iter().find(|r| {
             r.file == region.file
                 && r.bytes.start < region.bytes.end
@@ -111,11 +123,23 @@ struct Walk<'a> {
 
 impl Walk<'_> {
     fn push(&mut self, name: &str, file: usize, bytes: Range<usize>, checksum: (usize, usize)) {
+        self.push_repeated(name, file, bytes, checksum, None);
+    }
+
+    fn push_repeated(
+        &mut self,
+        name: &str,
+        file: usize,
+        bytes: Range<usize>,
+        checksum: (usize, usize),
+        repeated: Option<(usize, usize)>,
+    ) {
         let covered = Covered {
             name: name.to_owned(),
             file,
             bytes,
             checksum,
+            repeated,
         };
         // Encodings of a field may share buffers.
         if !self.found.contains(&covered) {
@@ -177,9 +201,10 @@ impl Walk<'_> {
         if range.is_empty() {
             return;
         }
+        let repeated = self.repeated(key, descriptor);
         if buffer.kind == BufferKind::ValueDictionary {
             if self.wire == Wire::Spec {
-                self.dictionary(file, range);
+                self.dictionary(file, range, repeated);
             }
             return;
         }
@@ -189,7 +214,8 @@ impl Walk<'_> {
             Some(map) => {
                 let map = map.range.to_usize().unwrap();
                 if buffer.block_checksums {
-                    self.blocks(&format!("{name} block"), file, range.start, map.clone());
+                    let start = range.start;
+                    self.blocks(&format!("{name} block"), file, start, map.clone(), repeated);
                 }
                 let has_entry = table.find(key.0, key.1, CoveredPart::BlockMap, map.len() as u64);
                 if has_entry.unwrap().is_some() {
@@ -207,14 +233,39 @@ impl Walk<'_> {
         }
     }
 
-    fn blocks(&mut self, name: &str, file: usize, start: usize, map: Range<usize>) {
+    /// Where a descriptor repeats the checksums that a buffer carries, if it does.
+    fn repeated(
+        &self,
+        (encoding, buffer): (usize, usize),
+        field: &Covered,
+    ) -> Option<(usize, usize)> {
+        let [encoding, buffer] = [encoding, buffer].map(|n| u16::try_from(n).unwrap());
+        let head = [encoding, buffer, 4, 0, 1, 0]
+            .map(u16::to_le_bytes)
+            .concat();
+        let payload = &self.files[field.file].1[field.bytes.clone()];
+        let at = payload
+            .windows(head.len())
+            .position(|bytes| bytes == head)?;
+        Some((field.file, field.bytes.start + at + head.len() + 4))
+    }
+
+    fn blocks(
+        &mut self,
+        name: &str,
+        file: usize,
+        start: usize,
+        map: Range<usize>,
+        repeated: Option<(usize, usize)>,
+    ) {
         let bytes = &self.files[file].1[map.clone()];
         let parsed = BlockMap::parse(bytes, (map.start - start) as u64).unwrap();
         for ordinal in 0..parsed.len() {
             let block = parsed.block(ordinal).unwrap().bytes;
             let [from, to] =
                 [block.start, block.end].map(|at| start + usize::try_from(at).unwrap());
-            self.push(name, file, from..to - 4, (file, to - 4));
+            let repeated = repeated.map(|(file, at)| (file, at + 4 * ordinal));
+            self.push_repeated(name, file, from..to - 4, (file, to - 4), repeated);
         }
     }
 
@@ -243,26 +294,34 @@ impl Walk<'_> {
     }
 
     /// Header and sections of a value dictionary.
-    fn dictionary(&mut self, file: usize, range: Range<usize>) {
+    fn dictionary(&mut self, file: usize, range: Range<usize>, repeated: Option<(usize, usize)>) {
+        let mut repeated = repeated;
+        let mut next = || {
+            let place = repeated?;
+            repeated = Some((place.0, place.1 + 4));
+            Some(place)
+        };
         let bytes = self.files[file].1[range.clone()].to_vec();
         let u64_at = |at: usize| u64::from_le_bytes(bytes[at..at + 8].try_into().unwrap());
         let start = range.start;
-        self.push(
+        self.push_repeated(
             "dictionary header",
             file,
             start + 4..start + 42,
             (file, start + 42),
+            next(),
         );
         let mut at = 48;
         for size in [18, 26, 34].map(|at| usize::try_from(u64_at(at)).unwrap()) {
             if size > 0 {
                 let len = usize::try_from(u64_at(at)).unwrap();
                 let payload = start + at + 8..start + at + 8 + len;
-                self.push(
+                self.push_repeated(
                     "dictionary section",
                     file,
                     payload,
                     (file, start + at + size - 4),
+                    next(),
                 );
             }
             at += size;

@@ -3,6 +3,7 @@
 use crate::metadata::{self, OpenShard};
 use crate::options::TableShardOptions;
 use crate::ordering::{holds_across_files, ordering_of, sorting_columns};
+use crate::overlap::without_held;
 use crate::sink::ShardSink;
 use crate::source::ShardSource;
 use crate::statistics::statistics_of;
@@ -211,6 +212,7 @@ impl FileFormat for ShardFormat {
         state: &dyn Session,
         conf: FileScanConfig,
     ) -> Result<Arc<dyn ExecutionPlan>> {
+        let conf = without_held(state, conf).await?;
         let Some(source) = conf.file_source().downcast_ref::<ShardSource>() else {
             return datafusion_common::internal_err!("a scan of shards has another source");
         };

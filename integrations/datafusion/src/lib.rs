@@ -40,13 +40,13 @@
 mod adapt;
 mod error;
 mod format;
-mod local;
 mod metadata;
 mod metrics;
 mod opener;
 mod optional;
 mod options;
 mod ordering;
+mod overlap;
 mod predicate;
 mod pruning;
 #[cfg(feature = "session")]

@@ -1,18 +1,16 @@
 //! Open shards, in DataFusion's cache of file metadata.
 
 use crate::error::Context;
-use crate::local::PooledFile;
 use arrow::datatypes::SchemaRef;
-use arrow_shard::io::LocalFolder;
+use arrow_shard::Shard;
 use arrow_shard::read::ShardOptions;
-use arrow_shard::{Result as ShardResult, Shard};
 use datafusion_common::{HashMap, Result};
 use datafusion_execution::cache::cache_manager::{
     CachedFileMetadataEntry, FileMetadata, FileMetadataCache,
 };
 use object_store::{GetOptions, GetResultPayload, ObjectMeta, ObjectStore};
 use std::any::Any;
-use std::path::Path;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 /// An open shard. Its directory has been read, and its schema; other metadata are read and kept when a
@@ -22,6 +20,10 @@ pub(crate) struct OpenShard {
     pub(crate) shard: Shard,
     /// The Arrow schema of all columns.
     pub(crate) schema: SchemaRef,
+    /// Its directory file, if that is a local one.
+    pub(crate) path: Option<PathBuf>,
+    /// Whether it refers to other files.
+    pub(crate) has_other_files: bool,
 }
 
 /// What the cache keeps of a file.
@@ -75,15 +77,19 @@ pub(crate) async fn open(
         return Ok(cached.open.clone());
     }
     let place = || format!("shard `{}`", object.location);
-    let open = match local_path(store, object).await? {
-        Some(path) => open_local(&path).context(place())?,
-        None => {
-            let options = ShardOptions::default();
-            let shard = Shard::open_object(store.clone(), &object.location, options).await;
-            let shard = shard.context(place())?;
-            let schema = shard.schema_async().await.context(place())?;
-            OpenShard { shard, schema }
-        }
+    let path = local_path(store, object).await?;
+    let shard = match &path {
+        // A table may have more files than a process may have open.
+        Some(path) => Shard::open_pooled(path, ShardOptions::default()),
+        None => Shard::open_object(store.clone(), &object.location, ShardOptions::default()).await,
+    };
+    let shard = shard.context(place())?;
+    let others = shard.referenced_files_async().await.context(place())?;
+    let open = OpenShard {
+        schema: shard.schema_async().await.context(place())?,
+        has_other_files: !others.is_empty(),
+        path,
+        shard,
     };
     if let Some(cache) = cache {
         let cached = Cached {
@@ -100,10 +106,7 @@ pub(crate) async fn open(
 
 /// Where an object is in the local file system, if its store says so: such files are read without a task
 /// and a handle for every request.
-async fn local_path(
-    store: &Arc<dyn ObjectStore>,
-    object: &ObjectMeta,
-) -> Result<Option<std::path::PathBuf>> {
+async fn local_path(store: &Arc<dyn ObjectStore>, object: &ObjectMeta) -> Result<Option<PathBuf>> {
     // Nothing else tells a local store, behind whatever wrapper, from others, for which a request
     // that is only asked this way would cost a round trip.
     if !format!("{store}").contains("LocalFileSystem") {
@@ -115,16 +118,5 @@ async fn local_path(
     Ok(match found.payload {
         GetResultPayload::File(_, path) => Some(path),
         GetResultPayload::Stream(_) => None,
-    })
-}
-
-fn open_local(path: &Path) -> ShardResult<OpenShard> {
-    let file = PooledFile::open(path)?;
-    let folder = LocalFolder::of_file(path)?;
-    let options = ShardOptions::default();
-    let shard = Shard::from_reader(Arc::new(file), Arc::new(folder), options)?;
-    Ok(OpenShard {
-        schema: shard.schema()?,
-        shard,
     })
 }

@@ -165,7 +165,7 @@ impl Column {
 
 #[pymethods]
 impl Expression {
-    /// Reads a condition as SQL writes it, such as ``"delay > 60 AND origin IN ('OSL', 'LIM')"``.
+    /// Reads a condition in a subset of SQL, such as ``"delay > 60 AND origin IN ('OSL', 'LIM')"``.
     ///
     /// >>> sh.Expression.parse("name LIKE 'L%' OR id IS NULL")
     /// <Expression name LIKE 'L%' OR id IS NULL>

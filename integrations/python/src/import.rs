@@ -9,7 +9,7 @@ use arrow_schema::{ArrowError, DataType, Field, UnionMode};
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyCapsule;
-use std::ffi::CStr;
+use std::ffi::{CStr, c_void};
 use std::fmt;
 
 /// The array of an object with `__arrow_c_array__`, and its field.
@@ -25,9 +25,12 @@ pub(crate) fn array(object: &Bound<'_, PyAny>) -> PyResult<(ArrayRef, Field)> {
         .cast::<FFI_ArrowArray>();
     // SAFETY: the capsules live until the end of this function, and are what their names say. The array is moved
     // out of its capsule, which is left with one that is released.
-    let (schema, array) = unsafe { (schema.as_ref(), FFI_ArrowArray::from_raw(array.as_ptr())) };
+    let (schema, mut array) =
+        unsafe { (schema.as_ref(), FFI_ArrowArray::from_raw(array.as_ptr())) };
     let import = || -> Result<(ArrayRef, Field), ArrowError> {
         let field = Field::try_from(schema)?;
+        // SAFETY: as above.
+        unsafe { RawArray::drop_buffers_of_nulls(&mut array, field.data_type()) };
         // SAFETY: whoever made the capsules vouches that the array is of the schema.
         let data = unsafe { from_ffi(array, schema) }?;
         Ok((array_of(data)?, field))
@@ -98,9 +101,82 @@ impl Iterator for Stream {
         if array.is_released() {
             return None;
         }
+        let data_type = self.field.data_type();
         // SAFETY: whoever made the stream vouches that its arrays are of its schema.
-        let data = unsafe { from_ffi_and_data_type(array, self.field.data_type().clone()) };
+        unsafe { RawArray::drop_buffers_of_nulls(&mut array, data_type) };
+        // SAFETY: as above.
+        let data = unsafe { from_ffi_and_data_type(array, data_type.clone()) };
         Some(data.and_then(array_of))
+    }
+}
+
+/// `struct ArrowArray` of the C interface, whose layout the interface fixes. `FFI_ArrowArray` has the same fields, and
+/// no way to change them.
+#[repr(C)]
+struct RawArray {
+    length: i64,
+    null_count: i64,
+    offset: i64,
+    n_buffers: i64,
+    n_children: i64,
+    buffers: *mut *const c_void,
+    children: *mut *mut RawArray,
+    dictionary: *mut RawArray,
+}
+
+impl RawArray {
+    /// Takes the buffers off arrays of type Null, which have none: polars exports a validity buffer there, and Arrow
+    /// 59 refuses the whole array because of it.
+    ///
+    /// # Safety
+    /// The array is not released, and is of that type.
+    #[expect(unsafe_code, reason = "the interface is a struct of C")]
+    unsafe fn drop_buffers_of_nulls(array: &mut FFI_ArrowArray, data_type: &DataType) {
+        // SAFETY: the C interface fixes the fields and their order.
+        unsafe { Self::visit((&raw mut *array).cast(), data_type) }
+    }
+
+    /// # Safety
+    /// As above; a null pointer is left alone.
+    #[expect(unsafe_code, reason = "the interface is a struct of C")]
+    unsafe fn visit(array: *mut Self, data_type: &DataType) {
+        // SAFETY: the pointer is null, or leads to an array that is not released.
+        let Some(array) = (unsafe { array.as_mut() }) else {
+            return;
+        };
+        if let DataType::Null = data_type {
+            array.n_buffers = 0;
+            return;
+        }
+        let child = |i: usize, data_type: &DataType| {
+            let count = usize::try_from(array.n_children).unwrap_or(0);
+            if i < count && !array.children.is_null() {
+                // SAFETY: there are that many children, none of them released, of the types of the fields.
+                unsafe { Self::visit(*array.children.add(i), data_type) }
+            }
+        };
+        match data_type {
+            DataType::Struct(fields) => {
+                let fields = fields.iter().enumerate();
+                fields.for_each(|(i, field)| child(i, field.data_type()));
+            }
+            DataType::Union(fields, _) => {
+                let fields = fields.iter().enumerate();
+                fields.for_each(|(i, (_, field))| child(i, field.data_type()));
+            }
+            DataType::List(item)
+            | DataType::LargeList(item)
+            | DataType::ListView(item)
+            | DataType::LargeListView(item)
+            | DataType::FixedSizeList(item, _)
+            | DataType::Map(item, _) => child(0, item.data_type()),
+            DataType::RunEndEncoded(_, values) => child(1, values.data_type()),
+            DataType::Dictionary(_, values) => {
+                // SAFETY: an array of a dictionary has one, of the type of its values.
+                unsafe { Self::visit(array.dictionary, values) }
+            }
+            _ => {}
+        }
     }
 }
 

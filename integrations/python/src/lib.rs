@@ -55,11 +55,13 @@ fn initialize(py: Python<'_>, module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(ops::delete, module)?)?;
     module.add_function(wrap_pyfunction!(ops::list_shards, module)?)?;
     module.add_function(wrap_pyfunction!(ops::merge, module)?)?;
+    module.add_function(wrap_pyfunction!(ops::pack, module)?)?;
     module.add_function(wrap_pyfunction!(ops::undelete, module)?)?;
     module.add_function(wrap_pyfunction!(ops::vacuum, module)?)?;
     module.add_function(wrap_pyfunction!(pyarrow::expression_columns, module)?)?;
     module.add_function(wrap_pyfunction!(shard::open, module)?)?;
     module.add_function(wrap_pyfunction!(shard::open_many, module)?)?;
+    module.add_function(wrap_pyfunction!(write::output_file, module)?)?;
     module.add_function(wrap_pyfunction!(write::write, module)?)?;
     let end = wrap_pyfunction!(ending::end, module)?;
     py.import("atexit")?.call_method1("register", (end,))?;

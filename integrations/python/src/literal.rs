@@ -3,8 +3,9 @@
 use crate::errors::{exception, invalid_argument};
 use crate::import;
 use arrow_array::types::{
-    Date32Type, DurationMicrosecondType, DurationNanosecondType, Time64MicrosecondType,
-    TimestampMicrosecondType, TimestampNanosecondType,
+    Date32Type, DurationMicrosecondType, DurationMillisecondType, DurationNanosecondType,
+    DurationSecondType, Time64MicrosecondType, TimestampMicrosecondType, TimestampMillisecondType,
+    TimestampNanosecondType, TimestampSecondType,
 };
 use arrow_array::{ArrowPrimitiveType, FixedSizeBinaryArray, PrimitiveArray, Scalar};
 use arrow_schema::{DECIMAL256_MAX_PRECISION, DataType};
@@ -45,12 +46,18 @@ pub(crate) fn literal(value: &Bound<'_, PyAny>) -> PyResult<Literal> {
     let (kind, payload): Described<'_> = described.extract()?;
     let literal = match kind.as_str() {
         "plain" => return self::literal(&payload),
+        "timestamp_s" => typed::<TimestampSecondType>(&payload)?.into(),
+        "timestamp_ms" => typed::<TimestampMillisecondType>(&payload)?.into(),
         "timestamp_us" => typed::<TimestampMicrosecondType>(&payload)?.into(),
         "timestamp_ns" => typed::<TimestampNanosecondType>(&payload)?.into(),
+        "timestamp_s_utc" => in_utc(typed::<TimestampSecondType>(&payload)?),
+        "timestamp_ms_utc" => in_utc(typed::<TimestampMillisecondType>(&payload)?),
         "timestamp_us_utc" => in_utc(typed::<TimestampMicrosecondType>(&payload)?),
         "timestamp_ns_utc" => in_utc(typed::<TimestampNanosecondType>(&payload)?),
         "date" => typed::<Date32Type>(&payload)?.into(),
         "time_us" => typed::<Time64MicrosecondType>(&payload)?.into(),
+        "duration_s" => typed::<DurationSecondType>(&payload)?.into(),
+        "duration_ms" => typed::<DurationMillisecondType>(&payload)?.into(),
         "duration_us" => typed::<DurationMicrosecondType>(&payload)?.into(),
         "duration_ns" => typed::<DurationNanosecondType>(&payload)?.into(),
         "decimal" => return decimal(&payload),

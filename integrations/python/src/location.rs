@@ -2,7 +2,10 @@
 
 use crate::errors::{exception, invalid};
 use crate::runtime::wait_for_store;
-use arrow_shard::ops::{SHARD_FILE_SUFFIX, list_shard_objects, list_shards};
+use arrow_shard::ops::{
+    LeftOut, SHARD_FILE_SUFFIX, held_by_others, list_shard_objects, list_shards,
+    objects_held_by_others,
+};
 use arrow_shard::{ErrorKind, Result, Shard, ShardOptions};
 use object_store::ObjectStore;
 use object_store::path::Path as ObjectPath;
@@ -210,6 +213,30 @@ pub(crate) fn shards_of(folder: &Location) -> Result<Vec<Location>> {
     };
     found.retain(is_shard);
     Ok(found)
+}
+
+/// The shards of a folder that make a table, in the order of their names, and the others, whose data one of these
+/// holds.
+pub(crate) fn table_of(folder: &Location) -> Result<(Vec<Location>, Vec<LeftOut>)> {
+    let left_out = match folder {
+        Location::Local(folder) => held_by_others(folder)?,
+        Location::Object(folder) => wait_for_store(objects_held_by_others(
+            folder.store.clone(),
+            Some(&folder.path),
+        ))?,
+    };
+    let mut found = shards_of(folder)?;
+    found.retain(|location| {
+        let is_at = |place: &str| match location {
+            Location::Local(path) => path.canonicalize().is_ok_and(|path| {
+                let path = path.to_string_lossy();
+                path.trim_start_matches('/') == place.trim_start_matches('/')
+            }),
+            Location::Object(object) => object.path == ObjectPath::from(place),
+        };
+        !left_out.iter().any(|left| is_at(left.shard()))
+    });
+    Ok((found, left_out))
 }
 
 /// Whether a text begins with a scheme of two characters or more: one is a drive.

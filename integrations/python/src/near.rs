@@ -12,7 +12,6 @@ use std::sync::Arc;
 #[derive(Debug)]
 struct Interruptible {
     file: Arc<dyn ReadAt>,
-    name: Option<String>,
 }
 
 impl ReadAt for Interruptible {
@@ -35,7 +34,7 @@ impl ReadAt for Interruptible {
     }
 
     fn name(&self) -> Option<String> {
-        self.name.clone()
+        self.file.name()
     }
 
     fn version(&self) -> Option<String> {
@@ -54,7 +53,7 @@ struct InterruptibleFolder(LocalFolder);
 impl Container for InterruptibleFolder {
     fn open(&self, url: &RelativeUrl) -> Result<Arc<dyn ReadAt>> {
         let file = self.0.open(url)?;
-        Ok(Arc::new(Interruptible { file, name: None }))
+        Ok(Arc::new(Interruptible { file }))
     }
 
     fn base(&self) -> Option<String> {
@@ -64,12 +63,11 @@ impl Container for InterruptibleFolder {
 
 /// Opens a shard of this machine. As [`Shard::open`], it follows symbolic links to the directory file.
 pub(crate) fn open(path: &Path, options: ShardOptions) -> Result<Shard> {
-    let name = path.display().to_string();
     let target = existing(path)?;
     let folder = LocalFolder::of_file(&target)?;
+    let file = LocalFile::open(target)?.with_name(path.display().to_string());
     let file = Interruptible {
-        file: Arc::new(LocalFile::open(target)?),
-        name: Some(name),
+        file: Arc::new(file),
     };
     Shard::from_reader(Arc::new(file), interruptible(folder), options)
 }

@@ -10,8 +10,8 @@ use crate::shown::without_views;
 use crate::waiting::{detached, hear};
 use arrow_shard::Result;
 use arrow_shard::ops::{
-    CompactOptions, EditSummary, ShardEditor, VacuumOptions, compact_object, compact_object_to,
-    compact_to, vacuum_objects,
+    CompactOptions, EditSummary, PackOptions, ShardEditor, VacuumOptions, compact_object,
+    compact_object_to, compact_to, pack_object, vacuum_objects,
 };
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
@@ -60,6 +60,18 @@ impl Edited {
         self.changed
     }
 
+    /// Number of files that the shard needs besides its directory file: keep them together, or see ``pack``.
+    #[getter]
+    fn other_files(&self) -> u64 {
+        self.summary.other_files()
+    }
+
+    /// Whether there was nothing to change, so that the file stays as it was.
+    #[getter]
+    fn is_unchanged(&self) -> bool {
+        self.summary.is_unchanged()
+    }
+
     fn __repr__(&self) -> String {
         let summary = &self.summary;
         format!(
@@ -96,6 +108,14 @@ impl Editing {
                 wait_for_store(self.editor.append_object(own.store.clone(), &other.path))
             }
             _ => Err(elsewhere()),
+        }
+    }
+
+    /// Refuses two shards that refer to the same data.
+    fn check_distinct(&self) -> Result<()> {
+        match &self.at {
+            Location::Local(_) => self.editor.check_distinct(),
+            Location::Object(_) => wait_for_store(self.editor.check_distinct_objects()),
         }
     }
 
@@ -162,6 +182,7 @@ pub(crate) fn merge(
         for other in paths {
             editing.append(&other)?;
         }
+        editing.check_distinct()?;
         editing.commit(Some(&out), None)
     })
 }
@@ -306,17 +327,15 @@ pub(crate) fn compact(
     let options = options.with_progress(|_| hear());
     let summary = detached(py, || match (&at, &to) {
         (Location::Local(path), None) => arrow_shard::ops::compact(path, &options),
-        (Location::Local(path), Some(Location::Local(to))) => compact_to(path, to, &options),
+        (Location::Local(path), Some(Location::Local(to))) => {
+            compact_to(path, to, &options).map(Some)
+        }
         (Location::Object(own), None) => {
             wait_to_the_end(compact_object(own.store.clone(), &own.path, &options))
         }
         (Location::Object(own), Some(Location::Object(to))) if own.is_beside(to) => {
-            wait_to_the_end(compact_object_to(
-                own.store.clone(),
-                &own.path,
-                &to.path,
-                &options,
-            ))
+            let (store, from, to) = (own.store.clone(), &own.path, &to.path);
+            wait_to_the_end(compact_object_to(store, from, to, &options)).map(Some)
         }
         _ => Err(elsewhere()),
     })?;
@@ -325,6 +344,41 @@ pub(crate) fn compact(
         changed: None,
     };
     Ok(summary.map(edited))
+}
+
+/// Writes a shard that consists of several files as one file, ``out``, which can be moved or copied alone. Bytes are
+/// copied as they are: deleted rows stay deleted. ``overwrite`` replaces a file at ``out``, which may be the shard.
+///
+/// >>> sh.delete(path, rows=[0]).other_files
+/// 2
+/// >>> sh.pack(path, out).other_files
+/// 0
+#[pyfunction]
+#[pyo3(signature = (path, out, *, overwrite=false, store=None))]
+pub(crate) fn pack(
+    py: Python<'_>,
+    path: &Bound<'_, PyAny>,
+    out: &Bound<'_, PyAny>,
+    overwrite: bool,
+    store: Option<&Bound<'_, PyAny>>,
+) -> PyResult<Edited> {
+    let (at, out) = (Location::of(path, store)?, Location::of(out, store)?);
+    let options = PackOptions::default()
+        .with_overwrite(overwrite)
+        .with_progress(|_| hear());
+    let summary = detached(py, || match (&at, &out) {
+        (Location::Local(path), Location::Local(out)) => {
+            arrow_shard::ops::pack(path, out, &options)
+        }
+        (Location::Object(own), Location::Object(out)) if own.is_beside(out) => wait_to_the_end(
+            pack_object(own.store.clone(), &own.path, &out.path, &options),
+        ),
+        _ => Err(elsewhere()),
+    })?;
+    Ok(Edited {
+        summary,
+        changed: None,
+    })
 }
 
 /// Removes stripe files below a folder that no shard in the folder or below refers to, and lists them with their

@@ -121,6 +121,7 @@ fn writer_option(
             let columns = value.try_iter()?.map(|column| sorting_column(&column?));
             options.with_sorting_columns(columns.collect::<PyResult<_>>()?)
         }
+        "sorting_columns_checked" => options.with_sorting_columns_checked(option(name, value)?),
         "properties" => {
             let properties = properties_of(value.cast::<PyDict>()?)?;
             properties

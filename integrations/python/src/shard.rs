@@ -3,7 +3,7 @@
 use crate::batch::{ArrowSchema, Batch, schema_of as schema_of_object};
 use crate::errors::{arrow_exception, invalid_argument};
 use crate::filter::predicate;
-use crate::location::{Location, Places, Source, shards_of};
+use crate::location::{Location, Places, Source, table_of};
 use crate::near;
 use crate::rows::{row_numbers, whole};
 use crate::runtime::{threads, wait, wait_for_store};
@@ -14,14 +14,15 @@ use crate::values::dict_of;
 use crate::verify::{Verification, verify};
 use crate::waiting::detached;
 use arrow_schema::SchemaRef;
-use arrow_shard::ops::ShardSet;
+use arrow_shard::ops::{LeftOut, ShardSet};
 use arrow_shard::read::ScanBuilder;
 use arrow_shard::{Projection, Result, Shard};
-use pyo3::exceptions::PyTypeError;
+use pyo3::exceptions::{PyTypeError, PyUserWarning};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyCapsule, PyDict, PyRange, PyString};
 use pyo3_arrow::error::PyArrowResult;
 use pyo3_arrow::ffi::to_schema_pycapsule;
+use std::ffi::CString;
 use std::ops::Range;
 
 /// An open shard, made by :func:`open`, or several as one table, made by :func:`open_many`. Opening reads the tail of
@@ -137,19 +138,36 @@ pub(crate) fn open_many(
             (format!("{} shards", all.len()), Source::Shards(all))
         }
     };
-    detached(py, || {
+    let (file, left_out) = detached(py, || {
+        let mut left_out = Vec::new();
         let set = match &source {
             Source::Folder(Location::Object(folder)) => {
                 let path = Some(&folder.path);
                 wait_for_store(ShardSet::open_object_folder(folder.store.clone(), path))?
             }
-            Source::Folder(folder) => open_set(shards_of(folder)?)?,
+            Source::Folder(folder) => {
+                let (locations, others) = table_of(folder)?;
+                left_out = others;
+                open_set(locations)?
+            }
             Source::Shards(locations) => open_set(locations.clone())?,
         };
+        left_out.extend_from_slice(set.left_out());
         let mut file = ShardFile::new(set.shard().clone(), source, views, name)?;
         file.rows = Some(set.row_ranges().to_vec());
-        Ok(file)
-    })
+        Ok((file, left_out))
+    })?;
+    warn_of(py, &left_out)?;
+    Ok(file)
+}
+
+/// Warns of shards that are not part of the table of their folder.
+fn warn_of(py: Python<'_>, left_out: &[LeftOut]) -> PyResult<()> {
+    let category = py.get_type::<PyUserWarning>();
+    for left in left_out {
+        PyErr::warn(py, &category, &CString::new(left.to_string())?, 1)?;
+    }
+    Ok(())
 }
 
 /// Opens shards of one store, or of this machine, as one table.

@@ -83,7 +83,7 @@ pub(crate) fn verify(
     let mut failed: Option<PyErr> = None;
     let report = detached(py, || {
         let told = |done: VerifyProgress<'_>| {
-            // The reader's errors are problems in the report, so that this is who ends it.
+            // Nothing may have been read since the signal came.
             if hear().is_err() || is_interrupted() {
                 return ControlFlow::Break(());
             }

@@ -1,16 +1,19 @@
 //! Writing shards.
 
 use crate::batch::Rows;
+use crate::errors::{exception, raised};
 use crate::location::{Location, Object};
 use crate::options::writer_options;
 use crate::runtime::{wait_for_store, wait_to_the_end};
 use crate::waiting::{detached, hear};
 use arrow_array::RecordBatch;
+use arrow_shard::io::LocalTarget;
 use arrow_shard::write::{AsyncShardWriter, ShardSummary, ShardWriter, WriterOptions};
-use arrow_shard::{Error, Result};
+use arrow_shard::{Error, ErrorKind, Result};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
-use std::path::Path;
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
 
 /// What a finished shard consists of.
 #[pyclass(module = "arrow_shard", frozen)]
@@ -125,4 +128,19 @@ fn send(rows: &mut Rows, writer: &mut AsyncShardWriter) -> Result<()> {
     hear()?;
     wait_for_store(writer.flush_stripe())?;
     hear()
+}
+
+/// Returns the file that an output at a local path creates or replaces, where symbolic links lead.
+#[pyfunction]
+#[pyo3(signature = (path, *, overwrite))]
+pub(crate) fn output_file(py: Python<'_>, path: PathBuf, overwrite: bool) -> PyResult<OsString> {
+    let target = raised(py, LocalTarget::find(&path))?;
+    if let (LocalTarget::File(file), false) = (&target, overwrite) {
+        let text = format!(
+            "the file {} exists; pass overwrite=True to replace it",
+            file.display()
+        );
+        return Err(exception(py, Error::new(ErrorKind::AlreadyExists, text)));
+    }
+    Ok(raised(py, target.into_path())?.into_os_string())
 }

@@ -134,3 +134,25 @@ def test_what_a_reader_of_rows_raises_ends_the_write(tmp_path: Path) -> None:
     with pytest.raises(sh.ArrowError, match="in the middle"):
         sh.write(Stream(), tmp_path / "t.amudai.shard")
     assert list(tmp_path.iterdir()) == []
+
+
+def test_the_damaged_file_of_several_is_named(tmp_path: Path) -> None:
+    paths = [tmp_path / f"{name}.amudai.shard" for name in "abc"]
+    for path in paths:
+        sh.write(pa.table({"id": list(range(2000))}), path)
+    data = bytearray(paths[1].read_bytes())
+    data[len(data) // 8] ^= 1
+    paths[1].write_bytes(data)
+    tables = (sh.open(paths[1]), sh.open_many(paths), sh.open_many(tmp_path))
+    for table in tables:
+        with pytest.raises(sh.ChecksumError) as caught:
+            list(table.scan())
+        assert f"file `{paths[1]}`" in caught.value.element
+    with pytest.raises(sh.UnknownColumnError) as unknown:
+        sh.open(paths[2]).scan(columns=["nothing"])
+    assert unknown.value.element == f"file `{paths[2]}`"
+
+
+def test_a_file_that_was_replaced_is_told_from_one_that_cannot_be_read() -> None:
+    assert not issubclass(sh.ReplacedError, OSError) and issubclass(sh.ShardIOError, OSError)
+    assert issubclass(sh.ExternalError, sh.ArrowError)

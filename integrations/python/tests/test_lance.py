@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import decimal
+import os
+import stat
 from pathlib import Path
 
 import arrow_shard as sh
@@ -89,3 +91,16 @@ def test_names_say_which_is_lance(cities: str, tmp_path: Path) -> None:
         sh.convert(tmp_path / "nowhere.lance", tmp_path / "b.amudai.shard")
     with pytest.raises(FileExistsError):
         sh.convert(file, cities)
+
+
+def test_files_of_lance_replace_regular_files_alone(cities: str, tmp_path: Path) -> None:
+    pipe, link, target = tmp_path / "pipe.lance", tmp_path / "link.lance", tmp_path / "t.lance"
+    os.mkfifo(pipe)
+    sh.convert(cities, target)
+    link.symlink_to(target)
+    with pytest.raises(ValueError, match="pipe"):
+        sh.convert(cities, pipe, overwrite=True)
+    assert stat.S_ISFIFO(pipe.lstat().st_mode)
+    before = target.stat().st_ino
+    assert sh.convert(cities, link, overwrite=True) == 2
+    assert link.is_symlink() and target.stat().st_ino != before

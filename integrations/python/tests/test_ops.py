@@ -76,6 +76,31 @@ def test_compaction_writes_small_and_much_deleted_stripes_anew(days: list[str], 
         sh.compact(path, profile="best")
 
 
+def test_a_shard_of_several_files_becomes_one_that_can_be_moved(days: list[str], tmp_path: Path) -> None:
+    path, out = days[0], tmp_path / "packed.amudai.shard"
+    assert sh.delete(path, "id < 0").is_unchanged
+    changed = sh.delete(path, "id < 4")
+    assert changed.other_files > 0 and not changed.is_unchanged
+    packed = sh.pack(path, out)
+    assert (packed.rows, packed.deleted_rows, packed.other_files) == (6, 4, 0)
+    moved = tmp_path / "elsewhere" / "moved.amudai.shard"
+    moved.parent.mkdir()
+    out.rename(moved)
+    assert ids(moved) == [4, 5, 6, 7, 8, 9] and sh.open(moved).num_deleted_rows == 4
+    with pytest.raises(FileExistsError):
+        sh.pack(path, moved)
+    assert sh.pack(path, moved, overwrite=True).rows == 6
+    with pytest.raises(ValueError, match="one store"):
+        sh.pack(path, "s3://bucket/other.amudai.shard")
+
+
+def test_a_merge_of_shards_with_the_same_data_is_refused(days: list[str], tmp_path: Path) -> None:
+    both = tmp_path / "both.amudai.shard"
+    sh.merge(days[:2], both)
+    with pytest.raises(ValueError, match="rows twice"):
+        sh.merge([both, days[0]], tmp_path / "again.amudai.shard")
+
+
 def test_files_that_nothing_needs_are_removed(days: list[str], tmp_path: Path) -> None:
     path = days[0]
     sh.delete(path, "id < 4")

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import pathlib
 import pickle
+import stat
 import subprocess
 import sys
 import textwrap
@@ -356,3 +358,40 @@ def test_reprs_say_what_it_is(cities: str) -> None:
     assert repr(f.stripes) == "[<StripeInfo 0: rows 0..2>]"
     with pytest.raises(TypeError):
         pickle.dumps(f)
+
+
+@pytest.mark.parametrize("overwrite", [False, True])
+def test_outputs_replace_regular_files_alone(tmp_path: Path, overwrite: bool) -> None:
+    table = pa.table({"a": [1, 2]})
+    pipe, link, lost = tmp_path / "pipe", tmp_path / "link", tmp_path / "lost"
+    os.mkfifo(pipe)
+    target = tmp_path / "below" / "t.amudai.shard"
+    target.parent.mkdir()
+    sh.write(pa.table({"a": [0]}), target)
+    link.symlink_to(target)
+    lost.symlink_to(tmp_path / "nowhere")
+    for path, said in ((pipe, "pipe"), (lost, "link to nothing"), (target.parent, "folder")):
+        with pytest.raises(sh.ShardError, match=said):
+            sh.write(table, path, overwrite=overwrite)
+    assert stat.S_ISFIFO(pipe.lstat().st_mode) and lost.is_symlink()
+    if overwrite:
+        sh.write(table, link, overwrite=True)
+        assert pa.table(sh.open(target)).num_rows == 2
+    else:
+        with pytest.raises(sh.AlreadyExistsError):
+            sh.write(table, link)
+    assert link.is_symlink()
+    with pytest.raises(sh.ShardError, match="pipe"):
+        sh.merge([target], pipe)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["below", "link", "lost", "pipe"]
+
+
+def test_a_declared_order_is_checked(tmp_path: Path) -> None:
+    path, table = tmp_path / "t.amudai.shard", pa.table({"a": [1, 3, 2]})
+    with pytest.raises(ValueError, match="row 2 of the shard.*`a`"):
+        sh.write(table, path, sorting_columns=["a"], sorting_columns_checked=True)
+    assert not path.exists()
+    sh.write(table, path, sorting_columns=["a"])
+    report = sh.open(path).verify()
+    assert "row 2 of the stripe" in str(report.problems[0])
+    sh.write(table, path, sorting_columns=["a"], overwrite=True)

@@ -190,3 +190,130 @@ def test_literals_of_python_mean_values(tmp_path: Path) -> None:
         sh.col("text") == object()
     with pytest.raises(sh.SchemaMismatchError):
         f.scan(filter=sh.col("bytes") > 5)
+
+
+def far_times() -> dict[str, pa.Array]:
+    """Times and durations near the borders of each unit."""
+    units = {}
+    for unit in ("s", "ms", "us", "ns"):
+        most = 2**63 - 1 if unit != "s" else 2**62
+        values = [-most, -1, 0, 1, most]
+        units[f"t_{unit}"] = pa.array(values, pa.timestamp(unit))
+        units[f"z_{unit}"] = pa.array(values, pa.timestamp(unit, "UTC"))
+        units[f"d_{unit}"] = pa.array(values, pa.duration(unit))
+    return units
+
+
+def test_times_of_numpy_do_not_wrap_around(tmp_path: Path) -> None:
+    import numpy as np
+
+    path = tmp_path / "t.amudai.shard"
+    columns = far_times()
+    sh.write(pa.table(columns), path)
+    f = sh.open(path)
+    per_second = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
+
+    def below(name: str, literal: object) -> int:
+        return pa.table(f.scan(columns=[name], filter=sh.col(name) < literal)).num_rows
+
+    day = 86_400
+    # The unit, the number in it, and the seconds that it means.
+    times = [
+        ("D", 109_207_000, 109_207_000 * day),
+        ("D", -109_207_000, -109_207_000 * day),
+        ("W", 20_000_000, 20_000_000 * 7 * day),
+        ("h", 2**40, 2**40 * 3600),
+        ("m", -(2**50), -(2**50) * 60),
+        ("s", 2**60, 2**60),
+        ("ms", 2**62, 2**62 / 1000),
+        ("us", 2**62, 2**62 / 10**6),
+        ("ns", -(2**62), -(2**62) / 10**9),
+        ("ps", 5 * 10**12, 5),
+        ("fs", -3 * 10**15, -3),
+        ("as", 2 * 10**18, 2),
+        ("Y", 300_000 - 1970, 9.4e12),
+        ("Y", 2_000_000_000, 6.3e16),
+        ("M", -12_000_000, -3.1e13),
+        ("25s", 4, 100),
+    ]
+    for unit, number, seconds in times:
+        kinds = {"t_": np.datetime64(number, unit)}
+        if unit not in ("Y", "M"):
+            kinds["d_"] = np.timedelta64(number, unit)
+        for prefix, literal in kinds.items():
+            for name, values in columns.items():
+                if name.startswith(prefix):
+                    scale = per_second[name[2:]]
+                    expected = sum(value.value < seconds * scale for value in values)
+                    assert below(name, literal) == expected, (name, literal)
+    assert below("t_us", np.datetime64("300000-01-01", "D")) == 5
+    assert pa.table(f.scan(filter=sh.col("t_us") == np.datetime64(2**63 - 1, "us"))).num_rows == 1
+    for vague in (np.timedelta64(1, "Y"), np.timedelta64(1, "M"), np.timedelta64(1)):
+        with pytest.raises(ValueError, match="no certain length"):
+            sh.col("d_s") < vague
+    for finer in (np.datetime64(1, "ps"), np.timedelta64(10**9 + 1, "as")):
+        with pytest.raises(ValueError, match="fraction of a nanosecond"):
+            sh.col("t_ns") < finer
+    for farther in (np.datetime64(2**62, "D"), np.datetime64(2**60, "Y"), np.timedelta64(2**62, "W")):
+        with pytest.raises(ValueError, match="64 bits cannot count"):
+            sh.col("t_s") < farther
+    with pytest.raises(ValueError, match="type longdouble"):
+        sh.col("t_s") < np.longdouble(1)
+
+
+def test_times_of_pandas_are_of_any_unit(tmp_path: Path) -> None:
+    import pandas as pd
+
+    path = tmp_path / "t.amudai.shard"
+    times = [datetime.datetime(1, 1, 1), datetime.datetime(1500, 1, 1), datetime.datetime(9999, 1, 1), None]
+    spans = [datetime.timedelta(days=-999_999), datetime.timedelta(0), datetime.timedelta(days=200_000), None]
+    rows = {
+        "t": pa.array(times, pa.timestamp("us")),
+        "z": pa.array(times, pa.timestamp("us", "UTC")),
+        "d": pa.array(spans, pa.duration("us")),
+        "ms": pa.array(times, pa.timestamp("ms")),
+    }
+    sh.write(pa.table(rows), path)
+    f = sh.open(path)
+
+    def count(condition: sh.Expression) -> int:
+        return pa.table(f.scan(filter=condition)).num_rows
+
+    for name, zone in (("t", None), ("z", "UTC"), ("ms", None)):
+        for text, less in (("9999-01-01", 2), ("1500-01-01", 1), ("2024-02-29 12:00:00.000000001", 2)):
+            literal = pd.Timestamp(text, tz=zone)
+            assert count(sh.col(name) < literal) == less, (name, literal)
+    assert count(sh.col("t") == pd.Timestamp("1500-01-01")) == 1
+    assert count(sh.col("t").is_in([pd.Timestamp("9999-01-01"), pd.Timestamp("2024-01-01")])) == 1
+    assert count(sh.col("d") == pd.Timedelta(days=200_000)) == 1
+    assert count(sh.col("d") < pd.Timedelta(days=200_000)) == 2
+    assert count(sh.col("d") < datetime.timedelta(days=999_999_999)) == 3
+    with pytest.raises(ValueError, match="64 bits cannot count"):
+        sh.col("d") < datetime.timedelta.max
+    assert count(sh.col("d") > datetime.timedelta.min + datetime.timedelta(days=1)) == 3
+    frame = pa.table(rows).to_pandas()
+    assert count(sh.col("t") == frame.t.max()) == 1
+    assert count(sh.col("d") == frame.d.min()) == 1
+    assert count(sh.col("d") > pd.Timedelta("NaT")) == 0
+
+
+def test_null_columns_of_polars_are_taken(tmp_path: Path) -> None:
+    import polars as pl
+
+    frames = [
+        pl.DataFrame({"n": [None] * 3}),
+        pl.DataFrame({"n": [[None], [], None]}),
+        pl.DataFrame({"n": [{"a": None}, {"a": None}, None]}),
+        pl.DataFrame({"n": [{"a": [None, None], "b": 1}, None, {"a": [], "b": 2}]}),
+        pl.DataFrame({"n": [[[None]], [[], [None]], []], "m": [1, 2, 3]}),
+        pl.DataFrame({"n": pl.Series([None] * 3, dtype=pl.Array(pl.Null, 2))}),
+        pl.DataFrame({"n": []}),
+        pl.concat([pl.DataFrame({"n": [None] * 2}), pl.DataFrame({"n": [None] * 3})], rechunk=False),
+        pl.DataFrame({"n": [None] * 9}).slice(2, 5),
+    ]
+    for i, frame in enumerate(frames):
+        path = tmp_path / f"{i}.amudai.shard"
+        sh.write(frame, path)
+        read = pl.DataFrame(sh.open(path).scan())
+        assert read.equals(frame), (frame, read)
+        assert pa.table(sh.open(path).scan()).equals(frame.to_arrow(compat_level=pl.CompatLevel.newest())), frame

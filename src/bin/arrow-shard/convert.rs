@@ -3,7 +3,8 @@
 use crate::failure::Failure;
 use crate::file_format::FileFormat;
 use crate::input::{ColumnArgs, ReadArgs, RowWindow};
-use crate::output::{Output, Place};
+use crate::lance;
+use crate::output::{Output, Place, lossy_batch, lossy_schema};
 use crate::profile::ProfileName;
 use crate::progress::Progress;
 use crate::text;
@@ -11,6 +12,7 @@ use arrow_shard::write::TypeMapping;
 use arrow_shard::write::Wire;
 use arrow_shard::write::{Layout, WriterOptions};
 use clap::ValueEnum;
+use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::time::Instant;
 
@@ -21,6 +23,7 @@ Examples:
   arrow-shard convert --mapping amudai in.parquet out.amudai.shard
   arrow-shard convert --wire reference in.parquet out.amudai.shard
   arrow-shard convert in.amudai.shard out.csv --columns id,name --force
+  arrow-shard convert in.lance out.amudai.shard
   producer | arrow-shard convert --from ipc-stream - out.amudai.shard
 
 A file appears when it is complete; a failed or interrupted conversion leaves none, but in an object \
@@ -28,7 +31,7 @@ store an interrupted one may leave an unfinished upload, or stripe files of --la
 link is followed, a named pipe is written to. In CSV an empty value is null; the types of CSV and \
 JSON columns are inferred from all rows, unless --schema-rows says otherwise.";
 
-/// Convert between shards, Parquet, Arrow IPC, CSV and NDJSON
+/// Convert between shards, Parquet, Arrow IPC, COLE, CSV and NDJSON
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
@@ -61,6 +64,16 @@ pub(crate) struct Args {
     /// Who reads the shard: see the README [default: spec]
     #[arg(long, value_enum)]
     wire: Option<WireName>,
+    /// Threads that decode columns of a shard that is read, and encode columns of a shard that is
+    /// written [default: 1]
+    #[arg(long)]
+    threads: Option<NonZeroUsize>,
+    /// Version of the Lance format to write: 2.0, 2.1 or 2.2 [default: 2.2]
+    #[arg(long, value_name = "VERSION")]
+    lance_version: Option<String>,
+    /// Version of a Lance dataset to read [default: the latest]
+    #[arg(long, value_name = "NUMBER")]
+    dataset_version: Option<u64>,
     /// Replace the output if it exists
     #[arg(long, short)]
     force: bool,
@@ -95,29 +108,53 @@ enum WireName {
 
 /// Runs the command.
 pub(crate) fn run(args: &Args) -> Result<(), Failure> {
+    if lance::is_lance(&args.input) || lance::is_lance(&args.output) {
+        return lance::convert();
+    }
+    if args.lance_version.is_some() || args.dataset_version.is_some() {
+        return Err(Failure::Usage(
+            "--lance-version and --dataset-version need a name that ends in .lance".to_owned(),
+        ));
+    }
     let started = Instant::now();
-    let format = FileFormat::of(&args.output, args.to, "--to")?;
+    let format = FileFormat::of_output(&args.output, args.to)?;
     let options = options(args, format)?;
     let found = Place::find(&args.output, format, args.force)?;
     let reading = &args.reading;
     reading.check(std::slice::from_ref(&args.input), Some(format))?;
+    if args.threads.is_some()
+        && format != FileFormat::Shard
+        && reading.format(&args.input)? != FileFormat::Shard
+    {
+        return Err(Failure::Usage(
+            "--threads is for shards that are read or written, and there is none here".to_owned(),
+        ));
+    }
     let rows = RowWindow {
         filter: args.filter.as_deref(),
+        threads: args.threads.map_or(1, NonZeroUsize::get),
         ..RowWindow::default()
     };
     let input = reading.open(&args.input, &args.columns, rows)?;
     let place = args.output.display();
+    let lossy = match reading.is_lossy() && format == FileFormat::Cole {
+        true => Some(lossy_schema(&input.schema).map_err(|e| e.within(&place))?),
+        false => None,
+    };
     let mut output = Output::create(
         &found,
         format,
-        &input.schema,
+        lossy.as_ref().unwrap_or(&input.schema),
         options,
         &reading.csv.style(&args.output),
     )
     .map_err(|e| e.within(&place))?;
     let mut progress = Progress::new(input.total, args.quiet);
     for batch in input.batches {
-        let batch = batch?;
+        let batch = match &lossy {
+            Some(schema) => lossy_batch(&batch?, schema).map_err(|e| e.within(&place))?,
+            None => batch?,
+        };
         output.write(&batch).map_err(|e| e.within(&place))?;
         progress.add(batch.num_rows());
     }
@@ -149,6 +186,9 @@ fn options(args: &Args, format: FileFormat) -> Result<WriterOptions, Failure> {
         return Err(Failure::Usage(format!(
             "{name} is for shards, and the output is {format}"
         )));
+    }
+    if let Some(threads) = args.threads {
+        options = options.with_threads(threads.get());
     }
     if let Some(profile) = args.profile {
         options = options.with_profile(profile.into());

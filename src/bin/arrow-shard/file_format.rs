@@ -1,7 +1,9 @@
 //! The formats that files are read and written in.
 
+use crate::content::{self, Content};
 use crate::failure::Failure;
-use crate::location;
+use crate::lance;
+use crate::location::{self, Location};
 use clap::ValueEnum;
 use std::fmt;
 use std::path::Path;
@@ -19,6 +21,8 @@ pub(crate) enum FileFormat {
     /// Arrow IPC stream (.arrows)
     #[value(name = "ipc-stream", alias = "arrows")]
     IpcStream,
+    /// COLE columnar file (.cole)
+    Cole,
     /// Comma-separated values with a header row (.csv), or with tabulators (.tsv)
     Csv,
     /// JSON objects, one per line when written (.ndjson, .jsonl, .json)
@@ -33,6 +37,7 @@ impl fmt::Display for FileFormat {
             Self::Parquet => "Parquet",
             Self::IpcFile => "Arrow IPC file",
             Self::IpcStream => "Arrow IPC stream",
+            Self::Cole => "COLE",
             Self::Csv => "CSV",
             Self::Ndjson => "NDJSON",
         })
@@ -40,22 +45,68 @@ impl fmt::Display for FileFormat {
 }
 
 impl FileFormat {
-    /// The format that was asked for, or that of the file name. `option` is the one that names it.
-    pub(crate) fn of(path: &Path, asked: Option<Self>, option: &str) -> Result<Self, Failure> {
+    /// The format of an input: the one that was asked for, or the one that its name or its content shows.
+    pub(crate) fn of_input(path: &Path, asked: Option<Self>) -> Result<Self, Failure> {
+        Self::known(path, asked, "--from", || {
+            if lance::is_lance(path) {
+                return Err(Failure::Usage(format!(
+                    "`{0}` is Lance; convert it first: arrow-shard convert {0} out.amudai.shard",
+                    path.display()
+                )));
+            }
+            let content = match Location::of(path)? {
+                Location::Local(path) => Content::of_file(&path),
+                #[cfg(feature = "cloud")]
+                Location::Object(_) => None,
+            };
+            match content {
+                Some(Content::Format(format)) => Ok(format),
+                Some(Content::Compressed(program)) => {
+                    let advice = content::decompressed(program, path);
+                    Err(Failure::new(advice).within(path.display()))
+                }
+                None => Err(Failure::Usage(format!(
+                    "neither the name `{}` nor the content shows a format; name it with --from (CSV \
+                     has no mark that shows it)",
+                    path.display()
+                ))),
+            }
+        })
+    }
+
+    /// The format of an output: the one that was asked for, or the one that its name shows.
+    pub(crate) fn of_output(path: &Path, asked: Option<Self>) -> Result<Self, Failure> {
+        Self::known(path, asked, "--to", || {
+            Err(Failure::Usage(match content::compressor(path) {
+                Some(program) => format!(
+                    "`{}`: files are not compressed with {program} here; write to a pipe: arrow-shard \
+                     convert ... - --to FORMAT | {program} -c > FILE",
+                    path.display()
+                ),
+                None => format!(
+                    "the name `{}` shows no format; name it with --to",
+                    path.display()
+                ),
+            }))
+        })
+    }
+
+    /// The format that an option names, that the name shows, or that `find` returns.
+    fn known(
+        path: &Path,
+        asked: Option<Self>,
+        option: &str,
+        find: impl FnOnce() -> Result<Self, Failure>,
+    ) -> Result<Self, Failure> {
         location::check(path)?;
-        let format = match (asked, Self::by_name(path)) {
-            (Some(format), _) | (None, Some(format)) => format,
-            (None, None) if is_standard(path) => {
+        let format = match asked.or_else(|| Self::by_name(path)) {
+            Some(format) => format,
+            None if is_standard(path) => {
                 return Err(Failure::Usage(format!(
                     "name the format of `-` with {option}: ipc-stream, csv or ndjson"
                 )));
             }
-            (None, None) => {
-                return Err(Failure::Usage(format!(
-                    "the name `{}` tells no format; name it with {option}",
-                    path.display()
-                )));
-            }
+            None => find()?,
         };
         if is_standard(path) && !format.is_sequential() {
             return Err(Failure::Usage(format!(
@@ -65,13 +116,21 @@ impl FileFormat {
         Ok(format)
     }
 
-    fn by_name(path: &Path) -> Option<Self> {
+    /// How options name the format.
+    pub(crate) fn option(self) -> String {
+        let value = self.to_possible_value();
+        value.map_or_else(String::new, |value| value.get_name().to_owned())
+    }
+
+    /// The format that a file name shows.
+    pub(crate) fn by_name(path: &Path) -> Option<Self> {
         let extension = path.extension()?.to_str()?.to_ascii_lowercase();
         match extension.as_str() {
             "shard" => Some(Self::Shard),
             "parquet" => Some(Self::Parquet),
             "arrow" | "feather" | "ipc" => Some(Self::IpcFile),
             "arrows" => Some(Self::IpcStream),
+            "cole" => Some(Self::Cole),
             "csv" | "tsv" => Some(Self::Csv),
             "ndjson" | "jsonl" | "json" => Some(Self::Ndjson),
             _ => None,

@@ -7,10 +7,11 @@ mod tree;
 
 use crate::failure::Failure;
 use crate::input::ColumnNames;
+use crate::limits::LimitArgs;
 use crate::location::open_shard;
 use crate::output::Destination;
 use crate::profile::ProfileName;
-use arrow_shard::read::{FieldInfo, InspectOptions, ShardInfo, ShardOptions, StripeInfo};
+use arrow_shard::read::{FieldInfo, InspectOptions, ShardInfo, StripeInfo};
 use std::io::Write;
 use std::path::PathBuf;
 
@@ -50,11 +51,13 @@ pub(crate) struct Args {
     /// Profile of the writer that chooses
     #[arg(long, value_enum, default_value_t, requires = "explain")]
     profile: ProfileName,
+    #[command(flatten)]
+    limits: LimitArgs,
 }
 
 /// Runs the command.
 pub(crate) fn run(args: &Args) -> Result<(), Failure> {
-    let shard = open_shard(&args.file, ShardOptions::default())?;
+    let shard = open_shard(&args.file, args.limits.shard_options())?;
     let options = InspectOptions::default()
         .with_encodings(!args.quick)
         .with_blocks(args.verbose);

@@ -3,6 +3,7 @@
 
 use crate::allocator::bounded;
 use crate::failure::Failure;
+use crate::file_format::FileFormat;
 use crate::text;
 use std::any::Any;
 use std::cell::{Cell, RefCell};
@@ -18,7 +19,7 @@ thread_local! {
     /// Whether a panic of this thread is caught and told as an error.
     static IS_CAUGHT: Cell<bool> = const { Cell::new(false) };
     /// The file that is being read.
-    static NAME: RefCell<String> = const { RefCell::new(String::new()) };
+    static READ: RefCell<Option<Foreign>> = const { RefCell::new(None) };
 }
 
 /// Keeps panics that are caught from being printed.
@@ -35,15 +36,17 @@ pub(crate) fn silence_caught_panics() {
 #[derive(Debug, Clone)]
 pub(crate) struct Foreign {
     name: String,
+    format: FileFormat,
     /// Most bytes of an allocation.
     most: usize,
 }
 
 impl Foreign {
     /// The file that the user calls `name`, of so many bytes as far as that is known.
-    pub(crate) fn new(name: &Path, bytes: u64) -> Self {
+    pub(crate) fn new(name: &Path, format: FileFormat, bytes: u64) -> Self {
         Self {
             name: name.display().to_string(),
+            format,
             most: usize::try_from(bytes.max(ENOUGH)).unwrap_or(usize::MAX),
         }
     }
@@ -60,13 +63,31 @@ impl Foreign {
         &self,
         read: impl FnOnce() -> Result<T, Failure>,
     ) -> Result<T, Failure> {
-        NAME.with_borrow_mut(|name| name.clone_from(&self.name));
+        READ.set(Some(self.clone()));
         let result = caught(|| bounded(self.most, refuse, read)).unwrap_or_else(|why| {
             Err(Failure::new(format!(
-                "the file is damaged, its reader failed: {why}"
+                "reading as {} failed, and the file may be damaged: {why}",
+                self.format
             )))
         });
         result.map_err(|e| e.within(&self.name))
+    }
+}
+
+impl Foreign {
+    /// Explains why the file is not read if its reader wants a buffer of `bytes` bytes.
+    fn too_large(&self, bytes: usize) -> Failure {
+        let why = match self.format {
+            // Text states no sizes: the buffer is one that its rows need.
+            FileFormat::Csv | FileFormat::Ndjson => "a row has too many values or too long ones",
+            _ => "the file may be damaged, or what is stored together is too large",
+        };
+        Failure::new(format!(
+            "reading takes a buffer of {}, and the most is {}: {why}",
+            text::bytes(bytes as u64),
+            text::bytes(self.most as u64)
+        ))
+        .within(&self.name)
     }
 }
 
@@ -82,12 +103,9 @@ pub(crate) fn caught<T>(work: impl FnOnce() -> T) -> Result<T, String> {
 /// Ends the process, which leaves no file.
 fn refuse(bytes: usize) -> ! {
     let _discarded = arrow_shard::io::discard_uncommitted();
-    let name = NAME.take();
-    let failure = Failure::new(format!(
-        "{name}: the file is damaged, or too large to read here: it takes a buffer of {}",
-        text::bytes(bytes as u64)
-    ));
-    failure.report();
+    if let Some(file) = READ.take() {
+        file.too_large(bytes).report();
+    }
     process::exit(1)
 }
 
@@ -103,13 +121,14 @@ mod tests {
 
     #[test]
     fn a_panic_becomes_an_error_with_its_message() {
-        let file = Foreign::new(Path::new("some.arrow"), 0);
+        let file = Foreign::new(Path::new("some.arrow"), FileFormat::IpcFile, 0);
         let failed: Result<(), _> = file.isolate(|| panic!("offset {}", 7));
         let Err(Failure::Error(message)) = failed else {
             unreachable!("{failed:?}");
         };
         assert!(
-            message.starts_with("some.arrow: the file is damaged") && message.contains("offset 7"),
+            message.starts_with("some.arrow: reading as Arrow IPC file failed")
+                && message.contains("offset 7"),
             "{message}"
         );
         assert_eq!(file.isolate(|| Ok(7)).unwrap(), 7);

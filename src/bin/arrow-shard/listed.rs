@@ -1,6 +1,8 @@
 //! What `ls` shows of a shard, wherever it is.
 
+use crate::text;
 use arrow_array::RecordBatch;
+use arrow_shard::io::RelativeUrl;
 use arrow_shard::{Result, Shard};
 
 /// A file of a folder that is a shard by its name.
@@ -18,28 +20,72 @@ pub(crate) struct Found {
     pub(crate) shard: Shard,
     /// The columns that it is sorted by, each with its statistics.
     pub(crate) sorted: Vec<(String, RecordBatch)>,
+    /// Files that the shard needs apart from the directory file.
+    pub(crate) files: Vec<RelativeUrl>,
+    /// The missing files among them.
+    pub(crate) missing: Vec<RelativeUrl>,
 }
 
 impl Found {
-    /// Reads what is shown.
-    pub(crate) fn of(shard: Shard) -> Result<Self> {
+    /// Reads the figures of a shard. `is_there` says whether a file exists.
+    pub(crate) fn of(shard: Shard, is_there: impl Fn(&RelativeUrl) -> bool) -> Result<Self> {
         let mut sorted = Vec::new();
         for column in shard.sorting_columns()? {
             let statistics = shard.statistics([column.path.as_str()])?;
             sorted.push((column.path, statistics));
         }
-        Ok(Self { shard, sorted })
+        let files = shard.referenced_files()?;
+        let missing = files.iter().filter(|file| !is_there(file));
+        Ok(Self {
+            missing: missing.cloned().collect(),
+            shard,
+            sorted,
+            files,
+        })
     }
 
     /// As [`of`](Self::of), of a shard in a store.
     #[cfg(feature = "cloud")]
-    pub(crate) async fn of_object(shard: Shard) -> Result<Self> {
+    pub(crate) async fn of_object(
+        shard: Shard,
+        is_there: impl AsyncFn(&RelativeUrl) -> Result<bool>,
+    ) -> Result<Self> {
         shard.properties_async().await?;
         let mut sorted = Vec::new();
         for column in shard.sorting_columns()? {
             let statistics = shard.statistics_async([column.path.as_str()]).await?;
             sorted.push((column.path, statistics));
         }
-        Ok(Self { shard, sorted })
+        let files = shard.referenced_files_async().await?;
+        let mut missing = Vec::new();
+        for file in &files {
+            if !is_there(file).await? {
+                missing.push(file.clone());
+            }
+        }
+        Ok(Self {
+            shard,
+            sorted,
+            files,
+            missing,
+        })
+    }
+
+    /// Says which files are missing, if any are.
+    pub(crate) fn incomplete(&self) -> Option<String> {
+        let first = self.missing.first()?;
+        Some(format!(
+            "{} of the {} that it needs {} missing: `{}`{}; copy the files to the folder of the shard, or pack the \
+             shard where it is complete: `arrow-shard pack` makes one file of it",
+            self.missing.len(),
+            text::count(self.files.len() as u64, "file"),
+            if self.missing.len() == 1 { "is" } else { "are" },
+            first.path(),
+            if self.missing.len() == 1 {
+                ""
+            } else {
+                " and others"
+            },
+        ))
     }
 }

@@ -102,6 +102,18 @@ pub(crate) fn open_shard(path: &Path, options: ShardOptions) -> Result<Shard> {
     }
 }
 
+/// Bytes of the end of each of many files that are read first, and held.
+const TAIL_BYTES: u64 = 8 << 10;
+
+/// Opens a shard that is one of many, more perhaps than the process may have open files.
+pub(crate) fn open_one_of_many(path: &Path, options: ShardOptions) -> Result<Shard> {
+    match Location::of(path)? {
+        Location::Local(path) => Shard::open_pooled(path, options.with_tail_bytes(TAIL_BYTES)),
+        #[cfg(feature = "cloud")]
+        Location::Object(object) => object.open_shard(options),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -4,6 +4,7 @@ mod allocator;
 mod cat;
 #[cfg(feature = "cloud")]
 mod cloud;
+mod content;
 mod convert;
 mod edit;
 mod failure;
@@ -12,7 +13,9 @@ mod head;
 mod input;
 mod inspect;
 mod isolate;
+mod lance;
 mod leaves;
+mod limits;
 mod listed;
 mod location;
 mod output;
@@ -44,7 +47,8 @@ Examples:
   arrow-shard delete --where \"delay IS NULL\" flights.amudai.shard
 
 Formats by file name: .amudai.shard .shard | .parquet | .arrow .feather .ipc (IPC file) | \
-.arrows (IPC stream) | .csv .tsv | .ndjson .jsonl .json; `-` is standard input or output. \
+.arrows (IPC stream) | .cole | .csv .tsv | .ndjson .jsonl .json; `-` is standard input or output. \
+.lance (file or dataset) is converted to and from shards by the program arrow-shard-lance. \
 URLs (s3://, az://, gs://, http://, https://, file://) name files in the place of paths, if \
 arrow-shard was installed with the feature `cloud`; stores are configured by the environment \
 variables of their own tools, AWS_..., AZURE_... and GOOGLE_....
@@ -73,6 +77,7 @@ enum Command {
     Undelete(edit::undelete::Args),
     Select(edit::select::Args),
     Compact(edit::compact::Args),
+    Pack(edit::pack::Args),
     Vacuum(edit::vacuum::Args),
     Ls(edit::list::Args),
 }
@@ -97,6 +102,7 @@ fn main() -> ExitCode {
         Command::Undelete(args) => edit::undelete::run(&args),
         Command::Select(args) => edit::select::run(&args),
         Command::Compact(args) => edit::compact::run(&args),
+        Command::Pack(args) => edit::pack::run(&args),
         Command::Vacuum(args) => edit::vacuum::run(&args),
         Command::Ls(args) => edit::list::run(&args),
     };

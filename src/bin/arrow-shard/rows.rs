@@ -33,9 +33,9 @@ pub(crate) struct RowArgs {
     pub(crate) reading: ReadArgs,
     #[command(flatten)]
     pub(crate) columns: ColumnArgs,
-    /// Rows to print, by a condition: "delay > 60 AND origin IN ('OSL', 'LIM')", with
-    /// = != < <= > >=, BETWEEN, IN, IS NULL, IS TRUE, LIKE, NOT, AND, OR and parentheses; dates
-    /// and times are written as '2024-02-29', columns of odd names in double quotes
+    /// Rows to print, by a condition: "delay > 60 AND origin IN ('OSL', 'LIM')". A subset of SQL:
+    /// = != < <= > >=, BETWEEN, IN, IS NULL, IS TRUE, LIKE, NOT, AND, OR and parentheses. Put dates,
+    /// times and text in single quotes, as in '2024-02-29', and unusual column names in double quotes. Unlike in SQL, -0.0 is below 0.0, and NaN above infinity
     #[arg(long, visible_alias = "where", value_name = "CONDITION")]
     pub(crate) filter: Option<String>,
     /// Rows to leave out at the start
@@ -70,6 +70,7 @@ pub(crate) fn print(inputs: &[PathBuf], args: &RowArgs, limit: Option<u64>) -> R
         filter: args.filter.as_deref(),
         offset: args.offset,
         limit,
+        ..RowWindow::default()
     };
     let written = (args.format == RowFormat::Csv).then_some(FileFormat::Csv);
     args.reading.check(inputs, written)?;

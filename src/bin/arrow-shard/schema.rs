@@ -16,7 +16,7 @@ Examples:
   arrow-shard schema --shard flights.amudai.shard
   arrow-shard schema --json flights.parquet";
 
-/// Print the schema of a file, one line per field
+/// Print the schema of a file, one line per field, and its metadata
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
@@ -56,9 +56,24 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
             for field in input.schema.fields() {
                 print_field(&mut out, field, 0)?;
             }
+            print_metadata(&mut out, &input.schema)?;
         }
     }
     out.flush()?;
+    Ok(())
+}
+
+/// The key-values of a schema, a line for each.
+fn print_metadata(out: &mut Destination, schema: &Schema) -> io::Result<()> {
+    let mut entries: Vec<_> = schema.metadata().iter().collect();
+    entries.sort();
+    for (i, (key, value)) in entries.into_iter().enumerate() {
+        if i == 0 {
+            writeln!(out, "metadata:")?;
+        }
+        let entry = text::entry(key, value.clone());
+        writeln!(out, "  {}", text::shown(&entry))?;
+    }
     Ok(())
 }
 

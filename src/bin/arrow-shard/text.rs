@@ -1,12 +1,12 @@
 //! Numbers and values as people read them.
 
 use arrow_array::cast::AsArray;
-use arrow_array::{Array, ArrayAccessor, TimestampMicrosecondArray};
+use arrow_array::{Array, ArrayAccessor, ArrayRef, TimestampMicrosecondArray};
 use arrow_cast::display::{
     ArrayFormatter, ArrayFormatterFactory, DisplayIndex, FormatOptions, FormatResult,
 };
 use arrow_schema::{ArrowError, DataType, Field};
-use arrow_shard::read::{AnyValue, ValueKind};
+use arrow_shard::read::{AnyValue, NameValuePair, ValueKind};
 use std::borrow::Cow;
 use std::fmt::Write;
 
@@ -119,10 +119,57 @@ fn display(array: &dyn Array) -> Option<String> {
     formatter.value(0).try_to_string().ok()
 }
 
+/// Most characters of a value of a column that are shown.
+const MOST: usize = 40;
+/// Most bytes of a value that are shown as digits.
+const SHOWN_BYTES: usize = 32;
+/// Most characters of a property's value that are shown.
+const MOST_OF_PROPERTY: usize = 120;
+
+/// A value of a column, cut to one short line: as its Arrow type shows it if the stored one differs.
+pub(crate) fn typed(value: &AnyValue, array: Option<&ArrayRef>) -> String {
+    match array.and_then(typed_text) {
+        Some(text) => cut(text, MOST),
+        None => self::value(value),
+    }
+}
+
+/// The text of an array of one value, if its type says more than the stored value.
+pub(crate) fn typed_text(array: &ArrayRef) -> Option<String> {
+    use DataType::{
+        Date32, Date64, Duration, Float16, Float32, Interval, Time32, Time64, Timestamp,
+    };
+    let is_typed = match array.data_type() {
+        Date32 | Date64 | Time32(_) | Time64(_) | Timestamp(..) => true,
+        Duration(_) | Interval(_) | Float16 | Float32 => true,
+        other => other.is_decimal(),
+    };
+    is_typed.then(|| display(array)).flatten()
+}
+
+/// A property with its value, in one line.
+pub(crate) fn property(property: &NameValuePair) -> String {
+    let value = property.value.as_ref().map(|value| match &value.kind {
+        Some(ValueKind::Bytes(bytes)) if bytes.len() > SHOWN_BYTES => {
+            count(bytes.len() as u64, "byte")
+        }
+        _ => whole(value),
+    });
+    entry(&property.name, value.unwrap_or("(none)".to_owned()))
+}
+
+/// A name and its value, in one line.
+pub(crate) fn entry(name: &str, value: String) -> String {
+    format!("{name} = {}", cut(value, MOST_OF_PROPERTY))
+}
+
 /// A value of the metadata, cut to one short line.
 pub(crate) fn value(value: &AnyValue) -> String {
-    const MOST: usize = 40;
-    let text = match &value.kind {
+    cut(whole(value), MOST)
+}
+
+fn whole(value: &AnyValue) -> String {
+    match &value.kind {
         None => "(none)".to_owned(),
         Some(ValueKind::Null) => "null".to_owned(),
         Some(ValueKind::Bool(v)) => v.to_string(),
@@ -137,15 +184,21 @@ pub(crate) fn value(value: &AnyValue) -> String {
         Some(ValueKind::List(v)) => count(v.len() as u64, "item"),
         Some(ValueKind::Struct(v)) => count(v.len() as u64, "member"),
         Some(other) => format!("{other:?}"),
-    };
-    match text.char_indices().nth(MOST) {
+    }
+}
+
+fn cut(text: String, most: usize) -> String {
+    match text.char_indices().nth(most) {
         Some((at, _)) => format!("{}…", &text[..at]),
         None => text,
     }
 }
 
 fn hex(bytes: &[u8]) -> String {
-    let digits = bytes.iter().take(32).map(|byte| format!("{byte:02x}"));
+    let digits = bytes
+        .iter()
+        .take(SHOWN_BYTES)
+        .map(|byte| format!("{byte:02x}"));
     format!("0x{}", digits.collect::<String>())
 }
 

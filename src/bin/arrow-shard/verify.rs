@@ -1,11 +1,12 @@
 //! `arrow-shard verify`
 
 use crate::failure::Failure;
+use crate::limits::LimitArgs;
 use crate::location::open_shard;
 use crate::output::Destination;
 use crate::text;
 use arrow_shard::ErrorKind;
-use arrow_shard::read::{ShardOptions, VerifyOptions};
+use arrow_shard::read::VerifyOptions;
 use indicatif::{ProgressBar, ProgressStyle};
 use std::io::Write;
 use std::ops::ControlFlow;
@@ -33,6 +34,8 @@ pub(crate) struct Args {
     /// Threads that check columns at the same time
     #[arg(long, default_value_t = 1)]
     threads: usize,
+    #[command(flatten)]
+    limits: LimitArgs,
 }
 
 /// Runs the command.
@@ -60,7 +63,7 @@ fn verify(file: &Path, args: &Args, out: &mut Destination) -> Result<bool, Failu
     if let Ok(style) = ProgressStyle::with_template("{bar:40} {pos} of {len} columns {msg}") {
         bar.set_style(style);
     }
-    let opened = open_shard(file, ShardOptions::default());
+    let opened = open_shard(file, args.limits.shard_options());
     let verified = opened.and_then(|shard| {
         let options = VerifyOptions::default().with_threads(args.threads);
         shard.verify_with(&options, |progress| {
@@ -71,11 +74,11 @@ fn verify(file: &Path, args: &Args, out: &mut Destination) -> Result<bool, Failu
         })
     });
     bar.finish_and_clear();
-    use ErrorKind::{InvalidArgument, Io, NotFound};
+    use ErrorKind::{InvalidArgument, Io, NotFound, Replaced};
     let report = match verified {
         Ok(report) => report,
         // Errors name the file themselves. The other files are verified all the same.
-        Err(error) if matches!(error.kind(), NotFound | Io | InvalidArgument) => {
+        Err(error) if matches!(error.kind(), NotFound | Io | InvalidArgument | Replaced) => {
             Failure::from(error).report();
             return Ok(false);
         }

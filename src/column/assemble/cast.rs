@@ -133,9 +133,19 @@ pub(super) fn checked(array: &ArrayRef, wanted: &ArrowType) -> Result<ArrayRef> 
         return checked(&array, wanted);
     }
     cast(array, wanted).map_err(|e| {
-        let message = format!("a {} cannot become a {wanted}: {e}", array.data_type());
+        let message = format!("{} cannot be cast to {wanted}: {e}", kind_of(array));
         Error::new(ErrorKind::ValueOutOfRange, message)
     })
+}
+
+/// The name of an array's values in errors. Text and bytes may have another type than the column by the
+/// time they are cast.
+fn kind_of(array: &ArrayRef) -> String {
+    match array.data_type() {
+        text if text.is_string() => "text".to_owned(),
+        ArrowType::Binary | ArrowType::LargeBinary | ArrowType::BinaryView => "bytes".to_owned(),
+        other => other.to_string(),
+    }
 }
 
 /// Values whose texts fit 32-bit offsets, however large the values are.
@@ -190,9 +200,10 @@ fn check_unchanged(array: &ArrayRef, cast_array: &ArrayRef) -> Result<()> {
     };
     Err(Error::new(
         ErrorKind::ValueOutOfRange,
+        // The caller adds which rows these are, so this is not the number of a row.
         format!(
-            "row {row}: a strict cast of {} to {} would change {} to {}",
-            array.data_type(),
+            "value {row} of these: a strict cast of {} to {} would change {} to {}",
+            kind_of(array),
             cast_array.data_type(),
             shown(array),
             shown(cast_array)

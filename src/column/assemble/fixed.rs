@@ -64,7 +64,7 @@ pub(super) fn fixed(
     check_nulls(chunk.len, chunk.nulls.as_ref())?;
     let native = NativeType::of(node);
     match native {
-        Some(NativeType::DateTime) => return ticks::date_times(chunk, wanted, node),
+        Some(NativeType::DateTime) => return ticks::date_times(chunk, wanted, node, casts),
         Some(NativeType::TimeSpan) => return ticks::time_spans(chunk, wanted, node, casts),
         _ => {}
     }

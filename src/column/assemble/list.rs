@@ -137,8 +137,11 @@ impl Assembler<'_> {
                 rows.end()
             )));
         }
+        let items = rows.scale(node.fixed_size);
         let values = self
-            .node(item.data_type(), child, &rows.scale(node.fixed_size))
+            .source
+            .check_items(child, items.len())
+            .and_then(|()| self.node(item.data_type(), child, &items))
             .and_then(|values| {
                 let hidden = nulls.as_ref().map(|nulls| nulls.expand(item_count(size)));
                 check_nullable(item, &values, hidden.as_ref())?;

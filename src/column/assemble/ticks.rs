@@ -9,7 +9,7 @@ use arrow_array::ArrayRef;
 use arrow_buffer::Buffer;
 use arrow_schema::{DataType as ArrowType, TimeUnit};
 
-/// An array of times or plain ticks; units coarser than a tick round down.
+/// An array of times or plain ticks. Units coarser than a tick round down, which strict casts refuse.
 ///
 /// # Errors
 /// [`ValueOutOfRange`](crate::ErrorKind::ValueOutOfRange) naming a row that the type cannot hold.
@@ -17,6 +17,7 @@ pub(super) fn date_times(
     chunk: Chunk<Buffer>,
     wanted: &ArrowType,
     node: &DataType,
+    casts: &Casts,
 ) -> Result<ArrayRef> {
     let Chunk { len, nulls, values } = chunk;
     if *wanted == ArrowType::UInt64 {
@@ -24,28 +25,50 @@ pub(super) fn date_times(
     }
     let stored = words(&values).map(u64::from_le_bytes);
     let present = nulls.as_ref();
-    let complaint = |ticks: u64| {
-        format!(
+    let is_held = |time: Option<i64>, ticks: u64, unit| {
+        time.filter(|time| !casts.is_strict() || ticks::of_time(*time, unit) == Some(ticks))
+    };
+    let complaint = |ticks: u64, rounded: Option<i64>| match rounded {
+        None => format!(
             "the DateTime of {ticks} ticks is outside the range of {wanted}; ask for a coarser \
              unit, such as Timestamp(Microsecond)"
-        )
+        ),
+        Some(_) => format!("the DateTime of {ticks} ticks would be rounded to become {wanted}"),
     };
     let out = match wanted {
-        ArrowType::Int64 => convert(stored, present, ticks::since_unix_epoch, complaint)?,
+        ArrowType::Int64 => convert(stored, present, ticks::since_unix_epoch, |ticks| {
+            complaint(ticks, None)
+        })?,
         ArrowType::Timestamp(unit, _) => {
-            convert(stored, present, |t| ticks::to_time(t, *unit), complaint)?
+            let time = |ticks| ticks::to_time(ticks, *unit);
+            let exact = |ticks| is_held(time(ticks), ticks, *unit);
+            convert(stored, present, exact, |ticks| {
+                complaint(ticks, time(ticks))
+            })?
         }
-        ArrowType::Date32 => convert(stored, present, ticks::to_day, complaint)?,
+        ArrowType::Date32 => {
+            let day = |ticks| {
+                let day = ticks::to_day(ticks);
+                day.filter(|day| !casts.is_strict() || ticks::of_day(*day) == Some(ticks))
+            };
+            convert(stored, present, day, |ticks| {
+                complaint(ticks, ticks::to_day(ticks).map(i64::from))
+            })?
+        }
         ArrowType::Date64 => {
-            let to_time = |t| ticks::to_time(t, TimeUnit::Millisecond);
-            convert(stored, present, to_time, complaint)?
+            let time = |ticks| ticks::to_time(ticks, TimeUnit::Millisecond);
+            let exact = |ticks| is_held(time(ticks), ticks, TimeUnit::Millisecond);
+            convert(stored, present, exact, |ticks| {
+                complaint(ticks, time(ticks))
+            })?
         }
         _ => return Err(mismatch(wanted, node)),
     };
     from_values(wanted.clone(), len, out, nulls)
 }
 
-/// An array of durations or plain ticks; units coarser than a tick cut fractions off.
+/// An array of durations or plain ticks. Units coarser than a tick cut fractions off, which strict
+/// casts refuse.
 ///
 /// # Errors
 /// [`ValueOutOfRange`](crate::ErrorKind::ValueOutOfRange) naming a row that the type cannot hold.
@@ -59,12 +82,21 @@ pub(super) fn time_spans(
     match wanted {
         ArrowType::Duration(unit) => {
             let spans = words(&values).map(i64::from_le_bytes);
-            let to_duration = |ticks| ticks::to_duration(ticks, *unit);
-            let out = convert(spans, nulls.as_ref(), to_duration, |ticks| {
-                format!(
-                    "the KustoTimeSpan of {ticks} ticks is outside the range of {wanted}; ask for \
+            let duration = |ticks| ticks::to_duration(ticks, *unit);
+            let is_held = |ticks, duration: &i64| {
+                !casts.is_strict() || ticks::of_duration(*duration, *unit) == Some(ticks)
+            };
+            let exact = |ticks| duration(ticks).filter(|duration| is_held(ticks, duration));
+            let out = convert(spans, nulls.as_ref(), exact, |ticks| {
+                match duration(ticks) {
+                    None => format!(
+                        "the KustoTimeSpan of {ticks} ticks is outside the range of {wanted}; ask for \
                      a coarser unit, such as Duration(Microsecond)"
-                )
+                    ),
+                    Some(_) => format!(
+                        "the KustoTimeSpan of {ticks} ticks would be rounded to become {wanted}"
+                    ),
+                }
             })?;
             from_values(wanted.clone(), len, out, nulls)
         }

@@ -14,7 +14,7 @@ use arrow_array::*;
 use arrow_buffer::{Buffer, NullBuffer, i256};
 use arrow_cast::{CastOptions, can_cast_types, cast_with_options};
 use arrow_data::ArrayData;
-use arrow_schema::{DataType as ArrowType, Field};
+use arrow_schema::{DataType as ArrowType, Field, TimeUnit};
 use half::f16;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -358,11 +358,64 @@ fn values_that_no_row_asks_for_are_not_cast() {
 }
 
 #[test]
-fn a_strict_cast_names_the_row_and_what_would_become_of_it() {
+fn a_strict_cast_names_the_value_and_what_would_become_of_it() {
     let array: ArrayRef = Arc::new(Float64Array::from(vec![0.5, 0.1]));
     let mut stored = store(&array, &SchemaOptions::default(), Style::default());
     let e = stored.read(&ArrowType::Float32, true).unwrap_err();
     assert_eq!(e.kind(), ErrorKind::ValueOutOfRange);
-    assert!(e.message().starts_with("row 1: "), "{e}");
+    assert!(e.message().starts_with("value 1 of these: "), "{e}");
     assert!(e.message().contains("would change `0.1`"), "{e}");
+    // Text is cast from LargeUtf8, whatever type of text the column has.
+    let array: ArrayRef = Arc::new(StringArray::from(vec!["5", "x"]));
+    let mut stored = store(&array, &SchemaOptions::default(), Style::default());
+    let e = stored.read(&ArrowType::Int32, false).unwrap_err();
+    assert!(
+        e.message().starts_with("text cannot be cast to Int32: ") && e.message().contains("'x'"),
+        "{e}"
+    );
+}
+
+#[test]
+fn strict_casts_do_not_round_native_times() {
+    use TimeUnit::{Microsecond, Millisecond, Second};
+    let second = 1_000_000;
+    let instants: ArrayRef = Arc::new(TimestampMicrosecondArray::from(vec![
+        -3 * second,
+        second + 500_000,
+    ]));
+    let spans: ArrayRef = Arc::new(DurationMicrosecondArray::from(vec![
+        -3 * second,
+        second + 500_000,
+    ]));
+    let day = 86_400 * second;
+    let days: ArrayRef = Arc::new(TimestampMicrosecondArray::from(vec![-day, day + 1]));
+    let timestamp = |unit| ArrowType::Timestamp(unit, None);
+    for (array, exact, coarse) in [
+        (&instants, timestamp(Millisecond), timestamp(Second)),
+        (&instants, ArrowType::Date64, ArrowType::Date32),
+        (
+            &spans,
+            ArrowType::Duration(Millisecond),
+            ArrowType::Duration(Second),
+        ),
+        (&days, timestamp(Microsecond), ArrowType::Date32),
+        (&days, timestamp(Microsecond), ArrowType::Date64),
+    ] {
+        let mut stored = store(array, &AMUDAI, Style::default());
+        // Shards of other writers do not say in which types their times were written.
+        let mut read = |wanted: &ArrowType, is_strict| {
+            let casts = Casts::new(is_strict, None, &stored.node);
+            let wanted = Field::new("c", wanted.clone(), true);
+            let rows = Selection::range(0..2);
+            assemble_as(&wanted, &stored.node, &casts, &rows, &mut stored.source)
+        };
+        assert_eq!(&read(&exact, true).unwrap(), &read(&exact, false).unwrap());
+        read(&coarse, false).unwrap();
+        let first_is_exact = coarse != ArrowType::Date32 || Arc::ptr_eq(array, &days);
+        let e = read(&coarse, true).unwrap_err();
+        assert_eq!(e.kind(), ErrorKind::ValueOutOfRange);
+        let row = format!("row {}: ", u8::from(first_is_exact));
+        assert!(e.message().starts_with(&row), "{coarse}: {e}");
+        assert!(e.message().contains("would be rounded"), "{e}");
+    }
 }

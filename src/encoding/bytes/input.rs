@@ -19,6 +19,8 @@ pub struct Input<'a> {
     pub values: &'a [u8],
     /// Which values are present; all if `None`.
     pub nulls: Option<&'a NullBuffer>,
+    /// Whether values of a fixed size that are all equal may become one SingleValue.
+    pub fixed_single_value: bool,
 }
 
 impl<'a> Input<'a> {
@@ -31,6 +33,7 @@ impl<'a> Input<'a> {
             fixed: None,
             values,
             nulls,
+            fixed_single_value: true,
         }
     }
 
@@ -48,6 +51,7 @@ impl<'a> Input<'a> {
             fixed: Some(width),
             values,
             nulls,
+            fixed_single_value: true,
         }
     }
 
@@ -108,6 +112,7 @@ impl<'a> Input<'a> {
             values,
             fixed: self.fixed,
             nulls,
+            fixed_single_value: self.fixed_single_value,
         })
     }
 
@@ -168,6 +173,7 @@ pub(super) struct Clean<'a> {
     pub(super) fixed: Option<usize>,
     /// Set if there are nulls.
     pub(super) nulls: Option<&'a NullBuffer>,
+    fixed_single_value: bool,
 }
 
 impl Clean<'_> {
@@ -203,10 +209,11 @@ impl Clean<'_> {
         if self.fixed.is_some() { 0 } else { 8 }
     }
 
-    /// The value that all positions hold: all present ones if sizes vary, else every one, because
-    /// other readers shift values of fixed size where nulls are left out.
+    /// Returns the value that all positions hold, if SingleValue may stand for them. Values of varying size
+    /// only need to be equal where they are present. Values of a fixed size must all be present, because
+    /// other readers shift them where nulls are left out; and the wire must allow it.
     pub(super) fn single_value(&self) -> Option<&[u8]> {
-        if self.fixed.is_some() && self.nulls.is_some() {
+        if self.fixed.is_some() && (self.nulls.is_some() || !self.fixed_single_value) {
             return None;
         }
         let mut present = self.present();

@@ -230,6 +230,9 @@ pub(super) fn encode(input: &Input<'_>, plan: &Plan, out: &mut Vec<u8>) -> Resul
     Ok(())
 }
 
+/// Bytes from which on a value may become smaller by itself.
+const LARGE_VALUE: usize = 128;
+
 /// Follows the plan as far as the values allow; false if they do not allow it at all.
 fn try_encode(input: &Clean<'_>, plan: &Plan, out: &mut Vec<u8>) -> Result<bool> {
     let compresses = matches!(
@@ -240,8 +243,11 @@ fn try_encode(input: &Clean<'_>, plan: &Plan, out: &mut Vec<u8>) -> Result<bool>
             | Plan::Trained { .. }
             | Plan::Lz4 { .. }
     );
-    // A block of nulls or of one value needs neither symbols nor a compressor.
-    if compresses && let Some(value) = input.single_value() {
+    // Nulls and equal values need neither symbols nor a compressor, unless a large value is alone in its block.
+    if compresses
+        && let Some(value) = input.single_value()
+        && (value.len() < LARGE_VALUE || input.present().nth(1).is_some())
+    {
         single_value::encode(value, out);
         return Ok(true);
     }

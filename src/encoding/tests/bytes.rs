@@ -405,6 +405,31 @@ fn blocks_of_nulls_or_of_one_value_have_no_symbols_and_are_not_compressed() {
 }
 
 #[test]
+fn equal_values_of_a_fixed_size_are_no_single_value_where_readers_have_none() {
+    let same = b"over".repeat(100);
+    let few = b"over";
+    let plans = [
+        Plan::fsst(None),
+        Plan::Zstd {
+            level: 1,
+            offsets: None,
+        },
+        Plan::Lz4 { offsets: None },
+    ];
+    for plan in plans {
+        for (values, n, codes) in [(&same[..], 100, 15..=17), (&few[..], 1, 1..=1)] {
+            let input = Input {
+                fixed_single_value: false,
+                ..Input::fixed(4, n, values, None)
+            };
+            let mut region = Vec::new();
+            encode(&input, &plan, &mut region).unwrap();
+            assert!(codes.contains(&region[0]), "{plan}: {}", region[0]);
+        }
+    }
+}
+
+#[test]
 fn fsst_that_learned_nothing_is_not_written() {
     let nothing = Input::variable(&[0], b"", None);
     let plan = Plan::fsst(None).learned_from(&nothing).unwrap();

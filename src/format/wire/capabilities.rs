@@ -30,6 +30,8 @@ pub struct Capabilities {
     pub every_nesting: bool,
     /// The block encoding BlockDictionary of byte strings of a fixed size.
     pub fixed_size_block_dictionaries: bool,
+    /// The block encoding SingleValue of byte strings of a fixed size.
+    pub fixed_size_single_values: bool,
     /// Unit columns.
     pub units: bool,
     /// Union columns.
@@ -87,6 +89,7 @@ const SPEC: Capabilities = Capabilities {
     spec_dictionary_header: true,
     every_nesting: true,
     fixed_size_block_dictionaries: true,
+    fixed_size_single_values: true,
     units: true,
     unions: true,
     fixed_size_lists: true,
@@ -118,6 +121,9 @@ const REFERENCE: Capabilities = Capabilities {
     every_nesting: false,
     // Its reader takes their entries from the wrong place.
     fixed_size_block_dictionaries: false,
+    // Its decoder adds offsets to their values, and its reader panics where it joins them with
+    // values that have none.
+    fixed_size_single_values: false,
     // Its reader has no Arrow type for them.
     units: false,
     unions: false,

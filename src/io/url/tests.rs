@@ -158,15 +158,6 @@ fn absolute_references_lead_into_the_container_or_nowhere() {
     assert_eq!(resolve("", None).unwrap(), Reference::This);
 }
 
-#[test]
-fn stripe_files_have_the_usual_name() {
-    assert_eq!(stripe_file_name(0x9f9c), "9f9c.amudai.stripe");
-    assert_eq!(stripe_file_name(0), "0.amudai.stripe");
-    let name = stripe_file_name(u64::MAX);
-    let url = RelativeUrl::from_file_name(&name).unwrap();
-    assert_eq!(url.to_string(), name, "needs no encoding");
-}
-
 proptest! {
     #[test]
     fn file_names_survive_their_url(name in "\\PC{1,12}|[ -~]{1,12}|[a.%:/ \\\\]{1,4}") {

@@ -6,7 +6,8 @@ use crate::error::{Result, Within};
 use crate::io::{LocalFolder, SinkFactory, random_stripe_file_name};
 use crate::ops::commit::EditSummary;
 use crate::ops::editor::ShardEditor;
-use crate::ops::local::{existing, place_of};
+use crate::ops::local::existing;
+use crate::ops::local_path::place_of;
 use crate::ops::place::Place;
 use crate::ops::progress::Work;
 use crate::read::now;
@@ -22,7 +23,7 @@ use std::path::{Path, PathBuf};
 /// Those of [`Shard::open`], or [`InvalidArgument`](crate::ErrorKind::InvalidArgument) for options that make
 /// no sense.
 pub fn compaction(path: impl AsRef<Path>, options: &CompactOptions) -> Result<Vec<Range<u64>>> {
-    options.ordinals(&ShardEditor::open(path)?)
+    options.ordinals(&ShardEditor::open_with(path, options.shard_options())?)
 }
 
 /// Writes stripes of the shard at `path` anew that are small, each together with its neighbours, and
@@ -47,11 +48,16 @@ pub fn compaction(path: impl AsRef<Path>, options: &CompactOptions) -> Result<Ve
 /// Those of [`ShardEditor::commit`], or [`SchemaMismatch`](crate::ErrorKind::SchemaMismatch) where the
 /// profile stores a column in another way.
 pub fn compact(path: impl AsRef<Path>, options: &CompactOptions) -> Result<Option<EditSummary>> {
-    run(path.as_ref(), options, ShardEditor::commit)
+    let mut editor = ShardEditor::open_with(&path, options.shard_options())?;
+    match rewrite(&mut editor, path.as_ref(), options)? {
+        Some(rewritten) => rewritten.finish(editor.commit()).map(Some),
+        None => Ok(None),
+    }
 }
 
-/// As [`compact`], and leaves the shard as it is: the new directory is at `target`, in the folder of the
-/// shard or above it. Stripes that are written anew are beside the shard.
+/// Compacts a shard as [`compact`] does, and leaves it as it is: the new directory is at `target`, in the
+/// folder of the shard or above it. Rewritten stripes are in the folder of the shard. If no stripe is
+/// rewritten, the new directory refers to the stripes of the shard.
 ///
 /// # Errors
 /// Those of [`compact`] and of [`ShardEditor::commit_to`].
@@ -59,16 +65,36 @@ pub fn compact_to(
     path: impl AsRef<Path>,
     target: impl AsRef<Path>,
     options: &CompactOptions,
-) -> Result<Option<EditSummary>> {
-    run(path.as_ref(), options, |editor| editor.commit_to(target))
+) -> Result<EditSummary> {
+    let mut editor = ShardEditor::open_with(&path, options.shard_options())?;
+    match rewrite(&mut editor, path.as_ref(), options)? {
+        Some(rewritten) => rewritten.finish(editor.commit_to(target)),
+        None => editor.commit_to(target),
+    }
 }
 
-fn run(
+/// Rewritten stripes that no directory refers to yet.
+struct Rewritten {
+    bytes: u64,
+    files: Vec<PathBuf>,
+}
+
+impl Rewritten {
+    /// Adds the bytes to a commit, or removes the files if it failed.
+    fn finish(self, done: Result<EditSummary>) -> Result<EditSummary> {
+        if done.is_err() {
+            self.files.iter().for_each(|file| remove(file));
+        }
+        Ok(done?.with_bytes(self.bytes))
+    }
+}
+
+/// Rewrites stripes of an editor's shard; `None` if all are better left as they are.
+fn rewrite(
+    editor: &mut ShardEditor,
     path: &Path,
     options: &CompactOptions,
-    commit: impl FnOnce(ShardEditor) -> Result<EditSummary>,
-) -> Result<Option<EditSummary>> {
-    let mut editor = ShardEditor::open(path)?;
+) -> Result<Option<Rewritten>> {
     let runs = options.runs(editor.stripes())?;
     if runs.is_empty() {
         return Ok(None);
@@ -81,15 +107,12 @@ fn run(
         rows: options.rows_of(editor.stripes(), &runs),
         written: Vec::new(),
     };
-    let rewritten = now(rewrite_all(&mut editor, runs, &mut to));
-    let done = rewritten.and_then(|bytes| match bytes {
-        Some(bytes) => Ok(Some(commit(editor)?.with_bytes(bytes))),
-        None => Ok(None),
-    });
-    if done.is_err() {
+    let bytes = now(rewrite_all(editor, runs, &mut to));
+    if bytes.is_err() {
         to.written.iter().for_each(|file| remove(file));
     }
-    done
+    let files = to.written;
+    Ok(bytes?.map(|bytes| Rewritten { bytes, files }))
 }
 
 fn remove(unused: &Path) {

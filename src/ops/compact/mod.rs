@@ -12,13 +12,15 @@ pub use object::{compact_object, compact_object_to, compaction_object};
 
 use super::deletes::Stripe;
 use super::editor::ShardEditor;
+use super::limited::limits;
 use super::place::Place;
 use super::progress::{EditProgress, Listener, Work};
 use crate::Shard;
 use crate::column::{TypeMapping, has_packed_columns};
 use crate::error::{Error, Result, Within};
 use crate::format::{DELETED_RECORD, Field};
-use crate::settings::settings;
+use crate::limits::Limits;
+use crate::settings::{check_threads, settings};
 use crate::write::{Profile, WriterOptions};
 use std::ops::Range;
 
@@ -29,6 +31,7 @@ pub struct CompactOptions {
     max_deleted: f64,
     profile: Profile,
     threads: usize,
+    limits: Limits,
     listener: Option<Listener>,
 }
 
@@ -39,6 +42,7 @@ impl Default for CompactOptions {
             max_deleted: 0.2,
             profile: Profile::default(),
             threads: 1,
+            limits: Limits::default(),
             listener: None,
         }
     }
@@ -60,6 +64,8 @@ settings! {
         threads, with_threads: usize;
     }
 }
+
+limits!(CompactOptions);
 
 impl CompactOptions {
     /// Calls `progress` with every batch of rows that is written anew. An error of it ends the compaction:
@@ -96,7 +102,8 @@ impl CompactOptions {
     /// keys of dictionaries go.
     ///
     /// # Errors
-    /// [`InvalidArgument`](crate::ErrorKind::InvalidArgument) for a share of deleted rows that is none.
+    /// [`InvalidArgument`](crate::ErrorKind::InvalidArgument) for a share of deleted rows that is none, or for
+    /// no thread.
     fn runs(&self, stripes: &[Stripe]) -> Result<Vec<Range<usize>>> {
         if self.max_deleted.is_nan() || self.max_deleted < 0.0 {
             return Err(Error::invalid(format!(
@@ -104,6 +111,7 @@ impl CompactOptions {
                 self.max_deleted
             )));
         }
+        check_threads(self.threads)?;
         let most_rows = WriterOptions::default().stripe_rows().max(self.min_rows);
         let most_bytes = WriterOptions::default().stripe_bytes();
         let mut runs: Vec<Range<usize>> = Vec::new();

@@ -27,7 +27,8 @@ pub async fn compaction_object(
     path: &Path,
     options: &CompactOptions,
 ) -> Result<Vec<Range<u64>>> {
-    options.ordinals(&ShardEditor::open_object(store, path).await?)
+    let editor = ShardEditor::open_object_with(store, path, options.shard_options()).await?;
+    options.ordinals(&editor)
 }
 
 /// As `compact`, of the shard whose directory file is the object at `path`. Stripes that are written anew
@@ -41,11 +42,18 @@ pub async fn compact_object(
     path: &Path,
     options: &CompactOptions,
 ) -> Result<Option<EditSummary>> {
-    run(store, path, None, options).await
+    let mut editor =
+        ShardEditor::open_object_with(store.clone(), path, options.shard_options()).await?;
+    let is_replaced = true;
+    match rewrite(&store, &mut editor, path, options, is_replaced).await? {
+        Some(rewritten) => rewritten.commit(store, editor, None).await.map(Some),
+        None => Ok(None),
+    }
 }
 
-/// As [`compact_object`], and leaves the shard as it is: the new directory is the object at `target`, in
-/// the folder of the shard or above it, which must not exist.
+/// Compacts a shard as [`compact_object`] does, and leaves it as it is: the new directory is the object at
+/// `target`, in the folder of the shard or above it, which must not exist. If no stripe is rewritten, it
+/// refers to the stripes of the shard.
 ///
 /// # Errors
 /// Those of `compact` and of [`ShardEditor::commit_object_to`].
@@ -54,22 +62,56 @@ pub async fn compact_object_to(
     path: &Path,
     target: &Path,
     options: &CompactOptions,
-) -> Result<Option<EditSummary>> {
-    run(store, path, Some(target), options).await
+) -> Result<EditSummary> {
+    let mut editor =
+        ShardEditor::open_object_with(store.clone(), path, options.shard_options()).await?;
+    let is_replaced = false;
+    match rewrite(&store, &mut editor, path, options, is_replaced).await? {
+        Some(rewritten) => rewritten.commit(store, editor, Some(target)).await,
+        None => Ok(editor.put_into(store, Some(target)).await?),
+    }
 }
 
-async fn run(
-    store: Arc<dyn ObjectStore>,
+/// Rewritten stripes that no directory refers to yet.
+struct Rewritten {
+    bytes: u64,
+    objects: Vec<Path>,
+}
+
+impl Rewritten {
+    /// Writes the directory, or removes the stripes again if it cannot be there.
+    async fn commit(
+        self,
+        store: Arc<dyn ObjectStore>,
+        editor: ShardEditor,
+        target: Option<&Path>,
+    ) -> Result<EditSummary> {
+        match editor.put_into(store.clone(), target).await {
+            Ok(done) => Ok(done.with_bytes(self.bytes)),
+            Err(failed) => {
+                if !failed.may_be_there {
+                    delete_all(&*store, &self.objects).await;
+                }
+                Err(failed.into())
+            }
+        }
+    }
+}
+
+/// Rewrites stripes of an editor's shard; `None` if all are better left as they are. Fails before if the
+/// directory is to be replaced and cannot be.
+async fn rewrite(
+    store: &Arc<dyn ObjectStore>,
+    editor: &mut ShardEditor,
     path: &Path,
-    target: Option<&Path>,
     options: &CompactOptions,
-) -> Result<Option<EditSummary>> {
-    let mut editor = ShardEditor::open_object(store.clone(), path).await?;
+    is_replaced: bool,
+) -> Result<Option<Rewritten>> {
     let runs = options.runs(editor.stripes())?;
     if runs.is_empty() {
         return Ok(None);
     }
-    if target.is_none() {
+    if is_replaced {
         editor.check_replaceable().await?;
     }
     let mut to = Beside {
@@ -79,23 +121,12 @@ async fn run(
         rows: options.rows_of(editor.stripes(), &runs),
         written: Vec::new(),
     };
-    let bytes = match rewrite_all(&mut editor, runs, &mut to).await {
-        Ok(Some(bytes)) => bytes,
-        Ok(None) => return Ok(None),
-        Err(error) => {
-            delete_all(&*store, &to.written).await;
-            return Err(error);
-        }
-    };
-    match editor.put_into(store.clone(), target).await {
-        Ok(done) => Ok(Some(done.with_bytes(bytes))),
-        Err(failed) => {
-            if !failed.may_be_there {
-                delete_all(&*store, &to.written).await;
-            }
-            Err(failed.into())
-        }
+    let bytes = rewrite_all(editor, runs, &mut to).await;
+    if bytes.is_err() {
+        delete_all(&**store, &to.written).await;
     }
+    let objects = to.written;
+    Ok(bytes?.map(|bytes| Rewritten { bytes, objects }))
 }
 
 /// Objects beside the one at `path`.
@@ -115,7 +146,7 @@ impl Rewriting for Beside<'_> {
         let scan = scan.with_stored_internal_fields();
         let mut batches = scan.build_stream().await?;
         let (store, schema) = (self.store.clone(), batches.schema());
-        let mut writer = AsyncShardWriter::create_object(store, &object, schema, writing).await?;
+        let mut writer = AsyncShardWriter::create_part(store, &object, schema, writing).await?;
         if let Err(error) = copy(&mut batches, &mut writer, &mut self.rows).await {
             // There is an error to tell already.
             let _ = writer.abort().await;

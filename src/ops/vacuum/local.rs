@@ -1,11 +1,17 @@
-//! Stripe files of local folders that no directory refers to any more.
+//! Files of local folders that no directory refers to any more.
 
 use super::VacuumOptions;
+use super::other_format::{HEAD_BYTES, TAIL_BYTES, doubtful, is_other_format};
 use crate::Shard;
-use crate::error::{Result, Within};
+use crate::error::{Error, ErrorKind, Result, Within};
+use crate::format::MAGIC;
+use crate::io::{is_abandoned_temporary, is_own_stripe_file};
 use crate::ops::place::{FileRole, is_of_another_kind};
+use crate::ops::source::node_ids;
+use crate::read::now;
 use std::collections::HashSet;
-use std::fs::{DirEntry, Metadata};
+use std::fs::{File, Metadata};
+use std::io::{Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
@@ -19,12 +25,19 @@ pub struct UnusedFile {
     pub bytes: u64,
 }
 
-/// Removes stripe files below a folder that no directory file in the folder or below refers to, and
-/// lists them: files whose names end in `.amudai.stripe`. Shards under other names, temporary files and
-/// files of other kinds stay.
+/// Lists the files below a folder that this crate wrote and that no shard needs, and removes them unless
+/// [`with_dry_run`](VacuumOptions::with_dry_run) is set:
 ///
-/// Directory files outside of the folder are not looked at, so that it must be one that holds all of
-/// them: a shard refers to files below its own folder.
+/// * stripe files, if no directory file in the folder or below refers to them. A stripe file begins with the
+///   header of the format, and its name is a hexadecimal number and `.amudai.stripe`. The references in the
+///   directory files decide, not the list of URLs that they have, too.
+/// * temporary files (`.arrow-shard.….tmp`) of writers that were killed, if no process has them open and they are
+///   at least an hour old. A temporary file that is a complete shard stays, and so do the files that it refers to.
+///
+/// All other files stay.
+///
+/// Directory files outside of the folder are not read, so the folder must hold all of them: a shard refers to
+/// files in its own folder and below.
 ///
 /// ```no_run
 /// use arrow_shard::ops::{VacuumOptions, vacuum};
@@ -35,18 +48,22 @@ pub struct UnusedFile {
 /// ```
 ///
 /// # Errors
-/// Those of the operating system, and of a directory file that is damaged: nothing is removed then.
+/// Nothing is removed if a directory file is damaged: one that cannot be read fails with the error of the read.
+/// If there are stripe files to remove, a file that may be a damaged directory file is an error, too:
+/// [`NotAShard`](ErrorKind::NotAShard) for a file that is empty, or is neither a text nor of a format that is known.
+/// Other errors are those of the operating system.
 pub fn vacuum(folder: impl AsRef<Path>, options: &VacuumOptions) -> Result<Vec<UnusedFile>> {
     let folder = folder.as_ref();
-    let root = folder.canonicalize().map_err(crate::Error::from);
+    let root = folder.canonicalize().map_err(Error::from);
     let root = root.within(|| format!("folder `{}`", folder.display()))?;
     // Before the directories: a stripe file that appears later is in use.
     let Files {
-        mut stripes,
+        mut candidates,
         mut directories,
     } = Files::below(&root)?;
-    stripes.retain(|file| options.is_old(file.changed));
+    candidates.retain(|file| options.is_old(file.changed));
     let (mut used, mut read) = (HashSet::new(), HashSet::new());
+    let mut doubts = Vec::new();
     let mut work = options.directories();
     // Until there are none that were not read: while one was, another may have taken over its stripes.
     loop {
@@ -56,39 +73,55 @@ pub fn vacuum(folder: impl AsRef<Path>, options: &VacuumOptions) -> Result<Vec<U
         }
         work.expect(directories.len());
         for directory in directories {
-            match Shard::open(&directory.path) {
-                Ok(shard) => used.extend(files(&shard, &directory.path)?),
-                Err(e) if is_of_another_kind(&directory.path.to_string_lossy(), &e) => {}
-                Err(e) => return Err(e),
+            match used_by(&directory, options)? {
+                Found::Shard(files) => {
+                    used.extend(files);
+                    // It may be a temporary one.
+                    used.insert(directory.path.clone());
+                }
+                Found::Other => {}
+                Found::Doubt => doubts.push(directory.path.clone()),
             }
             read.insert(directory);
             work.add(1)?;
         }
         directories = Files::below(&root)?.directories;
     }
-    let unused = stripes
-        .into_iter()
-        .filter(|file| !used.contains(&file.path));
-    let mut unused: Vec<UnusedFile> = unused
-        .map(|file| UnusedFile {
-            path: file.path,
-            bytes: file.bytes,
-        })
-        .collect();
+    let mut unused = Vec::new();
+    for file in candidates.iter().filter(|file| !used.contains(&file.path)) {
+        if file.role == FileRole::Temporary {
+            unused.push(file);
+        } else if begins_with_magic(&file.path)? {
+            // A file that is gone by now no longer matters.
+            match doubts.iter().find(|doubt| doubt.exists()) {
+                Some(doubt) => return Err(doubtful().within(place(doubt))),
+                None => unused.push(file),
+            }
+        }
+    }
     unused.sort_by(|a, b| a.path.cmp(&b.path));
     if !options.dry_run {
         for file in &unused {
-            let removed = std::fs::remove_file(&file.path).map_err(crate::Error::from);
-            removed.within(|| format!("file `{}`", file.path.display()))?;
+            let removed = std::fs::remove_file(&file.path).map_err(Error::from);
+            removed.within(|| place(&file.path))?;
         }
     }
-    Ok(unused)
+    let unused = unused.into_iter().map(|file| UnusedFile {
+        path: file.path.clone(),
+        bytes: file.bytes,
+    });
+    Ok(unused.collect())
+}
+
+fn place(path: &Path) -> String {
+    format!("file `{}`", path.display())
 }
 
 /// A file, as it was when the folder was listed.
 #[derive(Debug, PartialEq, Eq, Hash)]
 struct Listed {
     path: PathBuf,
+    role: FileRole,
     bytes: u64,
     changed: SystemTime,
     /// Which file had the name.
@@ -98,8 +131,9 @@ struct Listed {
 /// The files of a folder and those below, as their names tell them apart.
 #[derive(Debug, Default)]
 struct Files {
-    stripes: Vec<Listed>,
-    /// Directory files, and those of other kinds.
+    /// Files that may be unused.
+    candidates: Vec<Listed>,
+    /// Files that may refer to others, and those of other kinds.
     directories: Vec<Listed>,
 }
 
@@ -110,7 +144,7 @@ impl Files {
         while let Some(folder) = open.pop() {
             let place = || format!("folder `{}`", folder.display());
             for entry in std::fs::read_dir(&folder)
-                .map_err(crate::Error::from)
+                .map_err(Error::from)
                 .within(place)?
             {
                 let entry = entry?;
@@ -118,29 +152,56 @@ impl Files {
                 if kind.is_dir() {
                     open.push(entry.path());
                 } else if kind.is_file() {
-                    let to = match FileRole::of(&entry.file_name()) {
-                        FileRole::Temporary => continue,
-                        FileRole::Shard => &mut files.directories,
-                        FileRole::Stripes => &mut files.stripes,
-                    };
-                    to.push(listed(&entry)?);
+                    files.add(entry.path())?;
+                } else if kind.is_symlink()
+                    && let Ok(path) = entry.path().canonicalize()
+                    && path.is_file()
+                {
+                    // The target of a link is read, and never removed under the name of the link.
+                    files.directories.extend(listed(path)?);
                 }
             }
         }
         Ok(files)
     }
+
+    fn add(&mut self, path: PathBuf) -> Result<()> {
+        let Some(file) = listed(path)? else {
+            return Ok(());
+        };
+        match file.role {
+            FileRole::Stripes if is_own(&file.path) => self.candidates.push(file),
+            FileRole::Shard | FileRole::Stripes => self.directories.push(file),
+            FileRole::Temporary => {
+                if is_abandoned_temporary(&file.path) {
+                    self.candidates.extend(listed(file.path.clone())?);
+                }
+                self.directories.push(file);
+            }
+        }
+        Ok(())
+    }
 }
 
-fn listed(entry: &DirEntry) -> Result<Listed> {
-    let path = entry.path();
-    let place = || format!("file `{}`", path.display());
-    let metadata = entry.metadata().map_err(crate::Error::from).within(place)?;
-    Ok(Listed {
+/// Whether a writer of this crate chose the name of a stripe file.
+fn is_own(path: &Path) -> bool {
+    let name = path.file_name().and_then(|name| name.to_str());
+    name.is_some_and(is_own_stripe_file)
+}
+
+/// A file as it is now; `None` if it is gone.
+fn listed(path: PathBuf) -> Result<Option<Listed>> {
+    let metadata = match path.symlink_metadata().map_err(Error::from) {
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
+        metadata => metadata.within(|| place(&path))?,
+    };
+    Ok(Some(Listed {
+        role: path.file_name().map_or(FileRole::Shard, FileRole::of),
         bytes: metadata.len(),
-        changed: last_change(&metadata).within(place)?,
+        changed: last_change(&metadata).within(|| place(&path))?,
         inode: inode(&metadata),
         path,
-    })
+    }))
 }
 
 #[cfg(unix)]
@@ -168,14 +229,79 @@ fn last_change(metadata: &Metadata) -> Result<SystemTime> {
     Ok(written)
 }
 
+/// The result of reading a file.
+enum Found {
+    /// A shard, which refers to these files.
+    Shard(Vec<PathBuf>),
+    /// Nothing that refers to files.
+    Other,
+    /// Perhaps a shard before it was damaged.
+    Doubt,
+}
+
+fn used_by(file: &Listed, options: &VacuumOptions) -> Result<Found> {
+    use ErrorKind::{Corrupt, NotAShard, NotFound};
+    let path = &file.path;
+    match Shard::open_with(path, options.shard_options()) {
+        Ok(shard) => files(&shard, path).map(Found::Shard),
+        // A writer may be at it, or have given it its name.
+        Err(error)
+            if file.role == FileRole::Temporary
+                && matches!(error.kind(), Corrupt | NotAShard | NotFound) =>
+        {
+            Ok(Found::Other)
+        }
+        // A data file of a stripe has no directory.
+        Err(error)
+            if file.role == FileRole::Stripes && matches!(error.kind(), Corrupt | NotAShard) =>
+        {
+            Ok(Found::Other)
+        }
+        Err(error) if is_of_another_kind(&path.to_string_lossy(), &error) => {
+            match other_format(path).within(|| place(path))? {
+                true => Ok(Found::Other),
+                false => Ok(Found::Doubt),
+            }
+        }
+        Err(error) => Err(error),
+    }
+}
+
 /// The files that a directory file refers to.
 fn files(shard: &Shard, directory: &Path) -> Result<Vec<PathBuf>> {
     let folder = directory.parent().unwrap_or(Path::new("."));
-    let urls = crate::read::now(shard.urls())?.into_iter();
+    let references = async { shard.references(&node_ids(shard).await?).await };
+    let urls = now(references).within(|| place(directory))?.into_iter();
     let path = urls.map(|url| {
         let names = url.segments();
         names.fold(folder.to_path_buf(), |path, name| path.join(name))
     });
     // A folder on the way may be a link. What is not there needs no name.
     Ok(path.filter_map(|path| path.canonicalize().ok()).collect())
+}
+
+/// Whether a file shows that it has another format.
+fn other_format(path: &Path) -> Result<bool> {
+    let mut file = File::open(path)?;
+    let size = file.metadata()?.len();
+    let mut head = Vec::new();
+    file.by_ref()
+        .take(HEAD_BYTES as u64)
+        .read_to_end(&mut head)?;
+    file.seek(SeekFrom::Start(size.saturating_sub(TAIL_BYTES as u64)))?;
+    let mut tail = Vec::new();
+    file.take(TAIL_BYTES as u64).read_to_end(&mut tail)?;
+    Ok(is_other_format(&head, &tail))
+}
+
+/// Whether a file begins as files of shards do. One that is gone does not.
+fn begins_with_magic(path: &Path) -> Result<bool> {
+    let mut head = [0; MAGIC.len()];
+    let read = File::open(path).and_then(|mut file| file.read_exact(&mut head));
+    match read.map_err(Error::from) {
+        Ok(()) => Ok(head == MAGIC),
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(false),
+        Err(_) if path.metadata().is_ok_and(|found| found.len() < 4) => Ok(false),
+        Err(error) => Err(error.within(place(path))),
+    }
 }

@@ -4,14 +4,17 @@
 mod local;
 #[cfg(feature = "object_store")]
 mod object;
+mod other_format;
 
 #[cfg(not(target_family = "wasm"))]
 pub use local::{UnusedFile, vacuum};
 #[cfg(feature = "object_store")]
 pub use object::{UnusedObject, vacuum_objects};
 
+use super::limited::limits;
 use super::progress::{EditProgress, Listener, Work};
 use crate::error::Result;
+use crate::limits::Limits;
 use crate::settings::settings;
 use std::time::{Duration, SystemTime};
 
@@ -20,6 +23,7 @@ use std::time::{Duration, SystemTime};
 pub struct VacuumOptions {
     min_age: Duration,
     dry_run: bool,
+    limits: Limits,
     listener: Option<Listener>,
 }
 
@@ -28,6 +32,7 @@ impl Default for VacuumOptions {
         Self {
             min_age: Duration::from_secs(24 * 60 * 60),
             dry_run: false,
+            limits: Limits::default(),
             listener: None,
         }
     }
@@ -36,16 +41,18 @@ impl Default for VacuumOptions {
 settings! {
     VacuumOptions {
         /// Age below which files stay: a day by default. It must be longer than any writer takes from its
-        /// first stripe to the directory. Whoever still reads a directory that has been replaced, or
-        /// prepares changes of it, loses the files that only that one referred to.
+        /// first stripe to the directory. A reader or editor of a directory that has been replaced loses the
+        /// files that only that directory referred to. Temporary files stay for an hour at least.
         min_age, with_min_age: Duration;
         /// Whether files are only listed, and stay: not by default.
         dry_run, with_dry_run: bool;
     }
 }
 
+limits!(VacuumOptions);
+
 impl VacuumOptions {
-    /// Calls `progress` with every directory file that has been read. An error of it ends the vacuum before
+    /// Calls `progress` with every directory file, and every file of another kind, that has been read. An error of it ends the vacuum before
     /// anything is removed.
     #[must_use]
     pub fn with_progress(

@@ -1,16 +1,21 @@
 //! Stripe objects of a store that no directory refers to any more.
 
 use super::VacuumOptions;
+use super::other_format::{HEAD_BYTES, TAIL_BYTES, doubtful, is_other_format};
 use crate::Shard;
 use crate::error::{Error, ErrorKind, Result, Within};
+use crate::format::MAGIC;
+use crate::io::is_own_stripe_file;
 use crate::ops::object::{AT_ONCE, place_of};
 use crate::ops::place::{FileRole, Place, is_of_another_kind};
-use crate::read::ShardOptions;
+use crate::ops::source::node_ids;
+use bytes::Bytes;
 use futures_util::{StreamExt, TryStreamExt, stream};
 use object_store::path::Path;
 use object_store::{Error as StoreError, ObjectMeta, ObjectStore, ObjectStoreExt};
 use std::collections::HashSet;
 use std::ffi::OsStr;
+use std::ops::Range;
 use std::pin::pin;
 use std::sync::Arc;
 use std::time::SystemTime;
@@ -25,8 +30,11 @@ pub struct UnusedObject {
     pub bytes: u64,
 }
 
-/// As `vacuum`, of the objects below a prefix; `None` stands for all of the store. Directory files
-/// elsewhere are not looked at.
+/// Lists the stripe objects below a prefix that no directory file there refers to, and removes them as `vacuum`
+/// removes files. `None` stands for all of the store. Directory files elsewhere are not read.
+///
+/// A killed writer leaves parts of an upload, which are not listed and stay: set a rule for incomplete multipart
+/// uploads in the store.
 ///
 /// ```no_run
 /// # use arrow_shard::ops::{VacuumOptions, vacuum_objects};
@@ -41,8 +49,10 @@ pub struct UnusedObject {
 /// ```
 ///
 /// # Errors
-/// Those of the store, and of a directory file that is damaged or was removed meanwhile: nothing is removed
-/// then.
+/// Nothing is removed if a directory file is damaged, or was removed meanwhile: the read fails. If there are
+/// stripes to remove, an object that may be a damaged directory file is an error, too:
+/// [`NotAShard`](ErrorKind::NotAShard) for an object that is empty, or is neither a text nor of a format that
+/// is known. Other errors are those of the store.
 pub async fn vacuum_objects(
     store: Arc<dyn ObjectStore>,
     prefix: Option<&Path>,
@@ -51,6 +61,7 @@ pub async fn vacuum_objects(
     // Before the directories: a stripe that appears later is in use.
     let (stripes, mut directories) = list(&*store, prefix).await?;
     let (mut used, mut read) = (HashSet::new(), HashSet::new());
+    let mut doubts = Vec::new();
     let mut work = options.directories();
     // Until there are none that were not read: while one was, another may have taken over its stripes.
     loop {
@@ -60,11 +71,15 @@ pub async fn vacuum_objects(
         }
         work.expect(directories.len());
         let opened = stream::iter(directories)
-            .map(|object| used_by(store.clone(), object.location))
+            .map(|object| used_by(store.clone(), object, options))
             .buffer_unordered(AT_ONCE);
         let mut opened = pin!(opened);
-        while let Some(places) = opened.try_next().await? {
-            used.extend(places);
+        while let Some(found) = opened.try_next().await? {
+            match found {
+                Found::Shard(places) => used.extend(places),
+                Found::Other => {}
+                Found::Doubt(path) => doubts.push(path),
+            }
             work.add(1)?;
         }
         directories = list(&*store, prefix).await?.1;
@@ -73,12 +88,22 @@ pub async fn vacuum_objects(
     let unused = stripes
         .into_iter()
         .filter(|object| is_old(object) && !used.contains(&place_of(&object.location)));
+    let checked = stream::iter(unused)
+        .map(|object| begins_with_magic(&*store, object))
+        .buffer_unordered(AT_ONCE);
+    let checked: Vec<Option<ObjectMeta>> = checked.try_collect().await?;
+    let unused = checked.into_iter().flatten();
     let mut unused: Vec<UnusedObject> = unused
         .map(|object| UnusedObject {
             path: object.location,
             bytes: object.size,
         })
         .collect();
+    if !unused.is_empty()
+        && let Some(doubt) = doubts.iter().min()
+    {
+        return Err(doubtful().within(doubt.to_string()));
+    }
     unused.sort_by(|a, b| a.path.cmp(&b.path));
     if !options.dry_run {
         for object in &unused {
@@ -89,21 +114,14 @@ pub async fn vacuum_objects(
     Ok(unused)
 }
 
-/// The stripes, and the directories and objects of other kinds.
+/// The stripes that this crate wrote, and all other objects.
 async fn list(
     store: &dyn ObjectStore,
     prefix: Option<&Path>,
 ) -> Result<(Vec<ObjectMeta>, Vec<ObjectMeta>)> {
     let listed: Vec<ObjectMeta> = store.list(prefix).try_collect().await.map_err(failed)?;
-    let (mut stripes, mut directories) = (Vec::new(), Vec::new());
-    for object in listed {
-        match FileRole::of(OsStr::new(object.location.filename().unwrap_or_default())) {
-            FileRole::Stripes => stripes.push(object),
-            FileRole::Shard => directories.push(object),
-            FileRole::Temporary => {}
-        }
-    }
-    Ok((stripes, directories))
+    let is_own = |object: &ObjectMeta| object.location.filename().is_some_and(is_own_stripe_file);
+    Ok(listed.into_iter().partition(is_own))
 }
 
 /// What another object of the same name has not.
@@ -112,18 +130,69 @@ fn version(object: &ObjectMeta) -> (Option<String>, SystemTime, u64) {
     (object.e_tag.clone(), changed, object.size)
 }
 
-/// Where the objects are that a directory refers to.
-async fn used_by(store: Arc<dyn ObjectStore>, path: Path) -> Result<Vec<Place>> {
-    let place = place_of(&path);
-    match Shard::open_object(store, &path, ShardOptions::default()).await {
+/// The result of reading an object.
+enum Found {
+    /// A shard, which refers to objects at these places.
+    Shard(Vec<Place>),
+    /// Nothing that refers to objects.
+    Other,
+    /// Perhaps a shard before it was damaged.
+    Doubt(Path),
+}
+
+async fn used_by(
+    store: Arc<dyn ObjectStore>,
+    object: ObjectMeta,
+    options: &VacuumOptions,
+) -> Result<Found> {
+    let path = &object.location;
+    let place = place_of(path);
+    let role = FileRole::of(OsStr::new(path.filename().unwrap_or_default()));
+    match Shard::open_object(store.clone(), path, options.shard_options()).await {
         Ok(shard) => {
-            let urls = shard.urls().await?;
-            Ok(urls.iter().map(|url| place.beside(url)).collect())
+            let references = async { shard.references(&node_ids(&shard).await?).await };
+            let urls = references.await.within(|| path.to_string())?;
+            let places = urls.iter().map(|url| place.beside(url));
+            Ok(Found::Shard(places.collect()))
+        }
+        // A data file of a stripe has no directory; a copy of a temporary file may have none yet.
+        Err(error)
+            if role != FileRole::Shard
+                && matches!(error.kind(), ErrorKind::Corrupt | ErrorKind::NotAShard) =>
+        {
+            Ok(Found::Other)
         }
         // One that was removed meanwhile may have another name now, which was not listed.
-        Err(e) if is_of_another_kind(path.as_ref(), &e) => Ok(Vec::new()),
-        Err(e) => Err(e),
+        Err(error) if is_of_another_kind(path.as_ref(), &error) => {
+            let len = |bytes: usize| (bytes as u64).min(object.size);
+            let head = bytes(&*store, path, 0..len(HEAD_BYTES)).await?;
+            let tail = object.size - len(TAIL_BYTES)..object.size;
+            let tail = bytes(&*store, path, tail).await?;
+            match is_other_format(&head, &tail) {
+                true => Ok(Found::Other),
+                false => Ok(Found::Doubt(object.location)),
+            }
+        }
+        Err(error) => Err(error),
     }
+}
+
+/// The object, if it begins as files of shards do.
+async fn begins_with_magic(
+    store: &dyn ObjectStore,
+    object: ObjectMeta,
+) -> Result<Option<ObjectMeta>> {
+    let head = (MAGIC.len() as u64).min(object.size);
+    let head = bytes(store, &object.location, 0..head).await?;
+    Ok((*head == MAGIC).then_some(object))
+}
+
+async fn bytes(store: &dyn ObjectStore, path: &Path, range: Range<u64>) -> Result<Bytes> {
+    if range.is_empty() {
+        return Ok(Bytes::new());
+    }
+    let bytes = store.get_range(path, range).await.map_err(failed);
+    bytes.within(|| path.to_string())
 }
 
 fn failed(error: StoreError) -> Error {

@@ -6,6 +6,7 @@
 //! row, and the other columns where the predicate does. Values that are stored as runs of equal
 //! ones are tested run by run.
 
+mod alike;
 mod candidates;
 mod dynamic;
 mod metrics;

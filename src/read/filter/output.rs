@@ -393,7 +393,7 @@ impl Output {
         };
         let place = || format!("rows {}..{}", self.first + start, self.first + rows.end());
         let read = reader.read(std::slice::from_ref(&format.columns[i]), rows);
-        let mut read = read.within(place).within(|| artifacts.name().to_owned())?;
+        let mut read = read.within(place).within(|| artifacts.place())?;
         read.pop()
             .ok_or_else(|| Error::corrupt("a column was not read"))
     }

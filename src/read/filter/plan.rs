@@ -69,7 +69,7 @@ pub(super) struct StripePlan {
 }
 
 /// By ordinal of the leaf: its truth for every entry of the dictionary of its column.
-type Entries = Vec<Option<Arc<BooleanArray>>>;
+pub(super) type Entries = Vec<Option<Arc<BooleanArray>>>;
 
 impl StripePlan {
     /// Whether no row is left to test or to read.
@@ -299,6 +299,12 @@ impl Filter {
             Err(true) => return Ok(Some(done(Outcome::All))),
             Err(false) => return Ok(Some(done(Outcome::None(Level::Dictionaries)))),
         };
+        let conjuncts = match self.without_alike(metadata, bench, &fields, &entries, conjuncts) {
+            Ok(conjuncts) => conjuncts,
+            Err(true) if selected.is_none() => return Ok(Some(done(Outcome::All))),
+            Err(true) => Vec::new(),
+            Err(false) => return Ok(Some(done(Outcome::None(Level::Statistics)))),
+        };
         let wanted = self.columns_of(&conjuncts);
         let columns = (0..bound.columns.len()).map(|c| {
             wanted.contains(&c).then(|| {
@@ -435,7 +441,7 @@ impl Filter {
     }
 
     /// Ordinals of the columns that predicates look at, ascending.
-    fn columns_of<'a>(&self, nodes: impl IntoIterator<Item = &'a Node>) -> Vec<usize> {
+    pub(super) fn columns_of<'a>(&self, nodes: impl IntoIterator<Item = &'a Node>) -> Vec<usize> {
         let mut columns = Vec::new();
         let mut open: Vec<&Node> = nodes.into_iter().collect();
         while let Some(node) = open.pop() {
@@ -588,7 +594,6 @@ mod tests {
         let kept = others.iter().filter(|plan| plan.upgrade().is_some());
         assert!(kept.count() <= 1);
         assert!(Arc::ptr_eq(&first, &plan(0)), "it is still being read");
-        // A stripe that is planned again is no other stripe.
         plan(5);
         assert_eq!(filter.counters.metrics().stripes, 10);
     }

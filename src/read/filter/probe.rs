@@ -127,7 +127,7 @@ impl Probe {
                 let before = chunk.matches() as u64;
                 if before > 0 {
                     self.narrow(format, filter, plan, conjunct, chunk)
-                        .within(|| format.metadata.artifacts.name().to_owned())?;
+                        .within(|| format.metadata.artifacts.place())?;
                     self.passed[i].0 += before;
                     self.passed[i].1 += chunk.matches() as u64;
                 }

@@ -185,6 +185,29 @@ impl FilteredReader {
         }
     }
 
+    /// Skips the rest of the stripe and returns its rows, if all of them are known to match. Returns `None` if the
+    /// next rows have to be read, or at the end.
+    pub(in crate::read) async fn take_known(&mut self) -> Result<Option<Range<u64>>> {
+        loop {
+            let Some(stripe) = &mut self.stripe else {
+                if self.rows.is_empty() {
+                    return Ok(None);
+                }
+                self.open_stripe().await?;
+                self.give_way().await;
+                continue;
+            };
+            let is_known = matches!(stripe.plan.outcome, Outcome::All) && stripe.wanted.is_none();
+            let is_begun = !stripe.parts.is_empty() || !stripe.pending.is_empty();
+            if !is_known || is_begun || stripe.rows.is_empty() {
+                return Ok(None);
+            }
+            let rows = stripe.first + stripe.rows.start..stripe.first + stripe.rows.end;
+            self.stripe = None;
+            return Ok(Some(rows));
+        }
+    }
+
     /// Lets other tasks run, where somebody wants that.
     async fn give_way(&self) {
         if self.format.gives_way {

@@ -1,5 +1,6 @@
 //! Parts of a report that are made at the same time, where readers answer later.
 
+use crate::error::Result;
 use crate::read::open_shard::Shard;
 use crate::read::shard::metadata::ready;
 use std::collections::VecDeque;
@@ -41,6 +42,27 @@ pub(super) async fn in_order<F: Future>(
         ControlFlow::Continue(())
     });
     let _ = all.await;
+}
+
+/// As [`in_order_until`], of all futures, or until one fails.
+pub(super) async fn try_in_order<T>(
+    futures: impl Iterator<Item = impl Future<Output = Result<T>>>,
+    most: usize,
+    mut take: impl FnMut(T),
+) -> Result<()> {
+    let mut failed = Ok(());
+    let all = in_order_until(futures, most, |output| match output {
+        Ok(output) => {
+            take(output);
+            ControlFlow::Continue(())
+        }
+        Err(error) => {
+            failed = Err(error);
+            ControlFlow::Break(())
+        }
+    });
+    let _ = all.await;
+    failed
 }
 
 /// Gives `take` what the futures give, in their order, until it breaks. At most `most` of them, and

@@ -12,7 +12,7 @@ use crate::read::shard::described::{self, Bound};
 use crate::read::shard::fetch::Bench;
 use crate::read::shard::metadata::{Metadata, OpenField, ready};
 use crate::read::shard::projection::Projection;
-use crate::read::shard::waiting::now;
+use crate::read::shard::waiting::now_or;
 use arrow_array::builder::{BooleanBuilder, UInt64Builder};
 use arrow_array::{Array, ArrayRef, RecordBatch, StructArray, UInt64Array, new_null_array};
 use arrow_schema::{DataType as ArrowType, Field, Fields, Schema};
@@ -48,7 +48,8 @@ impl Shard {
     /// # Errors
     /// [`UnknownColumn`](crate::ErrorKind::UnknownColumn), or if the metadata are damaged.
     pub fn statistics(&self, projection: impl Into<Projection>) -> Result<RecordBatch> {
-        now(statistics(&self.inner, projection.into(), Scope::Shard))
+        let found = statistics(&self.inner, projection.into(), Scope::Shard);
+        now_or("`statistics_async`", found)
     }
 
     /// As [`statistics`](Self::statistics), of a shard behind an asynchronous reader.
@@ -64,7 +65,8 @@ impl Shard {
     /// # Errors
     /// Those of [`statistics`](Self::statistics).
     pub fn stripe_statistics(&self, projection: impl Into<Projection>) -> Result<RecordBatch> {
-        now(statistics(&self.inner, projection.into(), Scope::Stripes))
+        let found = statistics(&self.inner, projection.into(), Scope::Stripes);
+        now_or("`stripe_statistics_async`", found)
     }
 
     /// As [`stripe_statistics`](Self::stripe_statistics), of a shard behind an asynchronous reader.
@@ -354,7 +356,7 @@ fn known_array(
             let array = match bound {
                 Some((value, exact)) => {
                     let value = bound_value(value, *exact, &target.node);
-                    value_array(metadata, bench, target, value)?
+                    value_array(metadata, bench, &target.value_type, &target.node, value)?
                 }
                 None => None,
             };
@@ -393,7 +395,7 @@ fn known_array(
         .map_err(|e| Error::new(ErrorKind::SchemaMismatch, e.to_string()))
 }
 
-fn has_bounds(node: &DataType) -> bool {
+pub(super) fn has_bounds(node: &DataType) -> bool {
     use BasicType as T;
     !matches!(
         node.basic_type,
@@ -402,13 +404,13 @@ fn has_bounds(node: &DataType) -> bool {
 }
 
 /// A value as an array of one of the field's type; `None` if the type has no such value.
-fn value_array(
+pub(super) fn value_array(
     metadata: &Metadata,
     bench: &Bench<'_>,
-    target: &Target,
+    value_type: &ArrowType,
+    node: &DataType,
     value: Option<AnyValue>,
 ) -> Result<Option<ArrayRef>> {
-    let node = &target.node;
     let Some(value) = value else {
         return Ok(None);
     };
@@ -429,7 +431,7 @@ fn value_array(
         state: &mut ReadState::default(),
         sequential: false,
     };
-    let field = Field::new(&target.path, target.value_type.clone(), true);
+    let field = Field::new(&node.name, value_type.clone(), true);
     let array = assemble(&field, node, &Selection::range(0..1), &mut source);
     match array {
         Ok(array) => Ok(Some(array)),

@@ -3,6 +3,8 @@
 mod columns;
 mod data;
 mod deleted;
+mod files;
+mod order;
 mod report;
 mod statistics;
 #[cfg(test)]
@@ -11,25 +13,23 @@ mod values;
 
 pub use report::{Problem, VerifyProgress, VerifyReport};
 
-use super::ahead::{PREFETCH, in_order};
+use super::ahead::PREFETCH;
 use super::inspect::child_name;
-use crate::buffer::Place;
 use crate::column::may_exceed_arrow;
 use crate::encoding::Scratch;
 use crate::error::{Error, ErrorKind, Result, Within};
 use crate::format::{
-    DELETED_RECORD, DataRef, DataType, DirectoryTail, Field, FormatVersion, HEADER_LEN,
-    IndexCollection, Message, Schema, UrlList,
+    DELETED_RECORD, DataRef, DataType, Field, IndexCollection, Message, Schema, UrlList,
 };
-use crate::io::ByteRange;
 use crate::read::open_shard::Shard;
 use crate::read::shard::column::Column;
 use crate::read::shard::columns::InternalFields;
 use crate::read::shard::metadata::ready;
 use crate::read::shard::projection::Projection;
-use crate::read::shard::waiting::{give_way, now};
+use crate::read::shard::waiting::{give_way, now_or};
 use crate::read::stripe::Stripe;
-use crate::settings::settings;
+use crate::settings::{check_threads, settings};
+use columns::Columns;
 use report::At;
 use statistics::Counts;
 use std::iter;
@@ -38,6 +38,21 @@ use values::Claims;
 
 /// Rows that are assembled at a time.
 const BATCH_ROWS: u32 = 8192;
+/// Rows of a column of a stripe that are assembled for each byte of its buffers, at most: more than there are in
+/// any that a writer makes. Rows that are all alike cost the file nothing, so there may be any number of them.
+const ROWS_PER_BYTE: u64 = 8192;
+/// Bytes by which rows of the field of deleted records are assembled.
+const COUNTED_BYTES: u64 = 512;
+/// Most bytes of values that are assembled of a column of a stripe, in addition to [`BYTES_PER_BYTE`] for each
+/// byte of its buffers.
+const MOST_BYTES: u64 = 64 << 20;
+/// More than the longest run that a writer makes of eight bytes takes, over the bytes of its block.
+const BYTES_PER_BYTE: u64 = 65_536;
+/// Values of the largest block that a writer makes.
+const ORDINARY_BLOCK: u64 = 65_536;
+/// Rows of the first batch of a column with larger blocks, and the bytes of its later batches, about.
+const FIRST_ROWS: u64 = 64;
+const PACED_BYTES: u64 = 4 << 20;
 /// Batches of a column of a stripe that may fail before the others are left alone.
 const MAX_FAILED_BATCHES: u32 = 64;
 
@@ -73,16 +88,22 @@ impl Shard {
     /// Verifies the whole shard: headers and footers, every message of the metadata, every checksum
     /// of data and every block. Reads every column, and compares the values of columns and of members
     /// of structs with their metadata: null counts, constants, bounds, membership filters and range
-    /// indexes. Metadata are also compared with each other. Continues after a problem, so that the
+    /// indexes. Compares neighboring rows, without deleted ones, with the order that the shard declares
+    /// ([`sorting_columns`](Self::sorting_columns)). Metadata are also compared with each other. Continues after a problem, so that the
     /// report has them all, and holds a few megabytes at a time. Calls `progress` for every column of
     /// every stripe.
     ///
     /// Checksums are compared whatever [`ShardOptions`](crate::read::ShardOptions) say, even if they matched
-    /// before. If a field has several encodings, the one that scans read is checked. Values of a native
-    /// type that are outside the range of the Arrow type are no problem.
+    /// before. If a field has several encodings, the one that scans read is checked. A value of a native
+    /// type that its Arrow type cannot hold is a problem if the shard declares the Arrow type; it is none if
+    /// the reader chose the type, because other readers may choose another.
     ///
     /// # Errors
-    /// Problems of the shard are no errors: they are in the report.
+    /// Problems of the shard are no errors: they are in the report. A reader that fails is an error,
+    /// because it says nothing about the shard: [`Io`](ErrorKind::Io), [`Replaced`](ErrorKind::Replaced) if
+    /// a file is not the one that was opened, or [`InvalidArgument`](ErrorKind::InvalidArgument) at once
+    /// for a shard behind an asynchronous reader. A file of a stripe that is missing is a problem of the
+    /// shard.
     pub fn verify(&self, mut progress: impl FnMut(VerifyProgress<'_>)) -> Result<VerifyReport> {
         self.verify_with(&VerifyOptions::default(), |done| {
             progress(done);
@@ -100,7 +121,7 @@ impl Shard {
     /// everything.
     ///
     /// # Errors
-    /// Those of [`verify`](Self::verify). Whatever the reader fails with is a problem in the report.
+    /// Returns the same errors as [`verify`](Self::verify).
     #[cfg(feature = "async")]
     pub async fn verify_async(
         &self,
@@ -138,7 +159,7 @@ impl Shard {
     ///         false => ControlFlow::Break(()),
     ///     }
     /// })?;
-    /// assert!(report.is_complete && report.is_sound());
+    /// assert!(report.is_complete() && report.is_sound());
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     ///
@@ -149,7 +170,12 @@ impl Shard {
         options: &VerifyOptions,
         progress: impl FnMut(VerifyProgress<'_>) -> ControlFlow<()>,
     ) -> Result<VerifyReport> {
-        now(Verifier::new(self).run(options, progress))
+        let verified = async {
+            self.inner.artifacts.check_may_wait()?;
+            check_threads(options.threads)?;
+            Verifier::new(self).run(options, progress).await
+        };
+        now_or("`verify_async`", verified)
     }
 
     /// As [`verify_with`](Self::verify_with), of a shard behind an asynchronous reader. Starts no
@@ -163,6 +189,7 @@ impl Shard {
         options: &VerifyOptions,
         progress: impl FnMut(VerifyProgress<'_>) -> ControlFlow<()>,
     ) -> Result<VerifyReport> {
+        check_threads(options.threads)?;
         let options = options.clone().with_threads(1);
         Verifier::new(self).run(&options, progress).await
     }
@@ -174,6 +201,8 @@ struct Verifier<'a> {
     report: VerifyReport,
     scratch: Scratch,
     counts: Counts,
+    /// The first error of a reader, which ends the verification.
+    failed: Option<Error>,
 }
 
 impl<'a> Verifier<'a> {
@@ -183,6 +212,7 @@ impl<'a> Verifier<'a> {
             report: VerifyReport::default(),
             scratch: Scratch::default(),
             counts: Counts::default(),
+            failed: None,
         }
     }
 
@@ -190,6 +220,20 @@ impl<'a> Verifier<'a> {
     fn absorb(&mut self, other: Self) {
         self.report.absorb(other.report);
         self.counts.absorb(other.counts);
+        self.failed = self.failed.take().or(other.failed);
+    }
+
+    /// Adds a problem, or takes note of a reader that has failed.
+    fn add(&mut self, at: At, error: Error) {
+        match error.is_of_reader() {
+            true => self.failed = self.failed.take().or(Some(error)),
+            false => self.report.add(at, &error),
+        }
+    }
+
+    /// The error of a reader, if one has failed.
+    fn check(&mut self) -> Result<()> {
+        self.failed.take().map_or(Ok(()), Err)
     }
 
     async fn run(
@@ -201,19 +245,27 @@ impl<'a> Verifier<'a> {
         let schema = self.directory().await;
         let stripes = self.shard.stripes_async().await;
         let stripes = self.note(self.root(), stripes);
+        self.check()?;
         if let Some(schema) = schema {
             match stripes {
                 Some(stripes) => {
                     let checked = self.stripes(&schema, &stripes, options, progress);
-                    if checked.await?.is_break() {
+                    let flow = checked.await?;
+                    self.check()?;
+                    if flow.is_break() {
                         return Ok(self.report);
                     }
+                    self.order(&stripes).await;
+                    self.check()?;
                 }
                 None => self.counts.miss(),
             }
             self.shard_fields(&schema, options).await;
+            self.check()?;
         }
+        self.urls().await;
         self.files(options).await;
+        self.check()?;
         self.report.is_complete = true;
         Ok(self.report)
     }
@@ -237,17 +289,17 @@ impl<'a> Verifier<'a> {
         match result {
             Ok(value) => Some(value),
             Err(error) => {
-                self.report.add(at, &error);
+                self.add(at, error);
                 None
             }
         }
     }
 
     /// Notes an error, unless a problem tells of it.
-    fn note_new(&mut self, at: &At, error: &Error) {
+    fn note_new(&mut self, at: &At, error: Error) {
         let mut known = self.report.problems.iter();
         if !known.any(|problem| problem.message.contains(error.message())) {
-            self.report.add(at.clone(), error);
+            self.add(at.clone(), error);
         }
     }
 
@@ -257,8 +309,8 @@ impl<'a> Verifier<'a> {
         match result {
             Ok(value) => Some(value),
             Err(error) => {
-                if error.kind() == ErrorKind::Io {
-                    self.note_new(at, &error);
+                if error.is_of_reader() {
+                    self.add(at.clone(), error);
                 }
                 None
             }
@@ -286,12 +338,12 @@ impl<'a> Verifier<'a> {
     }
 
     /// The columns that readers may see, each by itself if there is something wrong with one.
-    async fn columns(&mut self, schema: &Schema) -> Vec<Column> {
+    async fn columns(&mut self, schema: &Schema) -> Columns {
         let inner = &self.shard.inner;
         let all =
             inner.run(|bench| inner.columns_with(bench, &Projection::All, InternalFields::Shown));
         if let Ok(columns) = all.await {
-            return columns;
+            return Columns::new(columns);
         }
         let mut columns = Vec::new();
         for i in 0..schema.fields.len() {
@@ -302,10 +354,10 @@ impl<'a> Verifier<'a> {
             {
                 Ok(column) => columns.extend(column),
                 Err(error) if error.kind() == crate::ErrorKind::UnknownColumn => break,
-                Err(error) => self.report.add(self.root(), &error),
+                Err(error) => self.add(self.root(), error),
             }
         }
-        columns
+        Columns::new(columns)
     }
 
     /// Checks the messages of a stripe; false if its fields cannot be found.
@@ -326,18 +378,26 @@ impl<'a> Verifier<'a> {
     }
 
     /// Checks a column of a stripe: its buffers, and then what they give together.
-    async fn column(&mut self, stripe: &Stripe, field: &Field, columns: &[Column]) {
+    async fn column(&mut self, stripe: &Stripe, field: &Field, columns: &Columns) {
         let node = &field.data_type;
-        let sound = self.fields(stripe, node).await;
+        let mut sound = self.fields(stripe, node).await;
         let id = node.schema_id;
-        if sound.readable && field.internal_kind.as_deref() == Some(DELETED_RECORD) {
+        let is_deleted = field.internal_kind.as_deref() == Some(DELETED_RECORD);
+        if sound.readable && is_deleted {
             self.deleted(stripe, node).await;
+            // Its bits have been read, and long runs of them take few bytes.
+            sound.bytes = sound.bytes.min(COUNTED_BYTES);
         }
-        if sound.readable
-            && let Ok(ordinal) = columns.binary_search_by_key(&id, |column| column.node.schema_id)
-        {
-            let mut claims = self.claims(stripe, &columns[ordinal]).await;
-            let assembled = self.assemble(stripe, node, ordinal, sound.stored, &mut claims);
+        if !sound.readable {
+            return;
+        }
+        let mut last = id;
+        node.walk(&mut |below| last = last.max(below.schema_id));
+        // A struct of packed columns has several.
+        for (ordinal, column) in columns.of_nodes(id..=last) {
+            let mut claims = self.claims(stripe, column).await;
+            let node = &column.node;
+            let assembled = self.assemble(stripe, node, ordinal, sound, &mut claims);
             let nulls = assembled.await;
             self.nulls(stripe, node, nulls).await;
             if nulls.is_some() {
@@ -348,40 +408,43 @@ impl<'a> Verifier<'a> {
 
     /// Checks the buffers of a field and of everything below it.
     async fn fields(&mut self, stripe: &Stripe, column: &DataType) -> Checked {
-        let mut all = Checked {
-            readable: true,
-            stored: false,
-        };
+        let mut all = Checked::readable(0);
         for (node, path) in nodes_of(column) {
             self.report.fields += 1;
             let at = self.at(stripe, &path);
             let checked = self.field_data(stripe.ordinal(), node, &at).await;
             all.readable &= checked.readable;
-            all.stored |= checked.stored;
+            all.bytes = all.bytes.saturating_add(checked.bytes);
+            all.largest_block = all.largest_block.max(checked.largest_block);
         }
         all
     }
 
     /// Reads a column of a stripe, batch by batch, and holds it against what is said of it; gives
-    /// the number of its nulls if all rows were read. What its buffers told is not said again.
+    /// the number of its nulls if all rows were read. What its buffers told is not said again. Stops after as
+    /// many rows as the bytes of its buffers can account for.
     async fn assemble(
         &mut self,
         stripe: &Stripe,
         node: &DataType,
         ordinal: usize,
-        stored: bool,
+        checked: Checked,
         claims: &mut [Claims],
     ) -> Option<u64> {
+        let bytes = checked.bytes;
         let at = self.at(stripe, &node.name);
         let mut rows = stripe.row_range();
         let first = rows.start;
-        if !stored {
-            // Rows that are all alike cost the file nothing, so there may be any number of them.
-            rows.end = rows.end.min(rows.start + u64::from(BATCH_ROWS));
-        }
+        let most = bytes.saturating_mul(ROWS_PER_BYTE).max(BATCH_ROWS.into());
+        rows.end = rows.end.min(rows.start.saturating_add(most));
         let mut nulls = (rows.end == stripe.row_range().end).then_some(0);
+        let mut left_bytes = MOST_BYTES.saturating_add(bytes.saturating_mul(BYTES_PER_BYTE));
+        let mut batch_rows = match checked.largest_block > ORDINARY_BLOCK {
+            true => FIRST_ROWS,
+            false => BATCH_ROWS.into(),
+        };
         let mut failures = 0;
-        while !rows.is_empty() && failures < MAX_FAILED_BATCHES {
+        while !rows.is_empty() && failures < MAX_FAILED_BATCHES && self.failed.is_none() {
             let scan = self
                 .shard
                 .scan()
@@ -389,11 +452,12 @@ impl<'a> Verifier<'a> {
                 .with_internal_fields(true)
                 .with_deleted_rows(true)
                 .with_row_range(rows.clone());
-            let planned = scan.with_batch_size(BATCH_ROWS as usize).planned(false);
+            let size = usize::try_from(batch_rows).unwrap_or(usize::MAX);
+            let planned = scan.with_batch_size(size).planned(false);
             let mut reader = match planned.await {
                 Ok((reader, _, _)) => reader,
                 Err(error) => {
-                    self.report.add(at, &error);
+                    self.add(at, error);
                     return None;
                 }
             };
@@ -402,39 +466,51 @@ impl<'a> Verifier<'a> {
                 match reader.next_batch().await {
                     None => return nulls,
                     Some(Ok(batch)) => {
+                        let mut size = 0;
                         for column in batch.columns() {
+                            let bytes = column.to_data().get_slice_memory_size();
+                            size += bytes.unwrap_or(0) as u64;
                             nulls = nulls.map(|nulls| nulls + column.logical_null_count() as u64);
                             let first = rows.end - left - first;
                             self.values(stripe, claims, column, first).await;
                         }
                         give_way().await;
+                        left_bytes = left_bytes.saturating_sub(size);
+                        if left_bytes == 0 && reader.remaining_rows() > 0 {
+                            return None;
+                        }
+                        let of_row = (size / (batch.num_rows() as u64).max(1)).max(1);
+                        let paced = (PACED_BYTES / of_row).clamp(1, BATCH_ROWS.into());
+                        let is_off = paced < batch_rows / 2 || paced / 2 > batch_rows;
+                        if checked.largest_block > ORDINARY_BLOCK && is_off {
+                            batch_rows = paced;
+                            rows.start = rows.end - reader.remaining_rows();
+                            break None;
+                        }
                     }
-                    Some(Err(error)) => break (rows.end - left, error),
+                    Some(Err(error)) => break Some((rows.end - left, error)),
                 }
             };
-            let (row, error) = failed;
+            let Some((row, error)) = failed else {
+                continue;
+            };
             nulls = None;
-            rows.start = row + u64::from(BATCH_ROWS).min(rows.end - row);
-            if error.kind() == ErrorKind::ValueOutOfRange && may_exceed_arrow(node) {
+            rows.start = row + batch_rows.min(rows.end - row);
+            let is_excused = error.kind() == ErrorKind::ValueOutOfRange && may_exceed_arrow(node);
+            if is_excused && !self.says_arrow_types().await {
                 continue;
             }
             failures += 1;
-            self.note_new(&at, &error);
+            self.note_new(&at, error);
         }
         nulls
     }
 
-    /// Checks headers and footers of all files that references have led to.
-    async fn files(&mut self, options: &VerifyOptions) {
-        let shard = self.shard;
-        let artifacts = &shard.inner.artifacts;
-        let files = (0..artifacts.count())
-            .map(|artifact| async move { (artifact, ends(shard, artifact).await) });
-        in_order(files, options.prefetch, |(artifact, ends)| {
-            self.report.files += 1;
-            self.note(At::file(artifacts.name_of(artifact)), ends);
-        })
-        .await;
+    /// Whether the shard declares the Arrow types of its columns. Otherwise, the reader chose them.
+    async fn says_arrow_types(&self) -> bool {
+        let inner = &self.shard.inner;
+        let hint = inner.run(|bench| Ok(inner.hint(bench)?.map(|hint| hint.is_some())));
+        hint.await.unwrap_or(false)
     }
 }
 
@@ -465,31 +541,23 @@ async fn message<M: Message>(shard: &Shard, reference: Option<&DataRef>, name: &
     Ok(())
 }
 
-/// Checks header and footer of a file.
-async fn ends(shard: &Shard, artifact: u32) -> Result<()> {
-    let size = shard.inner.artifacts.size_of(artifact).await?;
-    let bytes = async |start: u64, len: u64| {
-        let range = ByteRange::with_len(start, len)?;
-        shard.bytes_at(Place { artifact, range }).await
-    };
-    let len = HEADER_LEN as u64;
-    FormatVersion::parse(&bytes(0, len).await?, "header")?;
-    let footer = size.checked_sub(len);
-    let footer = footer.ok_or_else(|| Error::corrupt("the file has no footer"))?;
-    FormatVersion::parse(&bytes(footer, len).await?, "footer")?;
-    if artifact == 0 {
-        let len = size.min(DirectoryTail::LEN as u64);
-        let tail = bytes(size - len, len).await?;
-        DirectoryTail::locate(&tail, size, shard.inner.artifacts.limits())?;
-    }
-    Ok(())
-}
-
 /// What is known of a field after its buffers were checked.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, Default)]
 struct Checked {
     /// Whether the buffers can be found at all.
     readable: bool,
-    /// Whether there are any.
-    stored: bool,
+    /// Bytes of the buffers.
+    bytes: u64,
+    /// Values of the largest block.
+    largest_block: u64,
+}
+
+impl Checked {
+    fn readable(bytes: u64) -> Self {
+        Self {
+            readable: true,
+            bytes,
+            largest_block: 0,
+        }
+    }
 }

@@ -123,6 +123,15 @@ fn unsigned(basic_type: BasicType, v: u64) -> Option<Vec<u8>> {
     }
 }
 
+/// Bytes of a constant of any size; 0 for one of a fixed size.
+pub(super) fn constant_len(value: &AnyValue) -> u64 {
+    match &value.kind {
+        Some(ValueKind::String(text)) => text.len() as u64,
+        Some(ValueKind::Bytes(bytes)) => bytes.len() as u64,
+        _ => 0,
+    }
+}
+
 /// The truth value of a constant.
 ///
 /// # Errors

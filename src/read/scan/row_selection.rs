@@ -4,7 +4,7 @@ use crate::buffer::Selection;
 use crate::error::{Error, ErrorKind, Result, to_usize};
 use arrow_array::{Array, BooleanArray};
 use arrow_buffer::{BooleanBuffer, BooleanBufferBuilder};
-use std::ops::Range;
+use std::ops::{Range, RangeInclusive};
 
 /// A set of row numbers, made of ranges, a bitmap or a list, for
 /// [`ScanBuilder::with_row_selection`](crate::read::ScanBuilder::with_row_selection). Sets have unions and
@@ -16,6 +16,10 @@ use std::ops::Range;
 /// assert_eq!(selection.ranges(), [0..2, 5..9]);
 /// assert_eq!(selection.intersection(&(1..6).into()).ranges(), [1..2, 5..6]);
 /// assert_eq!(selection.len(), 6);
+///
+/// let rows: Vec<u64> = vec![7, 3, 4, 7];
+/// assert_eq!(RowSelection::from(&rows).ranges(), [3..5, 7..8]);
+/// assert_eq!(RowSelection::from(3..=4).union(&[7].into()), rows.into());
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct RowSelection(Selection);
@@ -100,6 +104,43 @@ impl From<Range<u64>> for RowSelection {
     }
 }
 
+impl From<RangeInclusive<u64>> for RowSelection {
+    fn from(range: RangeInclusive<u64>) -> Self {
+        match range.is_empty() {
+            true => Self::default(),
+            false => (*range.start()..range.end().saturating_add(1)).into(),
+        }
+    }
+}
+
+impl From<&[u64]> for RowSelection {
+    /// Row numbers in any order, which may be repeated.
+    fn from(rows: &[u64]) -> Self {
+        rows.iter().copied().collect()
+    }
+}
+
+impl<const N: usize> From<[u64; N]> for RowSelection {
+    /// Row numbers in any order, which may be repeated.
+    fn from(rows: [u64; N]) -> Self {
+        rows.as_slice().into()
+    }
+}
+
+impl From<&Vec<u64>> for RowSelection {
+    /// Row numbers in any order, which may be repeated.
+    fn from(rows: &Vec<u64>) -> Self {
+        rows.as_slice().into()
+    }
+}
+
+impl From<Vec<u64>> for RowSelection {
+    /// Row numbers in any order, which may be repeated.
+    fn from(rows: Vec<u64>) -> Self {
+        rows.as_slice().into()
+    }
+}
+
 impl From<&BooleanBuffer> for RowSelection {
     /// The rows whose bit is set.
     fn from(bits: &BooleanBuffer) -> Self {
@@ -148,7 +189,11 @@ mod tests {
             assert_eq!(x.union(&y), bits(a | b).into(), "{a:b} {b:b}");
             assert_eq!(x.intersection(&y), bits(a & b).into(), "{a:b} {b:b}");
             let numbers = (0..6).rev().filter(|i| a & 1 << i != 0);
-            assert_eq!(numbers.collect::<RowSelection>(), x);
+            assert_eq!(numbers.clone().collect::<RowSelection>(), x);
+            let numbers: Vec<u64> = numbers.collect();
+            assert_eq!(RowSelection::from(&numbers), x);
+            assert_eq!(RowSelection::from(&*numbers), x);
+            assert_eq!(RowSelection::from(numbers), x);
         }
         let array = BooleanArray::from(vec![Some(true), None, Some(false), Some(true)]);
         assert_eq!(RowSelection::from(&array).ranges(), [0..1, 3..4]);
@@ -158,5 +203,10 @@ mod tests {
     fn no_row_number_is_dropped() {
         let last = RowSelection::from_iter([u64::MAX, 3]);
         assert_eq!((last.len(), last.ranges().len()), (2, 2));
+        let one = RowSelection::from(5..=5);
+        assert_eq!((one.ranges().len(), &one.ranges()[0]), (1, &(5..6)));
+        let nothing = RangeInclusive::new(5, 4);
+        assert!(RowSelection::from(nothing).is_empty());
+        assert_eq!(RowSelection::from(u64::MAX - 1..=u64::MAX).len(), 1);
     }
 }

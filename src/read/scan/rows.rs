@@ -59,8 +59,7 @@ impl RowFormat {
             let numbers = ranges.flat_map(|range| first + range.start..first + range.end);
             columns.push(Arc::new(UInt64Array::from_iter_values(numbers)));
         }
-        record_batch(&self.schema, columns, count)
-            .within(|| self.metadata.artifacts.name().to_owned())
+        record_batch(&self.schema, columns, count).within(|| self.metadata.artifacts.place())
     }
 }
 
@@ -118,6 +117,13 @@ impl RowReader {
     /// Leaves nothing to come: what comes after a damaged place is not the next rows.
     pub(in crate::read) fn stop(&mut self) {
         self.rows.start = self.rows.end;
+    }
+
+    /// Skips the rows that have not been read yet, and returns them unless there are none.
+    pub(in crate::read) fn take_rest(&mut self) -> Option<Range<u64>> {
+        let rest = self.rows.clone();
+        self.stop();
+        (!rest.is_empty()).then_some(rest)
     }
 
     /// The next batch; `None` behind the last row.
@@ -200,7 +206,7 @@ impl RowReader {
             };
             let place = || format!("rows {}..{}", first + rows.start, first + rows.end);
             let read = reader.read(&self.format.columns, &Selection::range(rows.clone()));
-            read.within(place).within(|| artifacts.name().to_owned())
+            read.within(place).within(|| artifacts.place())
         })?;
         let count = len as u64;
         let rows = || Selection::range(rows.start..rows.start + count);

@@ -39,7 +39,7 @@ pub(in crate::read) async fn take(
             let columns: Vec<Column> = columns.iter().cloned().chain([deleted]).collect();
             let mut parts = read_stripes(metadata, &columns, &sorted).await?;
             let deleted: Vec<ArrayRef> = parts.iter_mut().filter_map(Vec::pop).collect();
-            check_live(&sorted, &deleted).within(|| metadata.artifacts.name().to_owned())?;
+            check_live(&sorted, &deleted).within(|| metadata.artifacts.place())?;
             parts
         }
     };
@@ -75,7 +75,7 @@ pub(in crate::read) async fn take(
     if format.row_number {
         arrays.push(Arc::new(UInt64Array::from(rows.to_vec())));
     }
-    record_batch(&format.schema, arrays, rows.len()).within(|| metadata.artifacts.name().to_owned())
+    record_batch(&format.schema, arrays, rows.len()).within(|| metadata.artifacts.place())
 }
 
 /// Refuses rows that are deleted, as arrays of Booleans say one after the other.

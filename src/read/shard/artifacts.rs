@@ -1,5 +1,6 @@
 //! The files that a shard is made of.
 
+use super::names::FileNames;
 use super::options::ShardOptions;
 use super::store::{Files, Reader, join_all};
 use super::waiting::check_may_wait;
@@ -11,8 +12,8 @@ use bytes::Bytes;
 use hashbrown::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// Artifacts beside the directory file that are kept open, of those that are not in memory: a process
-/// may often have no more than 256 files open, and a shard thousands of stripes.
+/// Artifacts beside the directory file that are kept open, of those that are not in memory: a shard may
+/// have thousands of stripes, and some containers hold a file descriptor for each open file.
 const MOST_OPEN: usize = 64;
 
 /// Artifacts that are read at a time.
@@ -29,7 +30,7 @@ const DISTANT_FETCH_BYTES: u64 = 32 << 20;
 /// references to them are met.
 #[derive(Debug)]
 pub(in crate::read) struct Artifacts {
-    name: String,
+    names: FileNames,
     root: Reader,
     root_size: u64,
     root_resident: Option<Bytes>,
@@ -99,7 +100,7 @@ impl Others {
         match &artifact.identity {
             Some(first) if *first != identity => {
                 return Err(Error::new(
-                    ErrorKind::Io,
+                    ErrorKind::Replaced,
                     "the file is not the one that was opened first; open the shard again",
                 ));
             }
@@ -124,7 +125,7 @@ impl Others {
 
 impl Artifacts {
     pub(in crate::read) fn new(
-        name: String,
+        names: FileNames,
         root: Reader,
         root_size: u64,
         tail: Bytes,
@@ -133,7 +134,7 @@ impl Artifacts {
         options: ShardOptions,
     ) -> Self {
         Self {
-            name,
+            names,
             root_size,
             tail,
             root_resident: root.resident(),
@@ -161,9 +162,30 @@ impl Artifacts {
         }
     }
 
-    /// Name of the directory file, for errors.
+    /// Name of the directory file.
     pub(in crate::read) fn name(&self) -> &str {
-        &self.name
+        self.names.name()
+    }
+
+    /// The directory file as a place in errors.
+    pub(in crate::read) fn place(&self) -> String {
+        self.names.place_of(None)
+    }
+
+    /// An artifact as a place in errors.
+    pub(in crate::read) fn place_of(&self, artifact: u32) -> String {
+        match self.others().get(artifact) {
+            Some(other) => self.names.place_of(Some(&other.url)),
+            None => self.place(),
+        }
+    }
+
+    /// Adds the artifact to an error about its bytes, unless it is the directory file, which steps add.
+    pub(in crate::read) fn placed<T>(&self, artifact: u32, result: Result<T>) -> Result<T> {
+        match artifact {
+            0 => result,
+            _ => result.within(|| self.place_of(artifact)),
+        }
     }
 
     /// The number of the artifact that a reference in artifact `from` names.
@@ -194,6 +216,20 @@ impl Artifacts {
     fn others(&self) -> MutexGuard<'_, Others> {
         // Nothing is left half changed, so another thread's panic does no harm.
         self.others.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Whether the files are behind asynchronous readers.
+    fn are_async(&self) -> bool {
+        matches!(self.root, Reader::Async(_))
+    }
+
+    /// Refuses bytes of files behind asynchronous readers, wherever they are, where nobody waits: else it
+    /// would depend on the size of the files which blocking methods work.
+    pub(in crate::read) fn check_may_wait(&self) -> Result<()> {
+        match self.are_async() {
+            true => check_may_wait(),
+            false => Ok(()),
+        }
     }
 
     /// Whether small reads of the directory file are as good as large ones.
@@ -275,7 +311,7 @@ impl Artifacts {
             });
             ranges.collect::<Result<Vec<_>>>()
         });
-        let ranges = ranges.within(|| self.name_of(artifact))?;
+        let ranges = ranges.within(|| self.place_of(artifact))?;
         let read = match reader {
             Reader::Blocking(reader) => read_all(&*reader, &ranges),
             Reader::Async(reader) => match check_may_wait() {
@@ -283,7 +319,8 @@ impl Artifacts {
                 Err(error) => Err(error),
             },
         };
-        read.within(|| self.name_of(artifact))
+        let read = read.map_err(|error| explained(error, artifact));
+        read.within(|| self.place_of(artifact))
     }
 
     fn reader(&self, artifact: u32) -> Result<Reader> {
@@ -322,7 +359,8 @@ impl Artifacts {
                 }
             }),
         };
-        opened.within(|| self.name_of(artifact))
+        let opened = opened.map_err(|error| explained(error, artifact));
+        opened.within(|| self.place_of(artifact))
     }
 
     /// Number of artifacts that references have led to so far, the directory file included.
@@ -336,7 +374,8 @@ impl Artifacts {
             0 => return Ok(self.root_size),
             _ => self.reader(artifact)?.size().await,
         };
-        size.within(|| self.name_of(artifact))
+        let size = size.map_err(|error| explained(error, artifact));
+        size.within(|| self.place_of(artifact))
     }
 
     /// Where an artifact is in the folder of the shard; `None` for the directory file.
@@ -349,11 +388,28 @@ impl Artifacts {
         self.base.as_deref()
     }
 
-    /// Name of an artifact, for errors.
+    /// Name of an artifact in reports: as the shard refers to it.
     pub(in crate::read) fn name_of(&self, artifact: u32) -> String {
         match self.others().get(artifact) {
             Some(other) => other.url.path().to_owned(),
-            None => self.name.clone(),
+            None => self.name().to_owned(),
         }
+    }
+}
+
+/// Marks the error of a reader or a container that says nothing about the shard, and adds to that of a missing
+/// file how to complete the shard. A directory file cannot be missing from the shard: it was there when the shard
+/// was opened.
+fn explained(error: Error, artifact: u32) -> Error {
+    match error.kind() {
+        ErrorKind::Io | ErrorKind::Replaced | ErrorKind::InvalidArgument => error.of_reader(),
+        ErrorKind::NotFound if artifact == 0 => error.of_reader(),
+        ErrorKind::NotFound => Error::new(
+            ErrorKind::NotFound,
+            "the shard needs this file besides its directory file; copy it to the same place, or pack the shard \
+             where it is complete: `arrow-shard pack` makes one file of it",
+        )
+        .caused_by(error),
+        _ => error,
     }
 }

@@ -14,5 +14,15 @@ pub(in crate::read) struct Column {
     pub(in crate::read) casts: Casts,
 }
 
+impl Column {
+    /// The column, but values that its own type does not hold exactly are errors.
+    pub(in crate::read) fn strict(&self) -> Self {
+        Self {
+            casts: Casts::new(true, None, &self.node),
+            ..self.clone()
+        }
+    }
+}
+
 /// Columns and their Arrow schema.
 pub(in crate::read) type ProjectedColumns = (Arc<[Column]>, SchemaRef);

@@ -316,9 +316,11 @@ impl<'a> Bench<'a> {
             return Ok(Some(Bytes::new()));
         }
         if let Some(resident) = self.artifacts.resident(place.artifact) {
-            let range = place.range.within_size(resident.len() as u64)?.to_usize()?;
-            return Ok(Some(resident.slice(range)));
+            let range = place.range.within_size(resident.len() as u64);
+            let range = self.artifacts.placed(place.artifact, range)?;
+            return Ok(Some(resident.slice(range.to_usize()?)));
         }
+        self.artifacts.check_may_wait()?;
         let found = self
             .artifacts
             .in_tail(place)
@@ -349,7 +351,8 @@ impl<'a> Bench<'a> {
         let Some(frame) = self.get(place)? else {
             return Ok(None);
         };
-        let payload = open(&frame).within(|| format!("bytes {}", place.range))?;
+        let payload = open(&frame).within(|| format!("bytes {}", place.range));
+        let payload = self.artifacts.placed(place.artifact, payload)?;
         // The payload starts after its length.
         Ok(Some(frame.slice(4..4 + payload.len())))
     }
@@ -388,6 +391,10 @@ impl ByteSource for Bench<'_> {
             return self.get(place);
         }
         Ok(None)
+    }
+
+    fn name(&self, artifact: u32) -> Option<String> {
+        (artifact > 0).then(|| self.artifacts.place_of(artifact))
     }
 }
 
@@ -431,13 +438,13 @@ fn attempt<T>(
     asked: &[Place],
 ) -> Result<Attempt<T>> {
     let bench = Bench::new(artifacts, fetched);
-    let done = step(&bench).within(|| artifacts.name().to_owned())?;
+    let done = step(&bench).within(|| artifacts.place())?;
     if let Some(done) = done {
         return Ok(Attempt::Done(done));
     }
     let (missing, along, later) = bench.into_missing();
     if missing == asked {
-        return Err(Error::corrupt("the same bytes were needed twice").within(artifacts.name()));
+        return Err(Error::corrupt("the same bytes were needed twice").within(artifacts.place()));
     }
     let gap = artifacts.coalesce_gap();
     let places = [missing.as_slice(), &along].concat();

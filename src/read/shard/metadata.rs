@@ -4,6 +4,7 @@ use super::artifacts::Artifacts;
 use super::cache::Cache;
 use super::column::ProjectedColumns;
 use super::fetch::{Bench, Fetched, drive};
+#[cfg(any(test, feature = "experimental", feature = "threads"))]
 use super::waiting::now;
 use crate::buffer::{
     Chunks, FieldLayout, PackedGroup, Place, RANGE_INDEX_HEADER, RangeIndex, RangeIndexHeader,
@@ -13,9 +14,9 @@ use crate::column::{ArraySlot, ArrowSchemaHint, DictionaryEntries};
 use crate::encoding::{Context, Scratch};
 use crate::error::{Error, ErrorKind, Result, Within};
 use crate::format::{
-    DataRef, DataRefs, DataType, FieldDescriptor, Message, SchemaReader, ShardDirectory,
-    ShardProperties, StripeDirectory, StripeFieldDescriptor, StripeList, StripeProperties, UrlList,
-    ValueKind, Wire, find_property,
+    DataRef, DataRefs, DataType, FieldDescriptor, IndexCollection, Message, SchemaReader,
+    ShardDirectory, ShardProperties, StripeDirectory, StripeFieldDescriptor, StripeList,
+    StripeProperties, UrlList, ValueKind, Wire, find_property,
 };
 use crate::io::ByteRange;
 use bytes::Bytes;
@@ -116,6 +117,7 @@ impl Metadata {
     }
 
     /// Runs a step of a plan to its end, and waits for nothing.
+    #[cfg(any(test, feature = "experimental", feature = "threads"))]
     pub(in crate::read) fn drive<T>(
         &self,
         step: impl FnMut(&Bench<'_>) -> Result<Option<T>>,
@@ -209,13 +211,23 @@ impl Metadata {
         self.element(bench, Some(reference), "URL list")
     }
 
-    #[cfg(any(test, feature = "experimental"))]
     /// The indexes over the whole shard.
-    pub(in crate::read) fn indexes(
+    pub(in crate::read) fn indexes(&self, bench: &Bench<'_>) -> Result<Option<IndexCollection>> {
+        self.element(bench, self.directory.indexes_ref.as_ref(), "indexes")
+    }
+
+    /// The indexes over a stripe.
+    pub(in crate::read) fn stripe_indexes(
         &self,
         bench: &Bench<'_>,
-    ) -> Result<Option<crate::format::IndexCollection>> {
-        self.element(bench, self.directory.indexes_ref.as_ref(), "indexes")
+        stripe: u64,
+    ) -> Result<Option<IndexCollection>> {
+        let (artifact, directory) = ready!(self.stripe(bench, stripe));
+        let Some(reference) = &directory.indexes_ref else {
+            return Ok(Some(IndexCollection::default()));
+        };
+        let payload = ready!(bench.frame(artifact, reference));
+        self.decode(&payload).map(Some)
     }
 
     /// The properties, once they have been read.
@@ -374,7 +386,8 @@ impl Metadata {
                 payload = Bytes::copy_from_slice(&payload);
             }
             bytes = 2 * payload.len() as u64;
-            described = Some((artifact, self.decode(&payload)?));
+            let descriptor = self.artifacts.placed(artifact, self.decode(&payload))?;
+            described = Some((artifact, descriptor));
         }
         let field = StripeField {
             described,
@@ -438,7 +451,16 @@ impl Metadata {
         let mut cx = Context::new(self.artifacts.limits(), &mut scratch);
         let header = self.header_checksums(stored);
         let index = RangeIndex::parse(&bytes, node, layout.positions, header, &mut cx);
-        let index = Arc::new(index.within(name)?);
+        let index = index.and_then(|index| {
+            if let Some(expected) = stored.carried.as_ref().filter(|_| self.verifies()) {
+                expected.check_all(&RangeIndex::carried_checksums(&bytes)?)?;
+            }
+            Ok(index)
+        });
+        let index = self
+            .artifacts
+            .placed(stored.place.artifact, index.within(name));
+        let index = Arc::new(index?);
         if field.range_index.set(index.clone()).is_ok() {
             self.fields.grow(&key, index.memory_size());
         }
@@ -466,14 +488,18 @@ impl Metadata {
         let bytes = ready!(bench.get(place));
         let checksums = self.header_checksums(stored);
         let header = RangeIndexHeader::parse(&bytes, node, layout.positions, checksums);
-        header
-            .within(|| "range index".to_owned())
-            .map(|h| Some(Some(h)))
+        let header = header.within(|| "range index".to_owned());
+        let header = self.artifacts.placed(place.artifact, header);
+        header.map(|h| Some(Some(h)))
     }
 
     fn header_checksums<'a>(&self, stored: &'a StoredIndex) -> Option<&'a Chunks> {
-        let verify = self.artifacts.options().verify_checksums();
-        stored.header_checksums.as_ref().filter(|_| verify)
+        stored.header_checksums.as_ref().filter(|_| self.verifies())
+    }
+
+    /// Whether checksums of data are verified.
+    pub(super) fn verifies(&self) -> bool {
+        self.artifacts.options().verify_checksums()
     }
 
     pub(super) fn check_message(&self, range: ByteRange) -> Result<()> {

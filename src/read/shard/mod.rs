@@ -9,6 +9,7 @@ pub(in crate::read) mod described;
 pub(in crate::read) mod dictionary_entries;
 pub(in crate::read) mod fetch;
 pub(in crate::read) mod metadata;
+pub(in crate::read) mod names;
 pub(in crate::read) mod open_field;
 pub(in crate::read) mod options;
 pub(in crate::read) mod projection;

@@ -3,7 +3,7 @@
 use super::fetch::Bench;
 use super::metadata::{FieldKey, Metadata, OpenField, StripeField, ready};
 use crate::buffer::{
-    BlockMap, Body, FieldBuffers, FieldLayout, OpaqueDictionary, PackedGroup, Place, Storage,
+    Body, FieldBuffers, FieldLayout, OpaqueDictionary, PackedGroup, Place, Storage,
     StoredDictionary, ValueDictionary, packed_member,
 };
 use crate::column::DictionaryEntries;
@@ -35,9 +35,10 @@ impl Metadata {
                     true => ready!(self.group_of(bench, key)),
                     false => None,
                 };
-                FieldLayout::try_new(node, descriptor, group.as_deref(), &mut |url| {
+                let layout = FieldLayout::try_new(node, descriptor, group.as_deref(), &mut |url| {
                     self.artifacts.resolve(url, artifact)
-                })?
+                });
+                self.artifacts.placed(artifact, layout)?
             }
         };
         Ok(Some(field.layout.get_or_init(|| Arc::new(layout)).clone()))
@@ -157,7 +158,7 @@ impl Metadata {
         let Storage::Buffers(buffers) = &layout.storage else {
             return Ok(true);
         };
-        let verify = self.artifacts.options().verify_checksums();
+        let verify = self.verifies();
         let mut complete = true;
         for buffer in buffers.streams() {
             bench.note_later(buffer.place);
@@ -166,7 +167,7 @@ impl Metadata {
             {
                 let place = Place {
                     artifact: buffer.place.artifact,
-                    range: blocks.map_range,
+                    range: blocks.described_in()?,
                 };
                 self.check_message(place.range)
                     .within(|| "block map".to_owned())?;
@@ -178,11 +179,11 @@ impl Metadata {
                     complete = false;
                     continue;
                 };
-                blocks
+                let loaded = blocks
                     .load_map(buffer.place.range, &bytes, verify)
-                    .within(|| format!("{:?} buffer", buffer.kind))?;
-                let size = blocks.map().map_or(0, BlockMap::memory_size);
-                self.fields.grow(&key, size);
+                    .within(|| format!("{:?} buffer", buffer.kind));
+                self.artifacts.placed(place.artifact, loaded)?;
+                self.fields.grow(&key, blocks.memory_size());
             }
         }
         Ok(complete)
@@ -210,10 +211,10 @@ impl Metadata {
         if bytes.len() < buffers.compressors.len() {
             return Ok(false);
         }
-        let verify = self.artifacts.options().verify_checksums();
         let mut loaded = Dictionaries::default();
         for (stored, bytes) in buffers.compressors.iter().zip(&bytes) {
-            add_compressor(stored, bytes, verify, &mut loaded)?;
+            let added = add_compressor(stored, bytes, self.verifies(), &mut loaded);
+            self.artifacts.placed(stored.place.artifact, added)?;
         }
         self.fields.grow(&key, loaded.memory_size());
         buffers.load_dictionaries(loaded);
@@ -234,10 +235,17 @@ impl Metadata {
         }
         check_dictionary(place.range, self.artifacts.limits())?;
         let bytes = ready!(bench.get(place));
-        let entries = ValueDictionary::parse(&bytes)
-            .and_then(|d| super::dictionary_entries::entries(d, node, layout))
-            .within(|| "value dictionary".to_owned())?;
-        let entries = Arc::new(entries);
+        let parse = || {
+            let dictionary = ValueDictionary::parse(&bytes)?;
+            if let Storage::Buffers(buffers) = &layout.storage
+                && let Some(expected) = &buffers.dictionary_checksums
+            {
+                expected.check_all(&ValueDictionary::carried_checksums(&bytes)?)?;
+            }
+            super::dictionary_entries::entries(dictionary, node, layout)
+        };
+        let entries = parse().within(|| "value dictionary".to_owned());
+        let entries = Arc::new(self.artifacts.placed(place.artifact, entries)?);
         if field.dictionary.set(entries.clone()).is_ok() {
             // The arrays that are made of the entries hold about as much again.
             let size = place
@@ -266,7 +274,12 @@ pub(in crate::read) fn add_compressor(
     all: &mut Dictionaries,
 ) -> Result<()> {
     OpaqueDictionary::parse(bytes, verify)
-        .and_then(|found| all.add(stored.id, found.kind, found.payload))
+        .and_then(|found| {
+            if let Some(expected) = stored.carried.as_ref().filter(|_| verify) {
+                expected.check_block(0, bytes)?;
+            }
+            all.add(stored.id, found.kind, found.payload)
+        })
         .within(|| format!("OpaqueDictionary buffer {}", stored.id))
 }
 

@@ -83,7 +83,9 @@ impl ShardOptions {
     }
 
     /// The time unit of instants (DateTime) and time spans (KustoTimeSpan) whose Arrow type neither the
-    /// shard nor a requested schema names; nanoseconds by default, which reach from 1677 to 2262.
+    /// shard nor a requested schema names; nanoseconds by default, which reach from 1677 to 2262. Coarser
+    /// units than 100 ns round the values, unless the scan has
+    /// [strict casts](crate::read::ScanBuilder::with_strict_casts).
     #[must_use]
     pub fn with_default_time_unit(mut self, unit: TimeUnit) -> Self {
         self.native_types.time_unit = unit;

@@ -16,6 +16,8 @@ pub(super) struct Staged<'a> {
     pub(super) offsets: &'a [u64],
     pub(super) fixed: Option<usize>,
     pub(super) nulls: Option<&'a NullBuffer>,
+    /// Whether the wire has SingleValue of values of a fixed size.
+    pub(super) fixed_single_value: bool,
 }
 
 /// The values of one block.
@@ -25,6 +27,7 @@ pub(super) struct BlockInput<'a> {
     pub(super) fixed: Option<usize>,
     len: usize,
     nulls: Option<NullBuffer>,
+    fixed_single_value: bool,
 }
 
 impl<'a> Staged<'a> {
@@ -89,6 +92,7 @@ impl<'a> Staged<'a> {
                 .nulls
                 .map(|n| n.slice(start, len))
                 .filter(|n| n.null_count() > 0),
+            fixed_single_value: self.fixed_single_value,
         }
     }
 }
@@ -101,6 +105,7 @@ impl BlockInput<'_> {
             fixed: self.fixed,
             len: self.len,
             nulls: self.nulls.as_ref(),
+            fixed_single_value: self.fixed_single_value,
         }
     }
 }

@@ -129,7 +129,8 @@ fn made(page: &mut String, answers: &Answers) -> Result<()> {
         let load = machine.load;
         writeln!(
             page,
-            "\n**The machine was not idle (load {load}): these times mean little.**"
+            "\n**The load average of the machine was {load} when the run began, so other programs may \
+             have slowed some answers. Read these times as rough.**"
         )?;
     }
     Ok(())

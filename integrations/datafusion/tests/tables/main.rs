@@ -9,6 +9,7 @@ mod common;
 mod evolution;
 mod filters;
 mod many;
+mod merged;
 mod order;
 mod statistics;
 mod writing;

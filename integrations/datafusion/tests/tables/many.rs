@@ -3,6 +3,7 @@
 use crate::common::{self, FileOptions, Format, metric, run_plan};
 use crate::{Place, stripes_of};
 use arrow::array::{ArrayRef, Int64Array, RecordBatch, StringArray};
+use arrow_shard::Shard;
 use datafusion::prelude::SessionConfig;
 use std::sync::Arc;
 
@@ -226,5 +227,44 @@ async fn files_of_another_format_are_named() {
     let message = created.unwrap_err().to_string();
     if place.format == Format::Shard {
         assert!(message.contains("1.shard"), "{message}");
+    }
+}
+
+#[tokio::test]
+async fn the_damaged_file_of_several_is_named() {
+    let place = Place::new();
+    if place.format != Format::Shard {
+        return;
+    }
+    let path = |name: &str| place.file("t", name);
+    for name in ["1", "2", "3"] {
+        place.write(&path(name), &numbers(10_000, 2000), &stripes_of(1000));
+    }
+    // A byte whose damage opens, and ends a scan. The table is made afterwards: what its open has read, it keeps.
+    let mut bytes = std::fs::read(path("2")).unwrap();
+    let ends_a_scan = |bytes: &[u8]| {
+        Shard::from_bytes(bytes.to_vec()).is_ok_and(|shard| {
+            shard
+                .scan()
+                .build()
+                .is_ok_and(|mut scan| scan.any(|batch| batch.is_err()))
+        })
+    };
+    let damaged = (64..bytes.len()).find(|&at| {
+        bytes[at] ^= 1;
+        let found = ends_a_scan(&bytes);
+        bytes[at] ^= u8::from(!found);
+        found
+    });
+    assert!(damaged.is_some());
+    std::fs::write(path("2"), bytes).unwrap();
+    place.table("t", "").await;
+    let read = place.context.sql("SELECT n, text FROM t").await.unwrap();
+    let message = read.collect().await.unwrap_err().to_string();
+    let shown = path("2").canonicalize().unwrap();
+    assert!(message.contains(&shown.display().to_string()), "{message}");
+    for name in ["1", "3"] {
+        let other = path(name).canonicalize().unwrap();
+        assert!(!message.contains(&other.display().to_string()), "{message}");
     }
 }

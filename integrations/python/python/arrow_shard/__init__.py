@@ -24,6 +24,7 @@ from ._errors import (
     ChecksumError,
     ConflictError,
     CorruptError,
+    ExternalError,
     ForbiddenUrlError,
     InvalidArgumentError,
     LimitExceededError,
@@ -31,6 +32,7 @@ from ._errors import (
     NotFoundError,
     OffsetOverflowError,
     PoisonedError,
+    ReplacedError,
     RowOutOfRangeError,
     SchemaMismatchError,
     ShardError,
@@ -39,6 +41,7 @@ from ._errors import (
     UnsupportedError,
     UnsupportedVersionError,
     ValueOutOfRangeError,
+    WrongFileError,
 )
 from ._lance import convert
 from ._lib import (
@@ -64,6 +67,7 @@ from ._lib import (
     merge,
     open,
     open_many,
+    pack,
     undelete,
     vacuum,
 )
@@ -84,6 +88,7 @@ __all__ = [
     "CorruptError",
     "EditSummary",
     "Expression",
+    "ExternalError",
     "ForbiddenUrlError",
     "InvalidArgumentError",
     "LimitExceededError",
@@ -92,6 +97,7 @@ __all__ = [
     "OffsetOverflowError",
     "PoisonedError",
     "RecordBatch",
+    "ReplacedError",
     "RowOutOfRangeError",
     "Scan",
     "ScanMetrics",
@@ -108,6 +114,7 @@ __all__ = [
     "ValueOutOfRangeError",
     "VerifyReport",
     "WriteSummary",
+    "WrongFileError",
     "__version__",
     "append",
     "col",
@@ -119,6 +126,7 @@ __all__ = [
     "merge",
     "open",
     "open_many",
+    "pack",
     "scan",
     "statistics",
     "store",

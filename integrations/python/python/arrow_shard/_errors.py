@@ -53,6 +53,12 @@ class ChecksumError(CorruptError):
     kind = "checksum mismatch"
 
 
+class WrongFileError(CorruptError):
+    """A file of the shard was replaced by one with other data."""
+
+    kind = "wrong file"
+
+
 class UnsupportedError(ShardError, NotImplementedError):
     """The shard is well formed, but uses something that this build cannot read or write."""
 
@@ -119,6 +125,12 @@ class ConflictError(ShardError):
     kind = "conflict"
 
 
+class ReplacedError(ShardError):
+    """Another file or object has taken the place of the one that was opened: open it again."""
+
+    kind = "replaced"
+
+
 class NotFoundError(ShardError, FileNotFoundError):
     """The file does not exist."""
 
@@ -143,6 +155,12 @@ class ArrowError(ShardError, ValueError):
     kind = "Arrow error"
 
 
+class ExternalError(ArrowError):
+    """Code outside of this package failed: a function, or the source of the rows."""
+
+    kind = "external error"
+
+
 _CLASSES = {
     error.kind: error
     for error in (
@@ -151,6 +169,7 @@ _CLASSES = {
         UnsupportedVersionError,
         CorruptError,
         ChecksumError,
+        WrongFileError,
         UnsupportedError,
         LimitExceededError,
         InvalidArgumentError,
@@ -162,10 +181,12 @@ _CLASSES = {
         OffsetOverflowError,
         AlreadyExistsError,
         ConflictError,
+        ReplacedError,
         NotFoundError,
         ForbiddenUrlError,
         PoisonedError,
         ArrowError,
+        ExternalError,
     )
 }
 

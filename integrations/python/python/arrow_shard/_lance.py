@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from . import _lib
-from ._errors import AlreadyExistsError, InvalidArgumentError, UnsupportedError
+from ._errors import InvalidArgumentError, UnsupportedError
 from ._write import write
 
 if TYPE_CHECKING:
@@ -77,8 +77,7 @@ def _to_lance(source: str, target: str, overwrite: bool, version: str) -> int:
         why = _refused(field.type, version)
         if why is not None:
             raise UnsupportedError(f"unsupported: column `{field.name}`: Lance {version} has no {why}")
-    if os.path.lexists(target) and not overwrite:
-        raise AlreadyExistsError(f"already exists: {target}")
+    target = _lib.output_file(target, overwrite=overwrite)
     folder = os.path.dirname(os.path.abspath(target))
     # The file gets its name when it is complete.
     with tempfile.TemporaryDirectory(dir=folder, prefix=".lance-") as hidden:

@@ -51,29 +51,83 @@ def _timestamp(value: datetime.datetime) -> tuple[str, Any]:
     if value != value:  # pandas.NaT
         return "plain", None
     zone = "" if value.tzinfo is None else "_utc"
-    if hasattr(value, "as_unit"):  # pandas.Timestamp has nanoseconds
-        return f"timestamp_ns{zone}", value.as_unit("ns").value
+    if _is_of("pandas", "Timestamp", value):
+        stamp: Any = value
+        return _of_numpy(stamp.to_datetime64(), zone)
     epoch = _EPOCH if value.tzinfo is None else _UTC_EPOCH
-    return f"timestamp_us{zone}", (value - epoch) // _MICROSECOND
+    return _counted("timestamp", (value - epoch) // _MICROSECOND, "us", zone)
 
 
 def _duration(value: datetime.timedelta) -> tuple[str, Any]:
     if value != value:
         return "plain", None
-    if hasattr(value, "as_unit"):
-        return "duration_ns", value.as_unit("ns").value
-    return "duration_us", value // _MICROSECOND
+    if _is_of("pandas", "Timedelta", value):
+        delta: Any = value
+        return _of_numpy(delta.to_timedelta64())
+    return _counted("duration", value // _MICROSECOND, "us")
 
 
 def _numpy(value: Any) -> tuple[str, Any]:
     numpy = sys.modules["numpy"]
     if isinstance(value, (numpy.datetime64, numpy.timedelta64)):
-        if numpy.isnat(value):
-            return "plain", None
-        is_time = isinstance(value, numpy.datetime64)
-        unit = numpy.datetime_data(value.dtype)[0]
-        finer = "ns" if unit in ("ns", "ps", "fs", "as") else "us"
-        name = "datetime64" if is_time else "timedelta64"
-        ticks = value.astype(f"{name}[{finer}]").astype("int64").item()
-        return f"{'timestamp' if is_time else 'duration'}_{finer}", ticks
-    return "plain", value.item()
+        return _of_numpy(value)
+    plain = value.item()
+    if type(plain) is type(value):  # numpy.longdouble has no type of Python
+        return f"type {type(value).__name__}", None
+    return "plain", plain
+
+
+# Seconds of numpy's longer units, and parts of a second in its shorter ones.
+_SECONDS = {"W": 7 * 86_400, "D": 86_400, "h": 3_600, "m": 60, "s": 1}
+_PARTS = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9, "ps": 10**12, "fs": 10**15, "as": 10**18}
+# The units of Arrow.
+_UNITS = ("s", "ms", "us", "ns")
+# Years from 1970 on that fit into 64 bits of seconds.
+_MOST_YEARS = 290_000_000_000
+
+
+def _of_numpy(value: Any, zone: str = "") -> tuple[str, Any]:
+    """A datetime64 or a timedelta64 in a unit of Arrow: numpy's own conversions wrap around without a word."""
+    numpy = sys.modules["numpy"]
+    if numpy.isnat(value):
+        return "plain", None
+    kind = "timestamp" if isinstance(value, numpy.datetime64) else "duration"
+    unit, count = numpy.datetime_data(value.dtype)
+    ticks = value.astype("int64").item() * count
+    if unit in ("Y", "M") and kind == "timestamp":
+        if abs(ticks) > _MOST_YEARS * (1 if unit == "Y" else 12):
+            return _out_of_range(kind)
+        ticks = numpy.datetime64(ticks, unit).astype("datetime64[D]").astype("int64").item()
+        unit = "D"
+    if unit in _SECONDS:
+        return _counted(kind, ticks * _SECONDS[unit], "s", zone)
+    if unit in _PARTS:
+        return _counted(kind, ticks, unit, zone)
+    return "type numpy.timedelta64 in years, months or no unit, which has no certain length", None
+
+
+def _counted(kind: str, ticks: int, unit: str, zone: str = "") -> tuple[str, Any]:
+    """That many ticks of a unit, in the unit of Arrow nearest to it that holds them exactly.
+
+    >>> _counted("timestamp", 5, "us")
+    ('timestamp_us', 5)
+    >>> _counted("duration", 7_000_000_000_000, "ps")
+    ('duration_ns', 7000000000)
+    """
+    per_second = _PARTS[unit]
+    too_fine = False
+    for name in reversed(_UNITS):
+        parts = per_second // _PARTS[name]
+        if parts == 0:
+            continue
+        if ticks % parts:
+            too_fine = True
+        elif -(2**63) <= ticks // parts < 2**63:
+            return f"{kind}_{name}{zone}", ticks // parts
+    if too_fine and per_second > _PARTS["ns"]:
+        return f"a {kind} with a fraction of a nanosecond", None
+    return _out_of_range(kind)
+
+
+def _out_of_range(kind: str) -> tuple[str, Any]:
+    return f"a {kind} that 64 bits cannot count", None

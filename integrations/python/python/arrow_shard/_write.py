@@ -26,6 +26,7 @@ def write(
     profile: str = "balanced",
     threads: int | None = None,
     sorting_columns: Sequence[str | _lib.SortingColumn] = (),
+    sorting_columns_checked: bool = False,
     properties: Mapping[str, Any] | None = None,
     stripe_rows: int | None = None,
     stripe_bytes: int | None = None,
@@ -58,11 +59,11 @@ def write(
     >>> sh.open(out).sorting_columns
     [SortingColumn('id', descending=False, nulls_first=False)]
 
-    * ``overwrite``: whether a file may be replaced.
+    * ``overwrite``: whether a file may be replaced. Symbolic links are followed; pipes and devices are refused.
     * ``profile``: how hard to compress: ``plain``, ``fast``, ``balanced``, ``high_compression``, ``minimal_size``.
     * ``threads``: how many encode, as many as there are cores by default. The bytes do not depend on it.
-    * ``sorting_columns``: the columns that the rows are sorted by, as names or :class:`SortingColumn`. Rows are
-      neither sorted nor checked.
+    * ``sorting_columns``: the columns that the rows are sorted by, as names or :class:`SortingColumn`. Rows are not
+      sorted. With ``sorting_columns_checked``, rows in another order are an error that names the column and the row.
     * ``properties``: properties of the shard, by their names.
     * ``stripe_rows``, ``stripe_bytes``: most rows of a stripe, and bytes of Arrow data after which one ends.
     * ``memory_limit``: about how many bytes the writer may hold.
@@ -90,6 +91,7 @@ def write(
         profile=profile,
         threads=threads,
         sorting_columns=sorting_columns,
+        sorting_columns_checked=sorting_columns_checked,
         properties=None if properties is None else dict(properties),
         stripe_rows=stripe_rows,
         stripe_bytes=stripe_bytes,

@@ -5,7 +5,7 @@ mod repeated;
 mod table;
 
 use crate::errors::raised;
-use crate::location::{Source, shards_of};
+use crate::location::{Source, table_of};
 use crate::runtime::{handle, wait, wait_for_store};
 use crate::waiting::detached;
 use arrow_shard::{Error, ErrorKind, Shard};
@@ -38,7 +38,7 @@ pub(crate) fn table_provider<'py>(
     let table = detached(py, || {
         let locations = match source {
             Source::Shards(locations) => locations.clone(),
-            Source::Folder(folder) => shards_of(folder)?,
+            Source::Folder(folder) => table_of(folder)?.0,
         };
         let columns = wait(source.is_near(), shard.schema_async())?;
         let opened = ShardTable::open(&columns, &locations, runtime.clone());

@@ -11,10 +11,11 @@ use crate::progress::bar;
 use address::invalid;
 use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;
-use arrow_shard::io::{AsyncSink, ObjectFolder, ObjectReader, ObjectSink};
+use arrow_shard::io::{AsyncSink, ObjectFolder, ObjectReader, ObjectSink, RelativeUrl};
 use arrow_shard::ops::{
-    CompactOptions, EditSummary, ShardEditor, VacuumOptions, compact_object, compact_object_to,
-    compaction_object, list_shard_objects, vacuum_objects,
+    CompactOptions, EditSummary, LeftOut, PackOptions, ShardEditor, VacuumOptions, compact_object,
+    compact_object_to, compaction_object, list_shard_objects, objects_held_by_others, pack_object,
+    vacuum_objects,
 };
 use arrow_shard::read::ShardOptions;
 use arrow_shard::write::{AsyncShardWriter, WriterOptions};
@@ -24,6 +25,7 @@ use futures_util::{StreamExt, TryStreamExt, stream};
 use object_store::path::Path;
 use object_store::{ObjectMeta, ObjectStore, ObjectStoreExt};
 use reader::{Waiting, WaitingFolder};
+use std::collections::HashSet;
 use std::fmt;
 use std::io::{self, Write};
 use std::ops::Range;
@@ -153,8 +155,12 @@ impl Object {
     }
 
     /// An editor of the shard that it is the directory file of.
-    pub(crate) fn open_editor(&self) -> Result<ShardEditor> {
-        wait(ShardEditor::open_object(self.store.clone(), &self.path))
+    pub(crate) fn open_editor(&self, options: ShardOptions) -> Result<ShardEditor> {
+        wait(ShardEditor::open_object_with(
+            self.store.clone(),
+            &self.path,
+            options,
+        ))
     }
 
     /// Refuses an object of another store: shards refer to none.
@@ -201,11 +207,43 @@ impl Object {
             return wait(compact_object(store, &self.path, options));
         };
         self.check_same_store(target)?;
-        wait(compact_object_to(store, &self.path, &target.path, options))
+        wait(compact_object_to(store, &self.path, &target.path, options)).map(Some)
+    }
+
+    /// Writes the shard as one object.
+    pub(crate) fn pack(&self, target: &Self, options: &PackOptions) -> Result<EditSummary> {
+        self.check_same_store(target)?;
+        let store = self.store.clone();
+        wait(pack_object(store, &self.path, &target.path, options))
     }
 
     /// The shards of the folder, several of which are opened at a time.
     pub(crate) fn list_shards(&self) -> Result<Vec<Listed>> {
+        let names_there = wait(async {
+            let listed = self.store.list_with_delimiter(Some(&self.path)).await;
+            let listed = listed.map_err(|e| {
+                let message = format!("the store failed to list `{}`", self.path);
+                Error::new(ErrorKind::Io, message).caused_by(e)
+            })?;
+            let objects = listed.objects.into_iter();
+            Ok(objects.map(|o| o.location).collect::<HashSet<_>>())
+        })?;
+        let is_there = async |file: &RelativeUrl| {
+            let names = file.segments();
+            let object = names.fold(self.path.clone(), |path, name| path.join(name));
+            if file.segments().count() == 1 {
+                return Ok(names_there.contains(&object));
+            }
+            match self.store.head(&object).await {
+                Ok(_) => Ok(true),
+                Err(object_store::Error::NotFound { .. }) => Ok(false),
+                Err(error) => {
+                    let message = format!("the store failed to look for `{object}`");
+                    Err(Error::new(ErrorKind::Io, message).caused_by(error))
+                }
+            }
+        };
+        let is_there = &is_there;
         let look = |object: ObjectMeta| async move {
             let options = ShardOptions::default().with_tail_bytes(TAIL_BYTES);
             let opened = Shard::open_object(self.store.clone(), &object.location, options);
@@ -213,7 +251,7 @@ impl Object {
                 name: object.location.filename().unwrap_or_default().to_owned(),
                 bytes: object.size,
                 found: match opened.await {
-                    Ok(shard) => Found::of_object(shard).await,
+                    Ok(shard) => Found::of_object(shard, is_there).await,
                     Err(error) => Err(error),
                 },
             }
@@ -230,6 +268,11 @@ impl Object {
             bar.finish_and_clear();
             Ok(listed)
         })
+    }
+
+    /// Lists the shards of the folder that another shard of the folder holds.
+    pub(crate) fn held_by_others(&self) -> Result<Vec<LeftOut>> {
+        wait(objects_held_by_others(self.store.clone(), Some(&self.path)))
     }
 
     /// Lists or removes the stripes below that no directory refers to, by their paths, with their sizes.

@@ -70,7 +70,11 @@ impl ReadAt for Waiting {
     }
 
     fn name(&self) -> Option<String> {
-        self.name.clone()
+        self.name.clone().or_else(|| self.reader.name())
+    }
+
+    fn version(&self) -> Option<String> {
+        self.reader.version()
     }
 }
 

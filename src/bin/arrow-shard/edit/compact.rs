@@ -4,6 +4,7 @@
 use super::editing::elsewhere;
 use super::report;
 use crate::failure::Failure;
+use crate::limits::LimitArgs;
 use crate::location::Location;
 use crate::output::Destination;
 use crate::profile::ProfileName;
@@ -46,6 +47,8 @@ pub(crate) struct Args {
     /// Say which stripes would be written anew, and write nothing
     #[arg(long)]
     dry_run: bool,
+    #[command(flatten)]
+    limits: LimitArgs,
 }
 
 /// Runs the command.
@@ -54,7 +57,8 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
         .with_min_rows(args.min_rows)
         .with_max_deleted(args.max_deleted)
         .with_profile(args.profile.into())
-        .with_threads(args.threads);
+        .with_threads(args.threads)
+        .with_limits(args.limits.limits());
     let location = Location::of(&args.file)?;
     let mut out = Destination::standard();
     let place = args.file.display().to_string();
@@ -65,6 +69,9 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
             #[cfg(feature = "cloud")]
             Location::Object(object) => object.compaction(&options)?,
         };
+        if runs.is_empty() {
+            writeln!(out, "{place}: no stripe needs to be rewritten")?;
+        }
         for run in runs {
             let last = run.end.saturating_sub(1);
             match run.start == last {
@@ -89,7 +96,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     let done = match (&location, output) {
         (Location::Local(file), None) => compact(file, &options)?,
         (Location::Local(file), Some(Location::Local(target))) => {
-            compact_to(file, target, &options)?
+            Some(compact_to(file, target, &options)?)
         }
         #[cfg(feature = "cloud")]
         (Location::Object(object), None) => object.compact(None, &options)?,
@@ -104,7 +111,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     match done {
         Some(done) => report(args.output.as_deref().unwrap_or(&args.file), &done),
         None => {
-            writeln!(out, "{place}: no stripe is better written anew")?;
+            writeln!(out, "{place}: no stripe needs to be rewritten")?;
             Ok(out.flush()?)
         }
     }

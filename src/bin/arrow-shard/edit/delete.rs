@@ -4,8 +4,8 @@ use super::TargetArgs;
 use super::editing::Editing;
 use crate::failure::Failure;
 use crate::input::predicate;
+use crate::limits::LimitArgs;
 use crate::location::open_shard;
-use arrow_shard::read::ShardOptions;
 use std::path::PathBuf;
 
 const EXAMPLES: &str = "\
@@ -14,7 +14,8 @@ Examples:
   arrow-shard delete --rows 17,1000 flights.amudai.shard --dry-run
 
 Deleted rows are marked, and their data stay: `undelete` brings them back, and `compact` leaves them \
-out for good.";
+out for good. If no row matches, the shard stays as it is. A shard that was one file becomes several, \
+which have to be kept together; the output says how many, and `arrow-shard pack` makes one file of them.";
 
 /// Delete rows
 #[derive(Debug, clap::Args)]
@@ -35,14 +36,16 @@ pub(crate) struct Args {
     rows: Vec<u64>,
     #[command(flatten)]
     target: TargetArgs,
+    #[command(flatten)]
+    limits: LimitArgs,
 }
 
 /// Runs the command.
 pub(crate) fn run(args: &Args) -> Result<(), Failure> {
-    let mut editing = Editing::open(&args.file)?;
+    let mut editing = Editing::open(&args.file, args.limits.shard_options())?;
     if let Some(condition) = &args.condition {
-        let shard = open_shard(&args.file, ShardOptions::default())?;
-        editing.delete(&predicate("--where", condition, &shard)?)?;
+        let shard = open_shard(&args.file, args.limits.shard_options())?;
+        editing.delete(&predicate("--where", shard.parse_predicate(condition))?)?;
     }
     editing.delete_rows(&args.rows)?;
     args.target.commit(editing, &args.file)

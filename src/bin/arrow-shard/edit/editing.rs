@@ -5,7 +5,7 @@ use crate::location::Location;
 use crate::progress::{bar, followed};
 use arrow_shard::Result;
 use arrow_shard::ops::{EditSummary, ShardEditor};
-use arrow_shard::read::Predicate;
+use arrow_shard::read::{Predicate, ShardOptions};
 use std::path::{Path, PathBuf};
 
 /// An editor, and where its shard is.
@@ -15,13 +15,13 @@ pub(super) struct Editing {
 }
 
 impl Editing {
-    /// Opens the shard at `path`, which may be a URL.
-    pub(super) fn open(path: &Path) -> Result<Self, Failure> {
+    /// Opens the shard at `path`, which may be a URL, and later others with the same options.
+    pub(super) fn open(path: &Path, options: ShardOptions) -> Result<Self, Failure> {
         let location = Location::of(path)?;
         let editor = match &location {
-            Location::Local(path) => ShardEditor::open(path)?,
+            Location::Local(path) => ShardEditor::open_with(path, options)?,
             #[cfg(feature = "cloud")]
-            Location::Object(object) => object.open_editor()?,
+            Location::Object(object) => object.open_editor(options)?,
         };
         Ok(Self { editor, location })
     }
@@ -49,6 +49,15 @@ impl Editing {
         }
         bar.finish_and_clear();
         Ok(())
+    }
+
+    /// Refuses two shards that refer to the same data.
+    pub(super) fn check_distinct(&self) -> Result<()> {
+        match &self.location {
+            Location::Local(_) => self.editor.check_distinct(),
+            #[cfg(feature = "cloud")]
+            Location::Object(_) => crate::cloud::wait(self.editor.check_distinct_objects()),
+        }
     }
 
     /// Deletes the rows that match.

@@ -9,7 +9,8 @@ use crate::text;
 use arrow_array::RecordBatch;
 use arrow_array::cast::AsArray;
 use arrow_cast::display::array_value_to_string;
-use arrow_shard::ops::{SHARD_FILE_SUFFIX, list_shards};
+use arrow_shard::ops::{LeftOut, SHARD_FILE_SUFFIX, held_by_others, list_shards};
+use arrow_shard::read::ShardOptions;
 use arrow_shard::{ErrorKind, Result, Shard};
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -20,7 +21,9 @@ Examples:
   arrow-shard ls s3://logs/tables
 
 A line for each shard: rows, deleted rows, stripes, size of the directory file, and the least and \
-greatest values of the columns that it is sorted by.";
+greatest values of the columns that it is sorted by. A shard whose rows another shard of \
+the folder holds, such as a merged one, is not counted. A shard that lacks files is named, and the exit \
+code is 1: `arrow-shard pack` makes one file of a shard, which can be moved alone.";
 
 /// List the shards of a folder
 #[derive(Debug, clap::Args)]
@@ -38,6 +41,10 @@ struct Line {
     stripes: u64,
     bytes: u64,
     spans: Vec<String>,
+    /// Whether it refers to other files.
+    has_files: bool,
+    /// Whether another shard of the folder holds its rows.
+    is_held: bool,
 }
 
 /// Runs the command.
@@ -51,9 +58,30 @@ pub(crate) fn run(args: &Args) -> std::result::Result<(), Failure> {
     let mut is_whole = true;
     for Listed { name, bytes, found } in listed {
         match found {
-            Ok(found) => lines.push(line(&name, bytes, &found)),
+            Ok(found) => {
+                if let Some(incomplete) = found.incomplete() {
+                    is_whole = false;
+                    Failure::new(incomplete).within(&name).report();
+                }
+                lines.push(line(&name, bytes, &found));
+            }
             Err(error)
                 if error.kind() == ErrorKind::NotAShard && !name.ends_with(SHARD_FILE_SUFFIX) => {}
+            Err(error) => {
+                is_whole = false;
+                Failure::from(error).report();
+            }
+        }
+    }
+    // Only a shard of several files may hold another, and damaged ones have been named.
+    if is_whole && lines.iter().any(|line| line.has_files) {
+        let held = match Location::of_folder(&args.folder)? {
+            Location::Local(folder) => held_by_others(folder),
+            #[cfg(feature = "cloud")]
+            Location::Object(folder) => folder.held_by_others(),
+        };
+        match held {
+            Ok(held) => mark_held(&mut lines, &held),
             Err(error) => {
                 is_whole = false;
                 Failure::from(error).report();
@@ -76,18 +104,23 @@ pub(crate) fn run(args: &Args) -> std::result::Result<(), Failure> {
             stripes,
             bytes,
             spans,
+            ..
         } = line;
         let (bytes, spans) = (text::bytes(*bytes), spans.join(", "));
         let row =
             format!("{name:width$} {rows:>12} {deleted:>10} {stripes:>8} {bytes:>11}  {spans}");
         writeln!(out, "{}", row.trim_end())?;
     }
+    let counted: Vec<&Line> = lines.iter().filter(|line| !line.is_held).collect();
     // What damaged files say need not fit.
-    let total = |of: fn(&Line) -> u64| lines.iter().map(of).fold(0, u64::saturating_add);
+    let total = |of: fn(&Line) -> u64| {
+        let values = counted.iter().map(|line| of(line));
+        values.fold(0, u64::saturating_add)
+    };
     writeln!(
         out,
         "{}: {} and {} deleted in {}",
-        text::count(lines.len() as u64, "shard"),
+        text::count(counted.len() as u64, "shard"),
         text::count(total(|line| line.rows), "row"),
         total(|line| line.deleted),
         text::count(total(|line| line.stripes), "stripe"),
@@ -99,6 +132,20 @@ pub(crate) fn run(args: &Args) -> std::result::Result<(), Failure> {
     }
 }
 
+/// Marks the shards whose rows other shards hold, which count once.
+fn mark_held(lines: &mut [Line], held: &[LeftOut]) {
+    let name = |path: &str| {
+        let name = path.rsplit('/').next().unwrap_or(path);
+        text::shown(name).into_owned()
+    };
+    for line in lines {
+        if let Some(held) = held.iter().find(|held| name(held.shard()) == line.name) {
+            line.is_held = true;
+            line.spans.push(format!("(in {})", name(held.held_by())));
+        }
+    }
+}
+
 /// The shards of a folder of this machine.
 fn local(folder: &Path) -> Result<Vec<Listed>> {
     let list = |path: PathBuf| {
@@ -107,7 +154,14 @@ fn local(folder: &Path) -> Result<Vec<Listed>> {
             name: name.into_owned(),
             // What cannot be looked at cannot be opened either.
             bytes: std::fs::metadata(&path).map_or(0, |found| found.len()),
-            found: Shard::open(&path).and_then(Found::of),
+            found: Shard::open_pooled(&path, ShardOptions::default()).and_then(|shard| {
+                // References start where the file is, and not a link to it.
+                let target = path.canonicalize();
+                let folder = target
+                    .as_ref()
+                    .map_or(folder, |it| it.parent().unwrap_or(folder));
+                Found::of(shard, |file| folder.join(file.path()).exists())
+            }),
         }
     };
     let shards = list_shards(folder)?;
@@ -121,7 +175,13 @@ fn local(folder: &Path) -> Result<Vec<Listed>> {
     Ok(listed)
 }
 
-fn line(name: &str, bytes: u64, Found { shard, sorted }: &Found) -> Line {
+fn line(name: &str, bytes: u64, found: &Found) -> Line {
+    let Found {
+        shard,
+        sorted,
+        files,
+        missing,
+    } = found;
     let span = |(path, statistics): &(String, RecordBatch)| {
         let known = statistics.column(1).as_struct();
         let bound = |name: &str| {
@@ -134,12 +194,21 @@ fn line(name: &str, bytes: u64, Found { shard, sorted }: &Found) -> Line {
             _ => path,
         }
     };
+    let mut spans: Vec<String> = sorted.iter().map(span).collect();
+    if !missing.is_empty() {
+        spans.push(format!(
+            "({} missing)",
+            text::count(missing.len() as u64, "file")
+        ));
+    }
     Line {
         name: text::shown(name).into_owned(),
         rows: shard.num_rows(),
         deleted: shard.num_deleted_rows(),
         stripes: shard.num_stripes(),
         bytes,
-        spans: sorted.iter().map(span).collect(),
+        spans,
+        has_files: !files.is_empty(),
+        is_held: false,
     }
 }

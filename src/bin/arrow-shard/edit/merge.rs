@@ -2,6 +2,7 @@
 
 use super::editing::Editing;
 use crate::failure::Failure;
+use crate::limits::LimitArgs;
 use std::path::PathBuf;
 
 const EXAMPLES: &str = "\
@@ -10,7 +11,14 @@ Examples:
   arrow-shard merge a.amudai.shard b.amudai.shard --output ab.amudai.shard --dry-run
 
 No row is copied: the new file refers to the buffers of the shards, which must be in its folder or \
-below. Columns are united by name; where a shard lacks one, its rows are null in it.";
+below. Columns are united by name; where a shard lacks one, its rows are null in it. Tables of a folder \
+leave out shards that a merged shard of the folder holds.
+
+A shard that is one file gets a second name beside it, X.amudai.stripe, which the new file refers to. \
+That is a clone where the file system has them (Btrfs and XFS on Linux), else a hard link, else a copy; \
+the output says which. Deleting a shard that was merged then frees no space: `arrow-shard vacuum` does, \
+once no shard refers to the second name. Never overwrite a hard-linked shard in place, as `cp` does: \
+reading the merged shard would fail. Delete it first, or write another file and rename it.";
 
 /// Make one shard of several, by reference
 #[derive(Debug, clap::Args)]
@@ -25,6 +33,8 @@ pub(crate) struct Args {
     /// Say what the new shard would have, and write nothing
     #[arg(long)]
     dry_run: bool,
+    #[command(flatten)]
+    limits: LimitArgs,
 }
 
 /// Runs the command.
@@ -32,11 +42,16 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     let Some((first, others)) = args.files.split_first() else {
         return Err(Failure::Usage("no shard is named".to_owned()));
     };
-    let mut editing = Editing::open(first)?;
+    let mut editing = Editing::open(first, args.limits.shard_options())?;
     editing.append_all(others)?;
+    editing.check_distinct()?;
     let target = super::TargetArgs {
         output: Some(args.output.clone()),
         dry_run: args.dry_run,
     };
-    target.commit(editing, first)
+    target.commit(editing, first)?;
+    if !args.dry_run {
+        super::note_parts(&args.output, &args.files);
+    }
+    Ok(())
 }

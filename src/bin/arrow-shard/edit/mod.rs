@@ -6,6 +6,7 @@ pub(crate) mod delete;
 mod editing;
 pub(crate) mod list;
 pub(crate) mod merge;
+pub(crate) mod pack;
 pub(crate) mod select;
 pub(crate) mod undelete;
 pub(crate) mod vacuum;
@@ -34,9 +35,18 @@ impl TargetArgs {
     /// Commits the changes of the shard at `path`.
     fn commit(&self, mut editing: Editing, path: &Path) -> Result<(), Failure> {
         let target = self.output.as_deref().unwrap_or(path);
+        let editor = editing.editor();
+        let (rows, deleted) = (editor.num_rows(), editor.num_deleted_rows());
+        if self.output.is_none() && !editor.has_changes() {
+            return say(
+                target,
+                "stays as it is: nothing to do. It has",
+                rows,
+                deleted,
+                "",
+            );
+        }
         if self.dry_run {
-            let editor = editing.editor();
-            let (rows, deleted) = (editor.num_rows(), editor.num_deleted_rows());
             return say(target, "would have", rows, deleted, "");
         }
         let done = editing.commit(self.output.as_deref())?;
@@ -44,11 +54,60 @@ impl TargetArgs {
     }
 }
 
+/// Says that a shard is in the folder of shards that it was made of.
+fn note_parts(target: &Path, parts: &[PathBuf]) {
+    let folder = |path: &Path| {
+        let folder = match path.parent() {
+            Some(folder) if !folder.as_os_str().is_empty() => folder,
+            _ => Path::new("."),
+        };
+        // A URL leads to no folder here.
+        folder
+            .canonicalize()
+            .unwrap_or_else(|_| folder.to_path_buf())
+    };
+    let beside = parts.iter().filter(|part| folder(part) == folder(target));
+    let count = beside.count();
+    if count > 0 {
+        let place = target.display().to_string();
+        eprintln!(
+            "note: {} is in the folder of {} whose data it holds: a table of the folder has these rows once, from {}",
+            text::shown(&place),
+            text::count(count as u64, "shard"),
+            text::shown(&place),
+        );
+    }
+}
+
 /// Says what a shard has now.
 fn report(target: &Path, done: &EditSummary) -> Result<(), Failure> {
     let stripes = text::count(done.stripes(), "stripe");
     let written = format!(" in {stripes}; {} were written", text::bytes(done.bytes()));
-    say(target, "has", done.rows(), done.deleted_rows(), &written)
+    say(target, "has", done.rows(), done.deleted_rows(), &written)?;
+    let mut out = Destination::standard();
+    for (how, count) in [
+        ("a hard link", done.linked()),
+        ("a clone", done.cloned()),
+        ("a copy", done.copied()),
+    ] {
+        let files = match count.files() {
+            0 => continue,
+            1 => "1 file with rows has".to_owned(),
+            many => format!("{many} files with rows have"),
+        };
+        let bytes = text::bytes(count.bytes());
+        writeln!(
+            out,
+            "{files} {how} as a second name ({bytes}), which the shard refers to"
+        )?;
+    }
+    match done.other_files() {
+        0 => {}
+        1 => writeln!(out, "data are in 1 other file; keep both together")?,
+        many => writeln!(out, "data are in {many} other files; keep them together")?,
+    }
+    out.flush()?;
+    Ok(())
 }
 
 fn say(target: &Path, has: &str, rows: u64, deleted: u64, more: &str) -> Result<(), Failure> {

@@ -4,6 +4,7 @@ use super::TargetArgs;
 use super::editing::Editing;
 use crate::failure::Failure;
 use crate::input::ColumnNames;
+use crate::limits::LimitArgs;
 use std::path::PathBuf;
 
 const EXAMPLES: &str = "\
@@ -11,8 +12,9 @@ Examples:
   arrow-shard select --columns origin,delay flights.amudai.shard --output small.amudai.shard
   arrow-shard select --drop crew,plane.engine --rename dest=destination flights.amudai.shard
 
-No row is copied. The data of columns that are left out stay in the files, and may be of use to other \
-shards.";
+No row is copied. The data of columns that are left out stay in the files, for other shards that refer to \
+them; `arrow-shard pack` leaves them out. A shard that was one file becomes several, which have to be kept \
+together; the output says how many. If nothing changes, the shard stays as it is.";
 
 /// Select, drop and rename columns, by reference
 #[derive(Debug, clap::Args)]
@@ -32,11 +34,13 @@ pub(crate) struct Args {
     rename: Vec<String>,
     #[command(flatten)]
     target: TargetArgs,
+    #[command(flatten)]
+    limits: LimitArgs,
 }
 
 /// Runs the command.
 pub(crate) fn run(args: &Args) -> Result<(), Failure> {
-    let mut editing = Editing::open(&args.file)?;
+    let mut editing = Editing::open(&args.file, args.limits.shard_options())?;
     let editor = editing.editor();
     let columns = ColumnNames::all(&args.columns);
     if !columns.is_empty() {

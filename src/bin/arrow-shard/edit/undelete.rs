@@ -3,10 +3,20 @@
 use super::TargetArgs;
 use super::editing::Editing;
 use crate::failure::Failure;
+use crate::limits::LimitArgs;
 use std::path::PathBuf;
+
+const EXAMPLES: &str = "\
+Examples:
+  arrow-shard undelete flights.amudai.shard
+  arrow-shard undelete --rows 17,1000 flights.amudai.shard
+  arrow-shard undelete flights.amudai.shard --output all.amudai.shard --dry-run
+
+Rows that `compact` has left out are gone for good. If no row is deleted, the shard stays as it is.";
 
 /// Bring deleted rows back
 #[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
     /// Directory file of the shard
     file: PathBuf,
@@ -15,11 +25,13 @@ pub(crate) struct Args {
     rows: Vec<u64>,
     #[command(flatten)]
     target: TargetArgs,
+    #[command(flatten)]
+    limits: LimitArgs,
 }
 
 /// Runs the command.
 pub(crate) fn run(args: &Args) -> Result<(), Failure> {
-    let mut editing = Editing::open(&args.file)?;
+    let mut editing = Editing::open(&args.file, args.limits.shard_options())?;
     match args.rows.as_slice() {
         [] => editing.editor().undelete(),
         rows => editing.undelete_rows(rows)?,

@@ -1,6 +1,7 @@
 //! `arrow-shard vacuum`
 
 use crate::failure::Failure;
+use crate::limits::LimitArgs;
 use crate::location::Location;
 use crate::output::Destination;
 use crate::progress::followed;
@@ -16,10 +17,12 @@ Examples:
   arrow-shard vacuum --remove --min-age 2 tables
   arrow-shard vacuum s3://logs/tables
 
-The folder must hold all directory files that may refer to files below it. Only stripe files are \
-removed, and only with --remove.";
+The folder must hold all directory files that may refer to files below it. Files are removed only with \
+--remove: stripe files (a hexadecimal number and .amudai.stripe) to which no directory file refers, and \
+temporary files (.arrow-shard.*.tmp) of processes that were killed, an hour ago or earlier. If a file \
+may be a damaged directory file, nothing is removed, and the error names it.";
 
-/// List or remove stripe files that no shard refers to
+/// List or remove files that no shard needs
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
@@ -31,6 +34,8 @@ pub(crate) struct Args {
     /// Hours for which a file must not have changed
     #[arg(long, value_name = "HOURS", default_value_t = 24)]
     min_age: u64,
+    #[command(flatten)]
+    limits: LimitArgs,
 }
 
 /// Runs the command.
@@ -40,6 +45,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     let options = VacuumOptions::default()
         .with_min_age(age)
         .with_dry_run(!args.remove)
+        .with_limits(args.limits.limits())
         .with_progress(move |progress| {
             follow(progress);
             Ok(())

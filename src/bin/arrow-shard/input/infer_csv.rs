@@ -2,7 +2,11 @@
 //! parsed and not as they look. A date that no calendar has makes a column of text.
 
 use super::numbers::Numbers;
+use super::quotes::delimiter_advice;
+use super::row_sizes::{Inferred, RowSizes};
 use crate::failure::Failure;
+use crate::output::CsvStyle;
+use crate::text;
 use arrow_array::timezone::Tz;
 use arrow_array::types::Date32Type;
 use arrow_cast::parse::{Parser, string_to_datetime};
@@ -27,34 +31,48 @@ struct Column {
 /// The schema of at most `rows` rows; of all if `None`. Without rows, all columns are text.
 pub(super) fn infer(
     reader: &mut Reader<impl Read>,
-    null: &str,
+    style: &CsvStyle,
     rows: Option<usize>,
-) -> Result<Schema, Failure> {
+) -> Result<Inferred, Failure> {
     let mut columns: Vec<Column> = Vec::new();
     let mut record = ByteRecord::new();
+    let mut first = ByteRecord::new();
     let headers = match reader.has_headers() {
-        true => Some(reader.byte_headers().map_err(failure)?.clone()),
+        true => Some(
+            reader
+                .byte_headers()
+                .map_err(|e| failure(&e, None))?
+                .clone(),
+        ),
         false => None,
     };
-    let mut seen = 0;
-    while rows.is_none_or(|rows| seen < rows)
-        && reader.read_byte_record(&mut record).map_err(failure)?
-    {
-        seen += 1;
+    let mut sizes = RowSizes::default();
+    while rows.is_none_or(|rows| sizes.rows() < rows) {
+        let read = reader.read_byte_record(&mut record);
+        let first_line = headers.as_ref().unwrap_or(&first);
+        if !read.map_err(|e| failure(&e, Some(first_line)))? {
+            break;
+        }
+        if headers.is_none() && sizes.rows() == 0 {
+            first.clone_from(&record);
+        }
+        sizes.meet(record.as_slice().len());
         columns.resize_with(record.len().max(columns.len()), Column::default);
         for (i, (column, value)) in columns.iter_mut().zip(&record).enumerate() {
             let value = std::str::from_utf8(value).map_err(|_| {
                 let name = headers.as_ref().and_then(|names| names.get(i));
                 not_text(&record, i, name)
             })?;
-            if !value.is_empty() && value != null {
+            if !value.is_empty() && value != style.null {
                 column.meet(value);
             }
         }
     }
     if headers.is_none()
         && columns.is_empty()
-        && reader.read_byte_record(&mut record).map_err(failure)?
+        && reader
+            .read_byte_record(&mut record)
+            .map_err(|e| failure(&e, None))?
     {
         columns.resize_with(record.len(), Column::default);
     }
@@ -72,7 +90,12 @@ pub(super) fn infer(
     };
     let fields = columns.iter().enumerate();
     let fields = fields.map(|(i, column)| Ok(Field::new(name(i)?, column.data_type(), true)));
-    Ok(Schema::new(fields.collect::<Result<Vec<_>, Failure>>()?))
+    Ok(Inferred {
+        schema: Schema::new(fields.collect::<Result<Vec<_>, Failure>>()?),
+        is_whole: rows.is_none_or(|rows| sizes.rows() < rows),
+        sizes,
+        values: count,
+    })
 }
 
 fn line(record: &ByteRecord) -> u64 {
@@ -95,16 +118,29 @@ fn unnamed(ordinal: usize) -> String {
     format!("column_{}", ordinal + 1)
 }
 
-fn failure(error: csv::Error) -> Failure {
+/// An error of a record, with the first line of the file if that is another one.
+fn failure(error: &csv::Error, first: Option<&ByteRecord>) -> Failure {
     match error.kind() {
         ErrorKind::UnequalLengths {
             pos: Some(place),
             expected_len,
             len,
-        } => Failure::new(format!(
-            "line {}: expected {expected_len} values as in the lines above, found {len}",
-            place.line()
-        )),
+        } => {
+            // A delimiter that the file does not have makes one value of each line.
+            let alone = first
+                .filter(|_| *expected_len == 1)
+                .and_then(|it| it.get(0));
+            let other = b";\t|,"
+                .iter()
+                .find(|it| alone.is_some_and(|line| line.contains(it)));
+            let advice = other.map(|it| format!("; {}", delimiter_advice(*it)));
+            Failure::new(format!(
+                "line {}: expected {} as in the lines above, found {len}{}",
+                place.line(),
+                text::count(*expected_len, "value"),
+                advice.unwrap_or_default()
+            ))
+        }
         _ => Failure::new(error.to_string()),
     }
 }

@@ -1,6 +1,7 @@
 //! The Arrow schema of JSON: fields in the order in which they are first met.
 
 use super::numbers::Numbers;
+use super::row_sizes::{Inferred, RowSizes};
 use crate::failure::Failure;
 use arrow_schema::{DataType, Field, Fields, Schema};
 use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visitor};
@@ -21,8 +22,16 @@ struct Shape {
     boolean: bool,
     text: bool,
     numbers: Numbers,
-    items: Option<Box<Shape>>,
+    items: Option<Box<Items>>,
     members: Option<Members>,
+}
+
+/// The items of lists.
+#[derive(Debug, Default)]
+struct Items {
+    shape: Shape,
+    /// Items met so far.
+    count: usize,
 }
 
 /// The members of objects, in order.
@@ -32,21 +41,38 @@ struct Members {
     ordinals: HashMap<String, usize>,
     /// Objects met so far.
     objects: usize,
+    /// Bytes of their names and values.
+    bytes: usize,
 }
 
 /// The schema of at most `rows` objects, which follow each other; of all if `None`.
-pub(super) fn infer(reader: impl Read, rows: Option<usize>) -> Result<Schema, Failure> {
+pub(super) fn infer(reader: impl Read, rows: Option<usize>) -> Result<Inferred, Failure> {
     let mut members = Members::default();
     let mut json = serde_json::Deserializer::from_reader(reader);
-    let mut seen = 0;
+    let mut sizes = RowSizes::default();
     // The end is no error but that of the text.
-    while rows.is_none_or(|rows| seen < rows) && json.end().is_err() {
-        let members = &mut members;
-        let object = ObjectSeed { members, depth: 1 }.deserialize(&mut json);
-        object.map_err(|e| at_its_line(&e))?;
-        seen += 1;
-    }
-    Ok(Schema::new(members.fields("")?))
+    let is_whole = loop {
+        if json.end().is_ok() {
+            break true;
+        }
+        if rows.is_some_and(|rows| sizes.rows() >= rows) {
+            break false;
+        }
+        let before = members.bytes;
+        let seed = ObjectSeed {
+            members: &mut members,
+            depth: 1,
+        };
+        seed.deserialize(&mut json).map_err(|e| at_its_line(&e))?;
+        sizes.meet(members.bytes - before);
+    };
+    let objects = sizes.rows().max(1);
+    Ok(Inferred {
+        values: members.positions(objects).div_ceil(objects),
+        schema: Schema::new(members.fields("")?),
+        sizes,
+        is_whole,
+    })
 }
 
 impl Shape {
@@ -67,7 +93,7 @@ impl Shape {
             }
             Some(b'[') => {
                 let items = ItemsSeed {
-                    shape: self.items.get_or_insert_default(),
+                    items: self.items.get_or_insert_default(),
                     depth,
                 };
                 let items = items.deserialize(&mut serde_json::Deserializer::from_str(json));
@@ -82,6 +108,14 @@ impl Shape {
         Ok(())
     }
 
+    /// The number of values in an array of length `len` and in the arrays below it.
+    fn positions(&self, len: usize) -> usize {
+        let members = self.members.as_ref().map_or(0, |it| it.positions(len));
+        let items = self.items.as_ref();
+        let items = items.map_or(0, |it| it.shape.positions(it.count));
+        len.saturating_add(members).saturating_add(items)
+    }
+
     fn data_type(self, path: &str) -> Result<DataType, Failure> {
         let number = self.numbers.data_type();
         let scalar = self.boolean || self.text || number.is_some();
@@ -92,7 +126,7 @@ impl Shape {
             )));
         }
         if let Some(items) = self.items {
-            let item = items.data_type(&format!("{path}[]"))?;
+            let item = items.shape.data_type(&format!("{path}[]"))?;
             return Ok(DataType::new_list(item, true));
         }
         if let Some(members) = self.members {
@@ -136,6 +170,13 @@ impl Members {
         self.shapes.get_mut(ordinal).map(|(_, shape)| shape)
     }
 
+    /// The number of values in the arrays of `objects` objects, absent values included.
+    fn positions(&self, objects: usize) -> usize {
+        let shapes = self.shapes.iter();
+        let positions = shapes.map(|(_, shape)| shape.positions(objects));
+        positions.fold(0, usize::saturating_add)
+    }
+
     fn fields(self, path: &str) -> Result<Fields, Failure> {
         let field = |(name, shape): (String, Shape)| {
             let below = match path {
@@ -176,6 +217,7 @@ impl<'de> Visitor<'de> for ObjectSeed<'_> {
         while let Some(name) = members.next_key::<String>()? {
             // Numbers are looked at as they are written.
             let value: Box<RawValue> = members.next_value()?;
+            self.members.bytes += name.len() + value.get().len();
             match self.members.shape(&name) {
                 Some(shape) if shape.object == object => {
                     // One of the values would be lost.
@@ -195,7 +237,7 @@ impl<'de> Visitor<'de> for ObjectSeed<'_> {
 
 /// Reads the items of a list.
 struct ItemsSeed<'a> {
-    shape: &'a mut Shape,
+    items: &'a mut Items,
     /// How deep its values are.
     depth: usize,
 }
@@ -217,7 +259,9 @@ impl<'de> Visitor<'de> for ItemsSeed<'_> {
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<(), A::Error> {
         while let Some(item) = items.next_element::<&RawValue>()? {
-            self.shape
+            self.items.count += 1;
+            self.items
+                .shape
                 .meet(item.get(), self.depth)
                 .map_err(Error::custom)?;
         }
@@ -230,7 +274,7 @@ mod tests {
     use super::*;
 
     fn types(lines: &str) -> Vec<String> {
-        let schema = infer(lines.as_bytes(), None).unwrap();
+        let schema = infer(lines.as_bytes(), None).unwrap().schema;
         let text = |field: &Arc<Field>| format!("{}: {}", field.name(), field.data_type());
         schema.fields().iter().map(text).collect()
     }

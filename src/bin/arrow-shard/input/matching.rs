@@ -11,7 +11,8 @@ use arrow_shard::{ErrorKind, Shard};
 /// The rows of another format that a condition keeps: batches become shards in memory, so that it
 /// means the same as for a shard.
 pub(super) fn matching(input: Input, filter: &str, name: &str) -> Result<Input, Failure> {
-    let predicate = predicate("--filter", filter, &shard(&input.schema, None)?)?;
+    let parsed = shard(&input.schema, None)?.parse_predicate(filter);
+    let predicate = predicate("--filter", parsed)?;
     let schema = input.schema.clone();
     let name = name.to_owned();
     let keep = move |batch: RecordBatch| -> Result<Vec<RecordBatch>, Failure> {
@@ -49,9 +50,12 @@ fn shard(schema: &SchemaRef, batch: Option<&RecordBatch>) -> Result<Shard, Failu
     Ok(Shard::from_bytes(file.into())?)
 }
 
-/// Reads a condition for the rows of a shard, which was given as that option.
-pub(crate) fn predicate(option: &str, filter: &str, shard: &Shard) -> Result<Predicate, Failure> {
-    shard.parse_predicate(filter).map_err(|e| {
+/// A condition that was parsed for the rows of a file, and was given as that option.
+pub(crate) fn predicate(
+    option: &str,
+    parsed: arrow_shard::Result<Predicate>,
+) -> Result<Predicate, Failure> {
+    parsed.map_err(|e| {
         let place = format!("{option}, {}", e.element());
         match e.kind() {
             ErrorKind::InvalidArgument => Failure::Usage(format!("{place}: {}", e.message())),

@@ -1,6 +1,7 @@
 //! Files as streams of batches.
 
 mod chained;
+mod cole;
 mod columns;
 mod csv;
 mod infer_csv;
@@ -11,7 +12,9 @@ mod ndjson;
 mod numbers;
 mod origin;
 mod parquet;
+mod parquet_batches;
 mod quotes;
+mod row_sizes;
 mod source;
 mod text_file;
 
@@ -20,10 +23,12 @@ pub(crate) use csv::CsvArgs;
 pub(crate) use matching::predicate;
 pub(crate) use source::{Input, Total};
 
+use crate::content::{self, Content};
 use crate::failure::Failure;
 use crate::file_format::FileFormat;
 use crate::isolate::Foreign;
-use crate::location::open_shard;
+use crate::limits::LimitArgs;
+use crate::location::{Location, open_one_of_many, open_shard};
 use arrow_schema::{DECIMAL256_MAX_PRECISION, TimeUnit};
 use arrow_shard::Shard;
 use arrow_shard::read::{Projection, ShardOptions};
@@ -38,7 +43,7 @@ const BUFFER_BYTES: usize = 1 << 18;
 /// How inputs are read.
 #[derive(Debug, clap::Args)]
 pub(crate) struct ReadArgs {
-    /// Format of the input, if its name does not tell
+    /// Format of the input, if neither its name nor its content shows it
     #[arg(long, value_enum, value_name = "FORMAT")]
     from: Option<FileFormat>,
     /// Rows of CSV or NDJSON that the types are inferred from, all by default; with 0, all columns
@@ -49,12 +54,45 @@ pub(crate) struct ReadArgs {
     /// 2262 [default: ns]
     #[arg(long, value_enum, value_name = "UNIT")]
     time_unit: Option<Unit>,
+    /// Convert values that would not come back: times are rounded to the --time-unit, and in COLE nulls become
+    /// 0 or empty text, and columns of other types numbers or text; without it, each of them is an error
+    #[arg(long)]
+    lossy: bool,
     /// Precision and scale of the decimals in a shard whose Arrow type it does not tell, such as 38,10
     /// [default: 38,16]
     #[arg(long, value_name = "PRECISION,SCALE", value_parser = decimal)]
     decimal: Option<(u8, i8)>,
     #[command(flatten)]
     pub(crate) csv: CsvArgs,
+    #[command(flatten)]
+    limits: LimitArgs,
+}
+
+/// An error of reading times exactly, with the option that allows rounding where they need it.
+fn rounded(failure: Failure) -> Failure {
+    match failure {
+        Failure::Error(why) if why.contains("would be rounded") => {
+            Failure::Error(format!("{why}; with --lossy it is"))
+        }
+        other => other,
+    }
+}
+
+/// Why a file cannot be read in that format, if its content is in another one.
+fn mistaken(path: &Path, format: FileFormat) -> Option<Failure> {
+    let Ok(Location::Local(local)) = Location::of(path) else {
+        return None;
+    };
+    let why = match Content::of_file(&local)? {
+        Content::Compressed(program) => content::decompressed(program, path),
+        // Text may begin like JSON and be CSV.
+        Content::Format(found) if found != format && found != FileFormat::Ndjson => format!(
+            "the content is {found}, not {format}; name the format with --from {}",
+            found.option()
+        ),
+        Content::Format(_) => return None,
+    };
+    Some(Failure::new(why).within(path.display()))
 }
 
 #[derive(Debug, Clone, Copy, clap::ValueEnum)]
@@ -77,7 +115,7 @@ fn decimal(text: &str) -> Result<(u8, i8), String> {
     }
 }
 
-/// Which rows of an input are read.
+/// The rows of an input to read, and the threads that read them.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct RowWindow<'a> {
     /// Which rows; the others are counted neither as left out nor as read.
@@ -86,6 +124,8 @@ pub(crate) struct RowWindow<'a> {
     pub(crate) offset: u64,
     /// Rows to read at most.
     pub(crate) limit: Option<u64>,
+    /// Threads that decode a shard; the least is one.
+    pub(crate) threads: usize,
 }
 
 impl RowWindow<'_> {
@@ -99,17 +139,12 @@ impl RowWindow<'_> {
     fn batch_rows(&self) -> usize {
         self.end().map_or(BATCH_ROWS, |end| end.min(BATCH_ROWS))
     }
-
-    /// How many rows are read at most, in whole batches: types are inferred from no others.
-    fn sample(&self) -> Option<usize> {
-        self.end()?.checked_next_multiple_of(self.batch_rows())
-    }
 }
 
 impl ReadArgs {
     /// The format of the file.
     pub(crate) fn format(&self, path: &Path) -> Result<FileFormat, Failure> {
-        FileFormat::of(path, self.from, "--from")
+        FileFormat::of_input(path, self.from)
     }
 
     /// Refuses options that mean nothing for any of the inputs, nor for the `output`.
@@ -127,6 +162,11 @@ impl ReadArgs {
         let options = [
             (self.csv.given(), has_csv, "CSV"),
             (
+                self.csv.given_to_read(),
+                is_read(&[Csv]),
+                "CSV that is read",
+            ),
+            (
                 self.schema_rows.map(|_| "--schema-rows"),
                 has_text,
                 "CSV and NDJSON that is read",
@@ -141,7 +181,13 @@ impl ReadArgs {
                 is_read(&[Shard]),
                 "shards that are read",
             ),
+            (
+                self.lossy.then_some("--lossy"),
+                self.time_unit.is_some() || output == Some(FileFormat::Cole),
+                "a --time-unit, and for COLE that is written",
+            ),
         ];
+        self.csv.check()?;
         for (option, means_something, what) in options {
             if let Some(option) = option.filter(|_| !means_something) {
                 return Err(Failure::Usage(format!(
@@ -160,25 +206,44 @@ impl ReadArgs {
         rows: RowWindow<'_>,
     ) -> Result<Input, Failure> {
         let format = self.format(path)?;
-        if format == FileFormat::Shard {
-            return self.shard(path, columns, rows);
-        }
+        let opened = match format {
+            FileFormat::Shard => {
+                let shard = self.open_shard(path);
+                shard.and_then(|shard| self.scan(&shard, columns, rows))
+            }
+            FileFormat::Cole => cole::open(path, self.limits.limits(), columns, rows),
+            other => self.foreign(path, other, columns, rows),
+        };
+        opened.map_err(|failure| mistaken(path, format).unwrap_or(failure))
+    }
+
+    /// Opens an input that is not a shard.
+    fn foreign(
+        &self,
+        path: &Path,
+        format: FileFormat,
+        columns: &ColumnArgs,
+        rows: RowWindow<'_>,
+    ) -> Result<Input, Failure> {
         let names = columns.names();
         let projection = match rows.filter {
             // The condition may be about other columns.
             Some(_) => &[],
             None => names.as_slice(),
         };
-        let sample = self.schema_rows.or_else(|| rows.sample());
+        // Rows that are not read do not decide the types of the others.
+        let sample = self.schema_rows.or_else(|| rows.end());
         let style = self.csv.style(path);
         let origin = Origin::find(path)?;
-        let file = Foreign::new(path, origin.bytes());
+        let file = Foreign::new(path, format, origin.bytes());
         let mut input = file.isolate(|| match format {
             FileFormat::Parquet => parquet::open(origin.file()?, projection),
             FileFormat::IpcStream => ipc::open_stream(origin),
-            FileFormat::Csv => csv::open(origin, &style, sample, rows.batch_rows()),
-            FileFormat::Ndjson => ndjson::open(origin, sample, rows.batch_rows()),
-            FileFormat::IpcFile | FileFormat::Shard => ipc::open_file(origin.file()?),
+            FileFormat::Csv => csv::open(origin, &style, sample, rows),
+            FileFormat::Ndjson => ndjson::open(origin, sample, rows),
+            FileFormat::IpcFile | FileFormat::Shard | FileFormat::Cole => {
+                ipc::open_file(origin.file()?)
+            }
         })?;
         input = input.guarded(file.clone());
         if let Some(filter) = rows.filter {
@@ -210,8 +275,17 @@ impl ReadArgs {
             limit: rows.limit.map(|limit| limit.saturating_add(rows.offset)),
             ..rows
         };
-        let open =
-            |path: &PathBuf| Ok((path.display().to_string(), self.open(path, columns, each)?));
+        let open = |path: &PathBuf| {
+            let input = match self.format(path)? {
+                FileFormat::Shard => {
+                    let shard = open_one_of_many(path, self.shard_options())?;
+                    self.scan(&shard, columns, each)?
+                }
+                FileFormat::Cole => cole::open(path, self.limits.limits(), columns, each)?,
+                other => self.foreign(path, other, columns, each)?,
+            };
+            Ok((path.display().to_string(), input))
+        };
         let inputs = paths
             .iter()
             .map(open)
@@ -224,14 +298,20 @@ impl ReadArgs {
         match self.format(path)? {
             FileFormat::Shard => Ok(open_shard(path, self.shard_options())?),
             other => Err(Failure::Usage(format!(
-                "`{}` is {other}, this works on shards only",
+                "`{}` is {other}, and this works on shards only; convert it first: arrow-shard convert {0} \
+                 out.amudai.shard",
                 path.display()
             ))),
         }
     }
 
+    /// Whether values may be converted to others.
+    pub(crate) fn is_lossy(&self) -> bool {
+        self.lossy
+    }
+
     fn shard_options(&self) -> ShardOptions {
-        let mut options = ShardOptions::default();
+        let mut options = self.limits.shard_options();
         if let Some(unit) = self.time_unit {
             options = options.with_default_time_unit(match unit {
                 Unit::S => TimeUnit::Second,
@@ -246,28 +326,31 @@ impl ReadArgs {
         options
     }
 
-    fn shard(
+    /// The rows of a shard as an input.
+    fn scan(
         &self,
-        path: &Path,
+        shard: &Shard,
         columns: &ColumnArgs,
         rows: RowWindow<'_>,
     ) -> Result<Input, Failure> {
-        let shard = self.open_shard(path)?;
         let names = columns.names();
         let projection = match names.is_empty() {
             true => Projection::All,
             false => names.clone().into(),
         };
+        let is_exact = self.time_unit.is_some() && !self.lossy;
         let mut scan = shard
             .scan()
             .with_projection(projection)
             .with_offset(rows.offset)
-            .with_batch_size(BATCH_ROWS);
+            .with_batch_size(BATCH_ROWS)
+            .with_threads(rows.threads.max(1))
+            .with_strict_casts(is_exact);
         if let Some(limit) = rows.limit {
             scan = scan.with_limit(limit);
         }
         if let Some(filter) = rows.filter {
-            scan = scan.with_filter(predicate("--filter", filter, &shard)?);
+            scan = scan.with_filter(predicate("--filter", shard.parse_predicate(filter))?);
         }
         let reader = scan.build()?;
         let schema = arrow_array::RecordBatchReader::schema(&reader);
@@ -275,7 +358,10 @@ impl ReadArgs {
         let input = Input {
             schema,
             total: Total::Rows(reader.remaining_rows()),
-            batches: Box::new(reader.map(|batch| Ok(batch?))),
+            batches: Box::new(reader.map(move |batch| match batch {
+                Err(e) if is_exact => Err(rounded(e.into())),
+                batch => Ok(batch?),
+            })),
         };
         match repeated {
             Some(indices) => input.project(indices),

@@ -1,40 +1,84 @@
 //! JSON: an object per line, objects over several lines, or an array of objects.
 
-use super::BUFFER_BYTES;
 use super::infer_json;
 use super::origin::Origin;
-use super::source::{Input, batches};
+use super::source::Input;
 use super::text_file::TextFile;
+use super::{BUFFER_BYTES, RowWindow};
 use crate::failure::Failure;
+use arrow_array::RecordBatch;
 use arrow_json::ReaderBuilder;
-use std::io::{self, BufReader, ErrorKind, Read};
+use arrow_json::reader::Decoder;
+use arrow_schema::SchemaRef;
+use std::io::{self, BufRead, BufReader, ErrorKind, Read};
 use std::sync::Arc;
 
 /// Opens a file whose types are inferred from `sample` objects, or from all.
 pub(super) fn open(
     origin: Origin,
     sample: Option<usize>,
-    batch_rows: usize,
+    rows: RowWindow<'_>,
 ) -> Result<Input, Failure> {
     let file = TextFile::open(origin)?;
     let objects = BufReader::with_capacity(BUFFER_BYTES, Objects::new(file.reader()?));
-    let schema = Arc::new(infer_json::infer(objects, sample)?);
+    let inferred = infer_json::infer(objects, sample)?;
+    let batch_rows = inferred.batch_rows(rows.batch_rows());
+    let schema = Arc::new(inferred.schema);
     let (counted, total) = file.counted()?;
     let counted = BufReader::with_capacity(BUFFER_BYTES, counted);
-    // Fields that were not seen are an error instead of being left out.
-    let reader = ReaderBuilder::new(schema.clone())
-        .with_strict_mode(true)
-        .with_coerce_primitive(true)
-        .with_batch_size(batch_rows)
-        .build(BufReader::with_capacity(
-            BUFFER_BYTES,
-            Objects::new(counted),
-        ))?;
+    let mut batches = Batches {
+        objects: BufReader::with_capacity(BUFFER_BYTES, Objects::new(counted)),
+        decoder: decoder(&schema, batch_rows)?,
+        schema: schema.clone(),
+        batch_rows,
+        left: rows.end().unwrap_or(usize::MAX),
+    };
     Ok(Input {
         schema,
         total,
-        batches: batches(reader),
+        batches: Box::new(std::iter::from_fn(move || batches.next().transpose())),
     })
+}
+
+/// A decoder of batches of `batch_rows` objects.
+fn decoder(schema: &SchemaRef, batch_rows: usize) -> Result<Decoder, Failure> {
+    // Fields that were not seen are an error instead of being left out.
+    let builder = ReaderBuilder::new(schema.clone())
+        .with_strict_mode(true)
+        .with_coerce_primitive(true)
+        .with_batch_size(batch_rows);
+    Ok(builder.build_decoder()?)
+}
+
+/// Objects as batches, up to a number of rows: objects after these may have other types.
+struct Batches<R> {
+    objects: R,
+    schema: SchemaRef,
+    decoder: Decoder,
+    /// Rows that the decoder puts into a batch.
+    batch_rows: usize,
+    /// Rows to read.
+    left: usize,
+}
+
+impl<R: BufRead> Batches<R> {
+    fn next(&mut self) -> Result<Option<RecordBatch>, Failure> {
+        if self.left < self.batch_rows {
+            self.batch_rows = self.left;
+            self.decoder = decoder(&self.schema, self.left)?;
+        }
+        while self.decoder.len() < self.batch_rows || self.decoder.has_partial_record() {
+            let text = self.objects.fill_buf()?;
+            if text.is_empty() {
+                break;
+            }
+            let decoded = self.decoder.decode(text)?;
+            self.objects.consume(decoded);
+        }
+        let batch = self.decoder.flush()?;
+        self.left -= batch.as_ref().map_or(0, RecordBatch::num_rows);
+        Ok(batch)
+    }
 }
 
 /// Text in which objects follow each other: that of an array without its brackets and the commas

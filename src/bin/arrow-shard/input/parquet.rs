@@ -1,7 +1,7 @@
 //! Parquet files, with what `parquet` leaves out of them: metadata of the table, instants that
 //! nanoseconds cannot hold, months of intervals, and units that only the Arrow schema names.
 
-use super::BATCH_ROWS;
+use super::parquet_batches;
 use super::source::{Batches, Input, Total};
 use crate::failure::Failure;
 use crate::leaves::{any_array, cast_batch, change_leaves};
@@ -14,9 +14,7 @@ use arrow_data::ArrayData;
 use arrow_schema::{DataType, IntervalUnit, Schema, SchemaRef, TimeUnit};
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
-use parquet::arrow::arrow_reader::{
-    ArrowReaderMetadata, ArrowReaderOptions, ParquetRecordBatchReaderBuilder,
-};
+use parquet::arrow::arrow_reader::{ArrowReaderMetadata, ArrowReaderOptions};
 use parquet::arrow::{ARROW_SCHEMA_META_KEY, ProjectionMask};
 use parquet::basic::{ConvertedType, Type as PhysicalType};
 use parquet::file::metadata::ParquetMetaData;
@@ -87,22 +85,18 @@ impl Parquet {
     ) -> Result<(SchemaRef, Batches), Failure> {
         let options = ArrowReaderOptions::new().with_schema(schema.clone());
         let read = ArrowReaderMetadata::try_new(self.metadata.clone(), options)?;
-        let builder =
-            ParquetRecordBatchReaderBuilder::new_with_metadata(self.file.try_clone()?, read);
-        let reader = builder
-            .with_projection(mask)
-            .with_batch_size(BATCH_ROWS)
-            .build()?;
+        let mut batches = parquet_batches::Batches::open(self.file.try_clone()?, read, mask)?;
         // The reader forgets the metadata of the table.
         let projected = Schema::new_with_metadata(
-            arrow_array::RecordBatchReader::schema(&reader)
+            arrow_array::RecordBatchReader::schema(&batches.reader)
                 .fields()
                 .clone(),
             schema.metadata().clone(),
         );
         let projected = Arc::new(projected);
         let schema = projected.clone();
-        let batches = reader.map(move |batch| Ok(batch?.with_schema(projected.clone())?));
+        let batches = std::iter::from_fn(move || batches.next().transpose());
+        let batches = batches.map(move |batch| Ok(batch?.with_schema(projected.clone())?));
         Ok((schema, Box::new(batches)))
     }
 

@@ -1,5 +1,6 @@
 //! The quotes of CSV: what the parser would read as something else is an error.
 
+use crate::output::CsvStyle;
 use std::io::{self, ErrorKind, Read};
 
 /// Bytes that are looked at together, and counted in a `u8`; most have no quote.
@@ -10,12 +11,15 @@ const BLOCK_BYTES: usize = 64;
 pub(super) struct Quotes<R> {
     inner: R,
     delimiter: u8,
+    /// The byte before a quote that is part of a value.
+    escape: Option<u8>,
     place: Place,
     /// The line that is being read, and that of the last opening quote, from 1 on.
     line: u64,
     opened: u64,
-    /// The byte before.
+    /// The byte before, and the one before the last closing quote.
     last: u8,
+    enclosed: u8,
     /// What is wrong with the text, which is said again to whoever reads on.
     wrong: Option<String>,
 }
@@ -26,6 +30,8 @@ enum Place {
     Start,
     Plain,
     Quoted,
+    /// After an escape in quotes.
+    Escaped,
     /// Behind a quote in quotes: the first of two, or the end.
     Closed,
     /// Behind blanks that follow a closing quote, which the parser adds to the value.
@@ -33,14 +39,16 @@ enum Place {
 }
 
 impl<R> Quotes<R> {
-    pub(super) fn new(inner: R, delimiter: u8) -> Self {
+    pub(super) fn new(inner: R, style: &CsvStyle) -> Self {
         Self {
             inner,
-            delimiter,
+            delimiter: style.delimiter,
+            escape: style.escape,
             place: Place::Start,
             line: 1,
             opened: 1,
             last: 0,
+            enclosed: 0,
             wrong: None,
         }
     }
@@ -62,7 +70,8 @@ impl<R> Quotes<R> {
                         false => Place::Plain,
                     };
                 }
-                (Place::Quoted, _) if count(b'"') == 0 => {}
+                (Place::Quoted, _)
+                    if count(b'"') == 0 && self.escape.is_none_or(|it| count(it) == 0) => {}
                 _ => {
                     let steps = block.iter().take_while(|byte| self.goes_on(**byte)).count();
                     good += steps;
@@ -96,8 +105,12 @@ impl<R> Quotes<R> {
                 self.opened = self.line;
                 Place::Quoted
             }
-            (Place::Quoted, b'"') => Place::Closed,
-            (Place::Quoted, _) | (Place::Closed, b'"') => Place::Quoted,
+            (Place::Quoted, _) if self.escape == Some(byte) => Place::Escaped,
+            (Place::Quoted, b'"') => {
+                self.enclosed = self.last;
+                Place::Closed
+            }
+            (Place::Quoted | Place::Escaped, _) | (Place::Closed, b'"') => Place::Quoted,
             (_, _) if self.is_end(byte) => Place::Start,
             (Place::Start | Place::Plain, _) => Place::Plain,
             (Place::Closed | Place::Blank, b' ' | b'\t') => Place::Blank,
@@ -108,18 +121,47 @@ impl<R> Quotes<R> {
     }
 }
 
+impl<R> Quotes<R> {
+    /// Explains that a value goes on with a byte after its closing quote.
+    fn goes_on_after_quote(&self, byte: u8) -> String {
+        let advice = match byte {
+            _ if self.enclosed == b'\\' && self.escape.is_none() => {
+                "; if a backslash before a quote makes it part of the value, read the file with \
+                 --escape '\\'"
+                    .to_owned()
+            }
+            // A tabulator looks like a blank after a value.
+            _ if self.place == Place::Blank && self.last == b'\t' => {
+                format!("; {}", delimiter_advice(b'\t'))
+            }
+            b',' | b';' | b'|' => format!("; {}", delimiter_advice(byte)),
+            _ => "; quotes within a value are written twice".to_owned(),
+        };
+        format!(
+            "line {}: a value goes on after its closing quote{advice}",
+            self.line
+        )
+    }
+}
+
+/// How to read text with another delimiter.
+pub(super) fn delimiter_advice(delimiter: u8) -> String {
+    let shown = char::from(delimiter).escape_default();
+    format!("if `{shown}` separates the values, read the file with --delimiter '{shown}'")
+}
+
 impl<R: Read> Read for Quotes<R> {
     fn read(&mut self, buf: &mut [u8]) -> io::Result<usize> {
         if self.wrong.is_none() {
             let n = self.inner.read(buf)?;
-            let good = self.go_over(buf.get(..n).unwrap_or_default());
-            if good < n {
-                self.wrong = Some(format!(
-                    "line {}: a value goes on behind its closing quote; quotes within a value are \
-                     written twice",
-                    self.line
-                ));
-            } else if n == 0 && !buf.is_empty() && self.place == Place::Quoted {
+            let read = buf.get(..n).unwrap_or_default();
+            let good = self.go_over(read);
+            if let Some(byte) = read.get(good) {
+                self.wrong = Some(self.goes_on_after_quote(*byte));
+            } else if n == 0
+                && !buf.is_empty()
+                && matches!(self.place, Place::Quoted | Place::Escaped)
+            {
                 let line = self.opened;
                 self.wrong = Some(format!("line {line}: the quote of a value is not closed"));
             }
@@ -137,6 +179,10 @@ impl<R: Read> Read for Quotes<R> {
 mod tests {
     use super::*;
 
+    fn quotes(text: &str) -> Quotes<&[u8]> {
+        Quotes::new(text.as_bytes(), &CsvStyle::default())
+    }
+
     #[test]
     fn quotes_are_closed_at_the_end_of_a_value() {
         for text in [
@@ -146,9 +192,8 @@ mod tests {
             "\"x\" ,y\t\n\"x\" \t\n",
             "\"a;b\",\"",
         ] {
-            let delimiter = b',';
             let mut read = String::new();
-            let end = Quotes::new(text.as_bytes(), delimiter).read_to_string(&mut read);
+            let end = quotes(text).read_to_string(&mut read);
             match text.ends_with(",\"") {
                 true => assert!(end.unwrap_err().to_string().contains("line 1")),
                 false => assert_eq!((end.unwrap(), read.as_str()), (text.len(), text)),
@@ -156,10 +201,10 @@ mod tests {
         }
         let long = format!("a\n\"{}\n\"{}", "x".repeat(100), "\n,y".repeat(100));
         let mut read = String::new();
-        let end = Quotes::new(long.as_bytes(), b',').read_to_string(&mut read);
+        let end = quotes(&long).read_to_string(&mut read);
         assert_eq!((end.unwrap(), read), (long.len(), long.clone()));
         let odd = format!("{long},\"z\"y");
-        let end = Quotes::new(odd.as_bytes(), b',').read_to_end(&mut Vec::new());
+        let end = quotes(&odd).read_to_end(&mut Vec::new());
         assert!(end.unwrap_err().to_string().starts_with("line 103:"));
         for (text, line, good) in [
             ("a,b\n\"x\" y,1\n", "line 2: a value goes on", "a,b\n\"x\" "),
@@ -168,12 +213,44 @@ mod tests {
             ("a\rb\r\n\"x\"y", "line 3: a value goes on", "a\rb\r\n\"x\""),
             ("\"x\" \"y\"", "line 1: a value goes on", "\"x\" "),
             ("\"a\";b", "line 1: a value goes on", "\"a\""),
+            ("\"a\";b", "--delimiter ';'", "\"a\""),
+            ("\"a\"\tb", "--delimiter '\\t'", "\"a\"\t"),
+            ("\"x\\\"y\"\n", "--escape '\\'", "\"x\\\""),
+            ("\"x\"y", "written twice", "\"x\""),
         ] {
             let mut read = Vec::new();
-            let mut quotes = Quotes::new(text.as_bytes(), b',');
+            let mut quotes = quotes(text);
             let error = quotes.read_to_end(&mut read).unwrap_err().to_string();
             assert!(error.contains(line), "{text}: {error}");
             assert_eq!(read, good.as_bytes(), "{text}");
+        }
+    }
+
+    #[test]
+    fn an_escape_makes_a_quote_part_of_the_value() {
+        let style = CsvStyle {
+            escape: Some(b'\\'),
+            ..CsvStyle::default()
+        };
+        let filler = "x".repeat(100);
+        for text in [
+            "\"a\\\"b\",\"\\\\\"\n",
+            "\\\"a\",\\\n",
+            &format!("\"{filler}\\\"{filler}\\\"\",\"\n\"\"\"\n"),
+        ] {
+            let mut read = String::new();
+            let mut quotes = Quotes::new(text.as_bytes(), &style);
+            quotes.read_to_string(&mut read).unwrap();
+            assert_eq!(read, text);
+        }
+        for (text, want) in [
+            ("\n\"a\\\"", "line 2: the quote"),
+            ("\"a\\", "line 1: the quote"),
+            ("\"\\\\\"a", "line 1: a value goes on"),
+        ] {
+            let mut quotes = Quotes::new(text.as_bytes(), &style);
+            let error = quotes.read_to_end(&mut Vec::new()).unwrap_err().to_string();
+            assert!(error.contains(want), "{text}: {error}");
         }
     }
 }

@@ -3,9 +3,11 @@
 use super::BUFFER_BYTES;
 use super::origin::{Copy, Origin};
 use super::source::{Counted, Total, counted};
+use crate::content::{self, Content};
 use crate::failure::Failure;
 use std::fs::File;
 use std::io::{self, BufReader, Read, Seek, SeekFrom};
+use std::path::Path;
 
 /// A file of UTF-8, behind its byte order mark if it has one.
 pub(super) struct TextFile {
@@ -24,7 +26,12 @@ impl TextFile {
             file = copied(&mut file)?;
         }
         let mut mark = Vec::new();
-        (&file).take(3).read_to_end(&mut mark)?;
+        (&file).take(10).read_to_end(&mut mark)?;
+        if let Some(Content::Compressed(program)) = Content::of(&mark) {
+            return Err(Failure::new(content::decompressed(program, Path::new("-"))));
+        }
+        (&file).seek(SeekFrom::Start(3))?;
+        mark.truncate(3);
         match mark.as_slice() {
             [] => Err(Failure::new("the file is empty")),
             [0xEF, 0xBB, 0xBF] if file.read(&mut [0])? == 0 => {

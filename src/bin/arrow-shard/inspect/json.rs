@@ -2,9 +2,10 @@
 
 use super::statistics;
 use crate::text;
+use arrow_array::ArrayRef;
 use arrow_shard::read::{
-    AnyValue, BlocksInfo, BufferInfo, EncodingTree, FieldInfo, RangeStats, ShardInfo, StripeInfo,
-    ValueKind,
+    AnyValue, BlocksInfo, BufferInfo, EncodingTree, FieldInfo, NameValuePair, RangeStats,
+    ShardInfo, StripeInfo, ValueKind,
 };
 use serde_json::{Value, json};
 
@@ -25,7 +26,7 @@ pub(super) fn shard(info: &ShardInfo) -> Value {
         "raw_bytes": info.raw_data_size,
         "encoded_bytes": info.encoded_bytes,
         "ratio": text::ratio(info.raw_data_size, info.encoded_bytes),
-        "properties": info.properties,
+        "properties": properties(&info.properties),
         "problem": info.problem,
         "stripes": info.stripes.iter().map(stripe).collect::<Vec<_>>(),
     })
@@ -40,7 +41,7 @@ fn stripe(info: &StripeInfo) -> Value {
         "raw_bytes": info.raw_data_size,
         "encoded_bytes": info.encoded_bytes,
         "ratio": text::ratio(info.raw_data_size, info.encoded_bytes),
-        "properties": info.properties,
+        "properties": properties(&info.properties),
         "problem": info.problem,
         "fields": info.fields.iter().map(field).collect::<Vec<_>>(),
     })
@@ -56,9 +57,9 @@ fn field(info: &FieldInfo) -> Value {
         "internal_kind": info.internal_kind,
         "positions": info.positions,
         "nulls": info.null_count,
-        "constant": info.constant.as_ref().map(value),
+        "constant": info.constant.as_ref().map(|v| value(v, &info.constant_value)),
         "dictionary_size": info.dictionary_size,
-        "range": info.range.as_ref().map(range),
+        "range": info.range.as_ref().map(|found| range(found, info)),
         "statistics": info.type_specific.as_ref().map(statistics::type_json),
         "cardinality": info.cardinality.as_ref().map(statistics::cardinality_json),
         "membership_filter": info.membership_filter.as_ref().map(statistics::filter_json),
@@ -72,26 +73,36 @@ fn field(info: &FieldInfo) -> Value {
     })
 }
 
-fn range(range: &RangeStats) -> Value {
+fn range(range: &RangeStats, field: &FieldInfo) -> Value {
     json!({
-        "min": range.min_value.as_ref().map(value),
+        "min": range.min_value.as_ref().map(|v| value(v, &field.min_value)),
         "min_inclusive": range.min_inclusive,
-        "max": range.max_value.as_ref().map(value),
+        "max": range.max_value.as_ref().map(|v| value(v, &field.max_value)),
         "max_inclusive": range.max_inclusive,
     })
 }
 
-/// Plain values as JSON has them, others as text.
-fn value(value: &AnyValue) -> Value {
-    match &value.kind {
-        None | Some(ValueKind::Null) => Value::Null,
-        Some(ValueKind::Bool(v)) => json!(v),
-        Some(ValueKind::U64(v)) => json!(v),
-        Some(ValueKind::I64(v)) => json!(v),
-        Some(ValueKind::Double(v)) if v.is_finite() => json!(v),
-        Some(ValueKind::String(v)) => json!(v),
-        Some(_) => json!(text::value(value)),
+/// Plain values as JSON has them, others as the text of their Arrow type.
+fn value(value: &AnyValue, array: &Option<ArrayRef>) -> Value {
+    match (&value.kind, array.as_ref().and_then(text::typed_text)) {
+        (None | Some(ValueKind::Null), _) => Value::Null,
+        (Some(ValueKind::Bool(v)), _) => json!(v),
+        (Some(ValueKind::Double(v)), _) if v.is_finite() => json!(v),
+        (_, Some(text)) => json!(text),
+        (Some(ValueKind::U64(v)), _) => json!(v),
+        (Some(ValueKind::I64(v)), _) => json!(v),
+        (Some(ValueKind::String(v)), _) => json!(v),
+        (Some(_), _) => json!(text::value(value)),
     }
+}
+
+/// Properties by name. Values that JSON has no form for are cut to a short text.
+fn properties(all: &[NameValuePair]) -> Value {
+    let properties = all.iter().map(|property| {
+        let shown = property.value.as_ref().map(|v| value(v, &None));
+        (property.name.clone(), shown.unwrap_or_default())
+    });
+    Value::Object(properties.collect())
 }
 
 fn buffer(info: &BufferInfo) -> Value {

@@ -2,7 +2,11 @@
 
 use super::statistics;
 use crate::text;
-use arrow_shard::read::{BlocksInfo, BufferInfo, FieldInfo, RangeIndexInfo, RangeStats, ShardInfo};
+use arrow_array::ArrayRef;
+use arrow_shard::read::{
+    AnyValue, BlocksInfo, BufferInfo, FieldInfo, NameValuePair, RangeIndexInfo, RangeStats,
+    ShardInfo,
+};
 use std::io::{self, Write};
 
 /// Prints the tree, with statistics if it is to be `verbose`.
@@ -37,13 +41,7 @@ pub(super) fn print(out: &mut impl Write, info: &ShardInfo, verbose: bool) -> io
         "data: {}",
         sizes(info.raw_data_size, info.encoded_bytes)
     )?;
-    if !info.properties.is_empty() {
-        writeln!(
-            out,
-            "properties: {}",
-            text::shown(&info.properties.join(", "))
-        )?;
-    }
+    properties(out, "", &info.properties)?;
     problem(out, "", info.problem.as_ref())?;
     for stripe in &info.stripes {
         let rows = &stripe.rows;
@@ -59,13 +57,7 @@ pub(super) fn print(out: &mut impl Write, info: &ShardInfo, verbose: bool) -> io
                 rows => format!(", {rows} of them deleted"),
             }
         )?;
-        if !stripe.properties.is_empty() {
-            writeln!(
-                out,
-                "│  properties: {}",
-                text::shown(&stripe.properties.join(", "))
-            )?;
-        }
+        properties(out, "│  ", &stripe.properties)?;
         problem(out, "│  ", stripe.problem.as_ref())?;
         fields(out, "", &stripe.fields, verbose)?;
     }
@@ -79,6 +71,15 @@ fn deleted(rows: u64) -> String {
         1 => " (1 more is deleted)".to_owned(),
         rows => format!(" ({rows} more are deleted)"),
     }
+}
+
+/// A line for each property.
+fn properties(out: &mut impl Write, indent: &str, all: &[NameValuePair]) -> io::Result<()> {
+    for property in all {
+        let property = text::property(property);
+        writeln!(out, "{indent}property {}", text::shown(&property))?;
+    }
+    Ok(())
 }
 
 fn problem(out: &mut impl Write, indent: &str, problem: Option<&String>) -> io::Result<()> {
@@ -149,9 +150,12 @@ fn title(field: &FieldInfo) -> String {
         parts.push(format!("dictionary of {entries}"));
     }
     match (&field.constant, &field.range) {
-        (Some(value), _) => parts.push(format!("constant {}", text::value(value))),
+        (Some(value), _) => {
+            let value = text::typed(value, field.constant_value.as_ref());
+            parts.push(format!("constant {value}"));
+        }
         (None, Some(range)) if range.min_value.is_some() || range.max_value.is_some() => {
-            parts.push(range_text(range));
+            parts.push(range_text(range, field));
         }
         (None, _) => {}
     }
@@ -163,14 +167,17 @@ fn title(field: &FieldInfo) -> String {
 }
 
 /// `1 ..= 9`, with `<` where a bound is not itself a value.
-fn range_text(range: &RangeStats) -> String {
-    let bound = |value: &Option<_>| value.as_ref().map_or("?".to_owned(), text::value);
+fn range_text(range: &RangeStats, field: &FieldInfo) -> String {
+    let bound = |value: &Option<AnyValue>, array: &Option<ArrayRef>| match value {
+        Some(value) => text::typed(value, array.as_ref()),
+        None => "?".to_owned(),
+    };
     let low = if range.min_inclusive { "" } else { "<" };
     let high = if range.max_inclusive { "=" } else { "<" };
     format!(
         "{} {low}..{high} {}",
-        bound(&range.min_value),
-        bound(&range.max_value)
+        bound(&range.min_value, &field.min_value),
+        bound(&range.max_value, &field.max_value)
     )
 }
 

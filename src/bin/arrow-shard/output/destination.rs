@@ -5,8 +5,8 @@ use crate::cloud::{Object, ObjectOutput};
 use crate::failure::Failure;
 use crate::file_format::{FileFormat, is_standard};
 use crate::location::Location;
-use arrow_shard::io::{LocalSink, Sink};
-use std::fs::{File, FileType, OpenOptions};
+use arrow_shard::io::{LocalSink, LocalTarget, Sink};
+use std::fs::{File, OpenOptions};
 use std::io::{self, BufWriter, ErrorKind, Stdout, Write};
 use std::path::{Path, PathBuf};
 
@@ -23,14 +23,16 @@ pub(crate) enum Place {
     File(PathBuf),
     /// A named pipe, which somebody reads.
     Pipe(PathBuf),
+    /// The null device, where bytes of every format are lost.
+    Null,
     /// An object of a store, or none yet: one that appears when it is complete.
     #[cfg(feature = "cloud")]
     Object(Object),
 }
 
 impl Place {
-    /// Where the output `path` leads, through symbolic links. An existing file needs `force`; what
-    /// is neither a file nor a pipe is refused.
+    /// Where the output `path` leads, through symbolic links. An existing file needs `force`. Devices
+    /// are refused, except for the null device and standard output.
     pub(crate) fn find(path: &Path, format: FileFormat, force: bool) -> Result<Self, Failure> {
         if is_standard(path) {
             return Ok(Self::Standard);
@@ -40,63 +42,32 @@ impl Place {
             #[cfg(feature = "cloud")]
             Location::Object(object) => return Ok(Self::Object(object)),
         };
-        let path = local.as_path();
-        let shown = path.display();
-        let is_link = path.symlink_metadata().is_ok_and(|it| it.is_symlink());
-        let target = match path.metadata() {
-            Err(e) if e.kind() == ErrorKind::NotFound && is_link => {
-                return Err(Failure::new(format!(
-                    "{shown} is a symbolic link to nothing; name the file itself, or remove the link"
-                )));
-            }
-            Err(e) if e.kind() == ErrorKind::NotFound => return Ok(Self::File(path.to_path_buf())),
-            Err(e) => return Err(Failure::from(e).within(shown)),
-            Ok(found) => found.file_type(),
-        };
-        if is_pipe(target) {
-            return match format.is_sequential() {
-                true => Ok(Self::Pipe(path.to_path_buf())),
-                false => Err(Failure::Usage(format!(
-                    "{shown} is a pipe, which takes no {format}; use a file, or ipc-stream, csv or \
-                     ndjson"
-                ))),
-            };
+        if local == Path::new("/dev/stdout") && format.is_sequential() {
+            return Ok(Self::Standard);
         }
-        if target.is_dir() {
-            return Err(Failure::new(format!(
-                "{shown} is a folder; name a file in it"
-            )));
-        }
-        if !target.is_file() {
-            return Err(Failure::new(format!(
-                "{shown} is no file but a device; name a file, or write to standard output with `-`"
-            )));
-        }
-        if !force {
-            return Err(Failure::new(format!(
+        let shown = local.display();
+        match LocalTarget::find(&local)? {
+            LocalTarget::New(path) => Ok(Self::File(path)),
+            LocalTarget::File(path) if force => Ok(Self::File(path)),
+            LocalTarget::File(_) => Err(Failure::new(format!(
                 "{shown} exists; replace it with --force, or choose another name"
-            )));
-        }
-        match is_link {
-            true => {
-                let target = path
-                    .canonicalize()
-                    .map_err(|e| Failure::from(e).within(shown))?;
-                Ok(Self::File(target))
-            }
-            false => Ok(Self::File(path.to_path_buf())),
+            ))),
+            LocalTarget::Device(device) if is_null(&device) => Ok(Self::Null),
+            LocalTarget::Device(_) => Err(Failure::new(format!(
+                "{shown} is no file but a device; name a file, or write to standard output with `-`"
+            ))),
+            LocalTarget::Pipe(path) if format.is_sequential() => Ok(Self::Pipe(path)),
+            LocalTarget::Pipe(_) => Err(Failure::Usage(format!(
+                "{shown} is a pipe, which takes no {format}; use a file, or ipc-stream, csv or ndjson"
+            ))),
         }
     }
 }
 
-#[cfg(unix)]
-fn is_pipe(file_type: FileType) -> bool {
-    std::os::unix::fs::FileTypeExt::is_fifo(&file_type)
-}
-
-#[cfg(not(unix))]
-fn is_pipe(_: FileType) -> bool {
-    false
+/// Whether a device is the one that loses what it is given.
+fn is_null(device: &Path) -> bool {
+    let device = device.canonicalize();
+    cfg!(unix) && device.is_ok_and(|device| device == Path::new("/dev/null"))
 }
 
 /// Where bytes go: a file that appears when it is complete, or somebody who reads them meanwhile.
@@ -107,6 +78,8 @@ pub(crate) enum Destination {
     Pipe(BufWriter<File>),
     /// Standard output.
     Standard(BufWriter<Stdout>),
+    /// Nowhere.
+    Null(io::Sink),
     /// An object that appears when it is complete.
     #[cfg(feature = "cloud")]
     Object(BufWriter<ObjectOutput>),
@@ -117,6 +90,7 @@ impl Destination {
     pub(super) fn open(place: &Place, force: bool) -> Result<Self, Failure> {
         Ok(match place {
             Place::Standard => Self::standard(),
+            Place::Null => Self::Null(io::sink()),
             Place::File(path) if force => Self::File(LocalSink::create_or_replace(path)?),
             Place::File(path) => Self::File(LocalSink::create(path)?),
             Place::Pipe(path) => {
@@ -137,7 +111,7 @@ impl Destination {
     pub(super) fn commit(&mut self) -> Result<(), Failure> {
         match self {
             Self::File(sink) => Ok(sink.commit()?),
-            Self::Pipe(_) | Self::Standard(_) => Ok(self.flush()?),
+            Self::Pipe(_) | Self::Standard(_) | Self::Null(_) => Ok(self.flush()?),
             #[cfg(feature = "cloud")]
             Self::Object(out) => {
                 out.flush()?;
@@ -164,6 +138,7 @@ impl Write for Destination {
             }
             Self::Pipe(out) => unless_broken(out.write(bytes)),
             Self::Standard(out) => unless_broken(out.write(bytes)),
+            Self::Null(out) => out.write(bytes),
             #[cfg(feature = "cloud")]
             Self::Object(out) => out.write(bytes),
         }
@@ -174,6 +149,7 @@ impl Write for Destination {
             Self::File(_) => Ok(()),
             Self::Pipe(out) => unless_broken(out.flush()),
             Self::Standard(out) => unless_broken(out.flush()),
+            Self::Null(out) => out.flush(),
             #[cfg(feature = "cloud")]
             Self::Object(out) => out.flush(),
         }

@@ -1,19 +1,20 @@
-//! Dictionaries that only grow, as Arrow IPC files need them: there, all batches share the
-//! dictionary of a column, whereas every stripe of a shard has its own.
+//! One dictionary for each column of a table, as Arrow IPC files need them: every stripe of a shard has
+//! its own.
 
 use crate::failure::Failure;
 use arrow_array::cast::AsArray;
 use arrow_array::{Array, ArrayRef, RecordBatch, UInt64Array, make_array, new_empty_array};
 use arrow_cast::{CastOptions, cast_with_options};
 use arrow_data::ArrayData;
+use arrow_data::transform::MutableArrayData;
 use arrow_row::{OwnedRow, RowConverter, SortField};
 use arrow_schema::{DataType, SchemaRef};
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// Gives the batches of a file dictionaries of which each begins with the one before.
-pub(crate) struct Dictionaries {
-    /// Of each dictionary in the schema, nested ones included, in the order in which they are met.
+/// The dictionaries of a table, with the entries of all batches.
+pub(super) struct Dictionaries {
+    /// A dictionary for each dictionary type in the schema, in the order of the schema.
     all: Vec<Growing>,
 }
 
@@ -22,14 +23,18 @@ struct Growing {
     key: DataType,
     values: ArrayRef,
     rows: RowConverter,
-    ordinals: HashMap<OwnedRow, u64>,
-    /// The dictionary met last, and where its entries are in `values`.
-    last: Option<(ArrayRef, Vec<u64>)>,
+    /// Where each entry is in `values`.
+    known: HashMap<OwnedRow, u64>,
+    /// The last dictionary, and where its entries are in `values`.
+    last: Option<(ArrayData, Arc<[u64]>)>,
 }
 
 impl Dictionaries {
-    /// The dictionaries of a schema.
-    pub(crate) fn new(schema: &SchemaRef) -> Result<Self, Failure> {
+    /// Returns the dictionaries of a schema, which have no entries yet.
+    ///
+    /// # Errors
+    /// Fails for entries of a type that cannot be compared.
+    pub(super) fn new(schema: &SchemaRef) -> Result<Self, Failure> {
         let mut all = Vec::new();
         for field in schema.fields() {
             add(field.data_type(), &mut all)?;
@@ -37,11 +42,26 @@ impl Dictionaries {
         Ok(Self { all })
     }
 
-    /// The batch with these dictionaries.
-    pub(crate) fn apply(&mut self, batch: &RecordBatch) -> Result<RecordBatch, Failure> {
-        if self.all.is_empty() {
-            return Ok(batch.clone());
+    /// Whether no column has a dictionary.
+    pub(super) fn is_empty(&self) -> bool {
+        self.all.is_empty()
+    }
+
+    /// Adds the entries of a batch.
+    ///
+    /// # Errors
+    /// Fails if the keys of a column cannot number its entries.
+    pub(super) fn add(&mut self, batch: &RecordBatch) -> Result<(), Failure> {
+        let mut all = self.all.iter_mut();
+        for (column, field) in batch.columns().iter().zip(batch.schema().fields()) {
+            add_entries(column, &mut all)
+                .map_err(|e| e.within(format!("column `{}`", field.name())))?;
         }
+        Ok(())
+    }
+
+    /// Returns a batch, whose entries have been added, with these dictionaries.
+    pub(super) fn apply(&mut self, batch: &RecordBatch) -> Result<RecordBatch, Failure> {
         let schema = batch.schema();
         let mut all = self.all.iter_mut();
         let columns = batch.columns().iter().zip(schema.fields());
@@ -54,7 +74,7 @@ impl Dictionaries {
     }
 }
 
-/// Adds the dictionaries of a type. Those of the values of a dictionary are left alone.
+/// Adds the dictionaries of a type. A dictionary within the entries of another one is part of these entries.
 fn add(data_type: &DataType, all: &mut Vec<Growing>) -> Result<(), Failure> {
     use DataType as T;
     match data_type {
@@ -62,7 +82,7 @@ fn add(data_type: &DataType, all: &mut Vec<Growing>) -> Result<(), Failure> {
             key: key.as_ref().clone(),
             values: new_empty_array(value),
             rows: RowConverter::new(vec![SortField::new(value.as_ref().clone())])?,
-            ordinals: HashMap::new(),
+            known: HashMap::new(),
             last: None,
         }),
         T::List(item)
@@ -90,7 +110,26 @@ fn add(data_type: &DataType, all: &mut Vec<Growing>) -> Result<(), Failure> {
     Ok(())
 }
 
-/// The array with the dictionaries that come next.
+/// Adds the entries of an array to the next dictionaries.
+fn add_entries<'a>(
+    array: &ArrayRef,
+    all: &mut impl Iterator<Item = &'a mut Growing>,
+) -> Result<(), Failure> {
+    if let DataType::Dictionary(..) = array.data_type() {
+        return match all.next() {
+            Some(growing) => growing
+                .ordinals(array.as_any_dictionary().values())
+                .map(drop),
+            None => Ok(()),
+        };
+    }
+    for child in array.to_data().child_data() {
+        add_entries(&make_array(child.clone()), all)?;
+    }
+    Ok(())
+}
+
+/// Returns the array with the next dictionaries.
 fn unified<'a>(
     array: &ArrayRef,
     all: &mut impl Iterator<Item = &'a mut Growing>,
@@ -101,10 +140,11 @@ fn unified<'a>(
             None => Ok(array.clone()),
         };
     }
-    if !array.data_type().is_nested() {
+    let data = array.to_data();
+    // `DataType::is_nested` is false for runs of dictionaries.
+    if data.child_data().is_empty() {
         return Ok(array.clone());
     }
-    let data = array.to_data();
     let children = data.child_data().iter();
     let children = children.map(|child| Ok(unified(&make_array(child.clone()), all)?.to_data()));
     let children = children.collect::<Result<_, Failure>>()?;
@@ -117,10 +157,7 @@ impl Growing {
     fn apply(&mut self, column: &ArrayRef) -> Result<ArrayRef, Failure> {
         let dictionary = column.as_any_dictionary();
         let values = dictionary.values();
-        let ordinals = match self.last.take() {
-            Some((last, ordinals)) if Arc::ptr_eq(&last, values) => ordinals,
-            _ => self.add(values)?,
-        };
+        let ordinals = self.ordinals(values)?;
         let nulls = dictionary.keys().nulls();
         let keys = match values.is_empty() {
             true => vec![0; column.len()],
@@ -129,16 +166,12 @@ impl Growing {
                 keys.into_iter().map(|key| ordinals[key]).collect()
             }
         };
-        self.last = Some((values.clone(), ordinals));
         let keys = UInt64Array::new(keys.into(), nulls.cloned());
         let strict = CastOptions {
             safe: false,
             ..CastOptions::default()
         };
-        let keys = cast_with_options(&keys, &self.key, &strict).map_err(|e| {
-            let e = Failure::from(e);
-            e.within("the dictionaries of all stripes together exceed the keys; write a stream (.arrows)")
-        })?;
+        let keys = cast_with_options(&keys, &self.key, &strict)?;
         let data = ArrayData::builder(column.data_type().clone())
             .len(column.len())
             .nulls(nulls.cloned())
@@ -147,22 +180,66 @@ impl Growing {
         Ok(make_array(data.build()?))
     }
 
-    /// Adds the entries of a dictionary that are new; tells where all of them are.
-    fn add(&mut self, values: &ArrayRef) -> Result<Vec<u64>, Failure> {
+    /// Returns where the entries of a dictionary are, after adding the new ones.
+    fn ordinals(&mut self, values: &ArrayRef) -> Result<Arc<[u64]>, Failure> {
+        // Batches of one dictionary share its buffers, not the array around them.
+        let data = values.to_data();
+        if let Some((last, ordinals)) = &self.last
+            && last.ptr_eq(&data)
+        {
+            return Ok(ordinals.clone());
+        }
         let rows = self.rows.convert_columns(std::slice::from_ref(values))?;
         let (mut new, mut ordinals) = (Vec::new(), Vec::with_capacity(values.len()));
         for (i, row) in (0u64..).zip(&rows) {
-            let next = self.ordinals.len() as u64;
-            let ordinal = *self.ordinals.entry(row.owned()).or_insert(next);
+            let next = self.known.len() as u64;
+            let ordinal = *self.known.entry(row.owned()).or_insert(next);
             if ordinal == next {
                 new.push(i);
             }
             ordinals.push(ordinal);
         }
-        if !new.is_empty() {
-            let new = arrow_select::take::take(values, &UInt64Array::from(new), None)?;
-            self.values = arrow_select::concat::concat(&[&self.values, &new])?;
+        if self.known.len() as u64 > most_entries(&self.key) {
+            return Err(Failure::new(
+                "the dictionaries of all stripes together have more entries than their keys can number; write a \
+                 stream (.arrows)",
+            ));
         }
+        if !new.is_empty() {
+            self.values = appended(&self.values, values, new)?;
+        }
+        let ordinals: Arc<[u64]> = ordinals.into();
+        self.last = Some((data, ordinals.clone()));
         Ok(ordinals)
+    }
+}
+
+/// Returns the entries of a dictionary, and after them some `rows` of other entries.
+fn appended(entries: &ArrayRef, others: &ArrayRef, rows: Vec<u64>) -> Result<ArrayRef, Failure> {
+    if let DataType::FixedSizeBinary(0) | DataType::FixedSizeList(_, 0) = entries.data_type() {
+        // `take` and `concat` lose the number of values that have no bytes.
+        let (entries, others) = (entries.to_data(), others.to_data());
+        let mut all = MutableArrayData::new(vec![&entries, &others], false, 0);
+        all.try_extend(0, 0, entries.len())?;
+        for row in rows {
+            let row = usize::try_from(row).map_err(std::io::Error::other)?;
+            all.try_extend(1, row, row + 1)?;
+        }
+        return Ok(make_array(all.freeze()));
+    }
+    let new = arrow_select::take::take(others, &UInt64Array::from(rows), None)?;
+    Ok(arrow_select::concat::concat(&[entries, &new])?)
+}
+
+/// The most entries that keys of a type can number.
+fn most_entries(key: &DataType) -> u64 {
+    match key {
+        DataType::Int8 => 1 << 7,
+        DataType::UInt8 => 1 << 8,
+        DataType::Int16 => 1 << 15,
+        DataType::UInt16 => 1 << 16,
+        DataType::Int32 => 1 << 31,
+        DataType::UInt32 => 1 << 32,
+        _ => u64::MAX,
     }
 }

@@ -1,12 +1,16 @@
 //! Streams of batches as files.
 
 mod check;
+mod cole;
 mod destination;
 mod dictionaries;
+mod ipc_file;
+mod ipc_stream;
 mod json_times;
 mod parquet;
 
 pub(crate) use check::check_columns;
+pub(crate) use cole::{lossy_batch, lossy_schema};
 pub(crate) use destination::{Destination, Place};
 pub(crate) use parquet::parquet_leaf;
 
@@ -17,15 +21,16 @@ use crate::file_format::FileFormat;
 use crate::leaves::{as_text, cast_batch};
 use arrow_array::RecordBatch;
 use arrow_csv::Writer as CsvWriter;
-use arrow_ipc::writer::{DictionaryHandling, FileWriter, IpcWriteOptions, StreamWriter};
 use arrow_json::writer::{LineDelimited, WriterBuilder as JsonWriterBuilder};
 use arrow_schema::SchemaRef;
-use arrow_shard::io::LocalSink;
-use arrow_shard::write::{ShardWriter, WriterOptions};
-use dictionaries::Dictionaries;
+use arrow_shard::io::{LocalSink, WriteSink};
+use arrow_shard::write::{Layout, ShardWriter, WriterOptions};
+use cole::ColeEncoder;
+use ipc_file::IpcFileEncoder;
+use ipc_stream::IpcStreamEncoder;
 use json_times::JsonTimes;
 use parquet::ParquetEncoder;
-use std::io::Write;
+use std::io::{self, Write};
 use std::sync::Arc;
 
 type JsonWriter<W> = arrow_json::Writer<W, LineDelimited>;
@@ -39,6 +44,8 @@ pub(crate) struct CsvStyle {
     pub(crate) has_header: bool,
     /// How nulls are written.
     pub(crate) null: String,
+    /// The byte before a quote within a value, in files that are read.
+    pub(crate) escape: Option<u8>,
 }
 
 impl Default for CsvStyle {
@@ -47,6 +54,7 @@ impl Default for CsvStyle {
             delimiter: b',',
             has_header: true,
             null: String::new(),
+            escape: None,
         }
     }
 }
@@ -55,6 +63,8 @@ impl Default for CsvStyle {
 pub(crate) enum Output {
     /// A shard, which has a writer of its own.
     Shard(Box<ShardWriter<LocalSink>>),
+    /// A shard that is written to the null device.
+    ShardToNull(Box<ShardWriter<WriteSink<io::Sink>>>),
     /// One in an object store.
     #[cfg(feature = "cloud")]
     ShardObject(Box<ShardOutput>),
@@ -78,6 +88,16 @@ impl Output {
             let writer = ShardWriter::create_with(path, schema.clone(), options)?;
             return Ok(Self::Shard(Box::new(writer)));
         }
+        if format == FileFormat::Shard && matches!(place, Place::Null) {
+            if options.layout() == Layout::TwoLevel {
+                return Err(Failure::Usage(
+                    "--layout two-level needs a folder for the stripe files".to_owned(),
+                ));
+            }
+            let sink = WriteSink::new(io::sink());
+            let writer = ShardWriter::try_new(sink, schema.clone(), options)?;
+            return Ok(Self::ShardToNull(Box::new(writer)));
+        }
         #[cfg(feature = "cloud")]
         if format == FileFormat::Shard
             && let Place::Object(object) = place
@@ -95,6 +115,7 @@ impl Output {
     pub(crate) fn write(&mut self, batch: &RecordBatch) -> Result<(), Failure> {
         match self {
             Self::Shard(writer) => Ok(writer.write(batch)?),
+            Self::ShardToNull(writer) => Ok(writer.write(batch)?),
             #[cfg(feature = "cloud")]
             Self::ShardObject(writer) => Ok(writer.write(batch)?),
             Self::Other(encoder) => encoder.write(batch),
@@ -108,6 +129,10 @@ impl Output {
                 writer.finish()?;
                 Ok(())
             }
+            Self::ShardToNull(writer) => {
+                writer.finish()?;
+                Ok(())
+            }
             #[cfg(feature = "cloud")]
             Self::ShardObject(writer) => Ok(writer.finish()?),
             Self::Other(encoder) => encoder.finish()?.commit(),
@@ -118,8 +143,9 @@ impl Output {
 /// Batches in one of the formats that are written from front to back.
 pub(crate) enum Encoder<W: Write + Send> {
     Parquet(Box<ParquetEncoder<W>>),
-    IpcFile(Box<FileWriter<W>>, Dictionaries),
-    IpcStream(Box<StreamWriter<W>>),
+    IpcFile(IpcFileEncoder<W>),
+    IpcStream(Box<IpcStreamEncoder<W>>),
+    Cole(Box<ColeEncoder<W>>),
     Csv(Box<CsvWriter<W>>, SchemaRef),
     Ndjson(JsonWriter<W>, JsonTimes, SchemaRef),
 }
@@ -135,13 +161,11 @@ impl<W: Write + Send> Encoder<W> {
         Ok(match format {
             FileFormat::Shard => return Err(Failure::new("shards have a writer of their own")),
             FileFormat::Parquet => Self::Parquet(Box::new(ParquetEncoder::start(out, schema)?)),
-            FileFormat::IpcFile => {
-                let options =
-                    IpcWriteOptions::default().with_dictionary_handling(DictionaryHandling::Delta);
-                let writer = FileWriter::try_new_with_options(out, schema, options)?;
-                Self::IpcFile(Box::new(writer), Dictionaries::new(schema)?)
+            FileFormat::IpcFile => Self::IpcFile(IpcFileEncoder::start(out, schema)?),
+            FileFormat::IpcStream => {
+                Self::IpcStream(Box::new(IpcStreamEncoder::start(out, schema)?))
             }
-            FileFormat::IpcStream => Self::IpcStream(Box::new(StreamWriter::try_new(out, schema)?)),
+            FileFormat::Cole => Self::Cole(Box::new(ColeEncoder::start(out, schema)?)),
             FileFormat::Csv => {
                 let mut writer = arrow_csv::WriterBuilder::new()
                     .with_header(csv.has_header)
@@ -167,8 +191,9 @@ impl<W: Write + Send> Encoder<W> {
     pub(crate) fn write(&mut self, batch: &RecordBatch) -> Result<(), Failure> {
         match self {
             Self::Parquet(writer) => writer.write(batch)?,
-            Self::IpcFile(writer, dictionaries) => writer.write(&dictionaries.apply(batch)?)?,
+            Self::IpcFile(writer) => writer.write(batch)?,
             Self::IpcStream(writer) => writer.write(batch)?,
+            Self::Cole(writer) => writer.write(batch)?,
             Self::Csv(writer, plain) => writer.write(&cast_batch(batch, plain)?)?,
             Self::Ndjson(writer, times, plain) => {
                 // The writer takes nulls in a dictionary for values.
@@ -184,8 +209,9 @@ impl<W: Write + Send> Encoder<W> {
     pub(crate) fn finish(self) -> Result<W, Failure> {
         Ok(match self {
             Self::Parquet(writer) => writer.finish()?,
-            Self::IpcFile(writer, _) => writer.into_inner()?,
-            Self::IpcStream(writer) => writer.into_inner()?,
+            Self::IpcFile(writer) => writer.finish()?,
+            Self::IpcStream(writer) => writer.finish()?,
+            Self::Cole(writer) => writer.finish()?,
             Self::Csv(writer, _) => writer.into_inner(),
             Self::Ndjson(mut writer, ..) => {
                 writer.finish()?;

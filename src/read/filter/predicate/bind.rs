@@ -1,8 +1,9 @@
 //! Predicates on the columns of a shard: paths resolved, literals in the columns' types.
 
 use super::path::member_at;
-use super::place::{LiteralPlace, place, text};
+use super::place::{LiteralPlace, place};
 use super::truth::Truth;
+use super::value::text;
 use super::{ColumnPath, Comparison, Expr, Function, Literal, MAX_DEPTH, Predicate};
 use crate::column::{Casts, IntegerSet};
 use crate::error::{Error, ErrorKind, Result, Within};

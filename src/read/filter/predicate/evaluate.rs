@@ -182,7 +182,12 @@ impl BoundFunction {
             format!("function of ({})", paths.collect::<Vec<_>>().join(", "))
         };
         let batch = RecordBatch::try_new_with_options(self.schema.clone(), columns, &options)?;
-        let truths = (self.function.function)(&batch).map_err(Error::from);
+        let truths =
+            (self.function.function)(&batch).map_err(|error| match self.function.written {
+                // One of this crate.
+                Some(_) => Error::from(error),
+                None => Error::of_caller("the function failed", error),
+            });
         let truths = truths.within(place)?;
         if truths.len() != rows.len {
             let message = format!("expected {} truth values, found {}", rows.len, truths.len());

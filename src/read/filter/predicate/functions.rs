@@ -178,10 +178,10 @@ fn check_same(columns: &Schema) -> Result<()> {
     let (Some((left, first)), Some((right, second))) = (types.next(), types.next()) else {
         return Ok(());
     };
-    let why = match first == second {
-        true if first.is_nested() => "such values are not compared",
-        true => return Ok(()),
-        false => "only columns of one type are compared",
+    let why = match common_type(first, second) {
+        Some(_) if first.is_nested() => "such values are not compared",
+        Some(_) => return Ok(()),
+        None => "two columns are compared if both are of one type, integers, floats, text or bytes",
     };
     let message = format!(
         "`{}` is {first} and `{}` is {second}: {why}",
@@ -191,7 +191,31 @@ fn check_same(columns: &Schema) -> Result<()> {
     Err(Error::new(ErrorKind::SchemaMismatch, message))
 }
 
-/// The rows in which two columns compare so. Their types must be the same, dictionaries and runs aside.
+/// A type that holds the values of both, so that they compare as the values do.
+fn common_type(first: &DataType, second: &DataType) -> Option<DataType> {
+    let both = |is: fn(&DataType) -> bool| is(first) && is(second);
+    if first == second {
+        Some(first.clone())
+    } else if both(DataType::is_signed_integer) {
+        Some(DataType::Int64)
+    } else if both(DataType::is_unsigned_integer) {
+        Some(DataType::UInt64)
+    } else if both(DataType::is_integer) {
+        // The greatest integer has 20 digits.
+        Some(DataType::Decimal128(20, 0))
+    } else if both(DataType::is_floating) {
+        Some(DataType::Float64)
+    } else if both(DataType::is_string) {
+        Some(DataType::Utf8View)
+    } else if both(is_bytes) {
+        Some(DataType::BinaryView)
+    } else {
+        None
+    }
+}
+
+/// The rows in which two columns compare so. Their types must be the same or have one that holds the
+/// values of both, dictionaries and runs aside.
 pub(super) fn columns_compared(left: String, comparison: Comparison, right: String) -> Predicate {
     let compare = match comparison {
         Comparison::Eq => cmp::eq,
@@ -205,11 +229,10 @@ pub(super) fn columns_compared(left: String, comparison: Comparison, right: Stri
     let written = format!("{left} {comparison} {right}");
     let written = Some((written, check_same as CheckColumns));
     Predicate::function(vec![left, right], written, move |batch| {
-        let plain = |i: usize| {
-            let column = batch.column(i);
-            plain(column, value_type(column.data_type()))
-        };
-        compare(&plain(0)?, &plain(1)?)
+        let (left, right) = (batch.column(0), batch.column(1));
+        let types = [left, right].map(|column| value_type(column.data_type()));
+        let common = common_type(types[0], types[1]).unwrap_or_else(|| types[0].clone());
+        compare(&plain(left, &common)?, &plain(right, &common)?)
     })
 }
 

@@ -1,5 +1,7 @@
 //! Literals: single values of any Arrow type.
 
+use super::time_word::TimeWord;
+use super::value::{bytes, double, hex};
 use crate::error::{Error, Result};
 use arrow_array::types::{
     ArrowPrimitiveType, ByteArrayType, ByteViewType, Decimal256Type, Float32Type, Float64Type,
@@ -16,15 +18,27 @@ use arrow_schema::{DECIMAL256_MAX_PRECISION, DataType};
 use std::fmt;
 use std::sync::Arc;
 
-/// A value to compare a column with; made by [`lit`], [`Literal::parse`] and [`Literal::try_new`]. It keeps its type,
-/// and is compared by what it is: `Int8 < 1000` is true, `Int32 = 1.5` false, and a text that is
-/// compared with a time, date, decimal or UUID is read as one.
+/// A value to compare a column with; made by [`lit`], [`Literal::parse`] and [`Literal::try_new`]. It
+/// keeps its type and is compared by its value: `Int8 < 1000` is true, `Int32 = 1.5` false. Text that
+/// is compared with a time, date, decimal or UUID is read as one, and the text `NaN` or `Infinity` as a
+/// float if the column holds floats. An integer that is compared with a duration counts the units of
+/// the column.
 #[derive(Debug, Clone)]
 pub struct Literal {
     /// One value, not of a dictionary or of runs.
     value: ArrayRef,
-    /// Whether it is a number as it is written, which has the type of what it is compared with.
-    is_untyped: bool,
+    written: Written,
+}
+
+/// How a literal was written, which decides the types that it may be compared with.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Written {
+    /// As an Arrow value, which has a type.
+    Typed,
+    /// As the digits of a number, which has the type of the column.
+    Number,
+    /// As text after a keyword. It has the type of the column, which must be a type of dates or times.
+    Time(TimeWord),
 }
 
 /// The literal of a Rust value; `None` is null.
@@ -63,15 +77,14 @@ impl Literal {
         self.value.logical_null_count() > 0
     }
 
-    /// The number that was written so, for values of any type.
-    pub(super) fn untyped(mut self) -> Self {
-        self.is_untyped = true;
+    /// The literal that was written so.
+    pub(super) fn with_written(mut self, written: Written) -> Self {
+        self.written = written;
         self
     }
 
-    /// Whether it has the type of what it is compared with.
-    pub(super) fn is_untyped(&self) -> bool {
-        self.is_untyped
+    pub(super) fn written(&self) -> Written {
+        self.written
     }
 
     fn of(value: impl Array + 'static) -> Self {
@@ -81,20 +94,39 @@ impl Literal {
     pub(super) fn array_of(value: ArrayRef) -> Self {
         Self {
             value,
-            is_untyped: false,
+            written: Written::Typed,
         }
     }
 }
 
+/// As the text of a predicate has it. Durations and intervals are shown, and not read again.
 impl fmt::Display for Literal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        use DataType::{Date32, Date64, Time32, Time64, Timestamp};
         if self.is_null() {
             return f.write_str("NULL");
         }
-        let text = array_value_to_string(&self.value, 0).map_err(|_| fmt::Error)?;
-        match self.value.data_type().is_string() {
-            true => f.write_str(&quoted(&text)),
-            false => f.write_str(&text),
+        if let Some(bytes) = bytes(&self.value).filter(|_| !self.value.data_type().is_string()) {
+            return write!(f, "x'{}'", hex(&bytes));
+        }
+        let data_type = self.value.data_type();
+        let Ok(text) = array_value_to_string(&self.value, 0) else {
+            // Names of zones take a database to show times in.
+            return write!(f, "a {data_type}");
+        };
+        let word = match (self.written, data_type) {
+            (Written::Time(word), _) => Some(word),
+            (_, Date32) => Some(TimeWord::Date),
+            (_, Date64 | Timestamp(..)) => Some(TimeWord::Timestamp),
+            (_, Time32(_) | Time64(_)) => Some(TimeWord::Time),
+            _ => None,
+        };
+        match (word, double(&self.value)) {
+            (Some(word), _) => write!(f, "{} {}", word.text(), quoted(&text)),
+            (None, Some(nan)) if nan.is_nan() && nan.is_sign_negative() => f.write_str("'-NaN'"),
+            (None, Some(float)) if !float.is_finite() => f.write_str(&quoted(&text)),
+            (None, None) if data_type.is_string() => f.write_str(&quoted(&text)),
+            (None, _) => f.write_str(&text),
         }
     }
 }

@@ -1,5 +1,6 @@
 //! Predicates: which rows a scan gives.
 
+mod advice;
 mod bind;
 mod evaluate;
 mod functions;
@@ -10,7 +11,9 @@ mod path;
 mod place;
 #[cfg(test)]
 mod tests;
+mod time_word;
 mod truth;
+mod value;
 mod written;
 
 pub use literal::{Literal, lit};
@@ -19,8 +22,8 @@ pub(in crate::read) use bind::{Bound, FilterColumn, Leaf, Node, Test};
 pub(in crate::read) use evaluate::{Rows, member};
 pub(in crate::read) use parse::parse;
 pub(in crate::read) use path::ColumnPath;
-pub(in crate::read) use place::bytes as bytes_of;
 pub(in crate::read) use truth::Truth;
+pub(in crate::read) use value::bytes as bytes_of;
 
 use crate::error::Error;
 use arrow_array::{BooleanArray, RecordBatch};
@@ -90,6 +93,19 @@ pub(in crate::read) enum Comparison {
     LtEq,
     Gt,
     GtEq,
+}
+
+impl Comparison {
+    /// The comparison with its sides exchanged.
+    fn turned(self) -> Self {
+        match self {
+            Self::Lt => Self::Gt,
+            Self::LtEq => Self::GtEq,
+            Self::Gt => Self::Lt,
+            Self::GtEq => Self::LtEq,
+            Self::Eq | Self::NotEq => self,
+        }
+    }
 }
 
 impl ColumnRef {
@@ -227,6 +243,10 @@ impl Predicate {
     /// only rows that all parts before it leave, and none that a row range or selection leaves out.
     /// Within one part, everything is evaluated for the same rows: in `(d <> 0 AND f) OR e`, `f` sees
     /// zeros as well.
+    ///
+    /// An error of the function ends the scan. Its kind is [`External`](crate::ErrorKind::External), unless
+    /// it is an [`Error`] of this crate, and it is the
+    /// [`source`](std::error::Error::source) of that error.
     pub fn from_fn<F>(paths: impl IntoIterator<Item = impl Into<ColumnRef>>, function: F) -> Self
     where
         F: Fn(&RecordBatch) -> Result<BooleanArray, ArrowError> + Send + Sync + 'static,
@@ -318,16 +338,19 @@ impl Predicate {
     }
 }
 
-/// Reads a condition as SQL writes it: comparisons of a column with a number, a text in single quotes,
-/// `TRUE`, `FALSE` or another column of its type, `BETWEEN`, `IN`, `IS NULL`, `IS TRUE`,
-/// `LIKE 'pattern%'`, and Boolean columns by themselves, joined by `NOT`, `AND`, `OR` and parentheses.
-/// Members of structs follow a dot; other names than words stand in double quotes.
+/// Reads a condition in a subset of SQL: comparisons of a column with a literal or another column,
+/// `BETWEEN`, `IN`, `IS NULL`, `IS TRUE`, `LIKE 'pattern%'`, and Boolean columns by themselves, joined
+/// by `NOT`, `AND`, `OR` and parentheses. Literals are numbers, text in single quotes, `TRUE`, `FALSE`,
+/// `DATE '2024-02-29'`, `TIME '12:30:00'`, `TIMESTAMP '2024-02-29 12:30:00'`, and bytes such as
+/// `x'00ff'`. Members of structs follow a dot; names that are not words are put in double quotes.
+/// The page `docs/filters.md` of the repository has the grammar and the differences from SQL.
 ///
-/// A number has the type of the column that it is compared with: it is exact beside integers and
-/// decimals, the nearest beside floats, and a count of units beside durations. Columns and literals
-/// are held against a shard when a scan is built;
-/// [`Shard::parse_predicate`](crate::Shard::parse_predicate) does so at once, and says where in the
-/// text it fails.
+/// A number has the type of the column that it is compared with: it is compared exactly with integers
+/// and decimals, as the nearest value with floats, and as a count of units with durations. Text is
+/// read as a date, time, decimal or UUID if the column holds such values, and as NaN or an infinity
+/// if it holds floats. A scan checks columns and literals against its shard when it is built;
+/// [`Shard::parse_predicate`](crate::Shard::parse_predicate) checks them at once, and reports the
+/// place in the text.
 ///
 /// ```
 /// use arrow_shard::read::Predicate;

@@ -1,5 +1,6 @@
 //! Numbers as they are written.
 
+use super::literal::Written;
 use super::{Literal, lit};
 use crate::error::{Error, Result};
 use arrow_array::types::Decimal256Type;
@@ -74,7 +75,7 @@ pub(super) fn number(text: &str) -> Result<Literal> {
             )));
         }
     };
-    Ok(literal.untyped())
+    Ok(literal.with_written(Written::Number))
 }
 
 fn decimal_literal(value: i256, scale: i8) -> Result<Literal> {

@@ -6,18 +6,24 @@
 //! not     = NOT not | '(' any ')' | test
 //! test    = column                       of a Boolean
 //!         | column IS [NOT] ( NULL | TRUE | FALSE )
-//!         | column ( = | == | != | <> | < | <= | > | >= ) ( literal | column )
-//!         | column [NOT] ( IN '(' literal { , literal } ')' | BETWEEN literal AND literal | LIKE 'te_t%' )
+//!         | column compare ( literal | column ) | literal compare column
+//!         | column [NOT] ( IN '(' listed { , listed } ')' | BETWEEN literal AND literal | LIKE 'te_t%' )
+//! compare = '=' | '==' | '!=' | '<>' | '<' | '<=' | '>' | '>='
 //! column  = name { . name }              name = word | "any text"
-//! literal = 12.5 | 'any text' | TRUE | FALSE
+//! listed  = literal | NULL
+//! literal = 12.5 | 'any text' | TRUE | FALSE | x'00ff' | ( DATE | TIME | TIMESTAMP ) 'any text'
 //! ```
+//!
+//! `docs/filters.md` describes the language.
 
 pub(super) mod tokens;
 
 use super::functions::{Pattern, columns_compared, may_be_like};
 use super::number::number;
+use super::time_word::TimeWord;
+use super::written::time_literal;
 use super::{Comparison, Literal, Predicate, col, lit};
-use crate::error::{Error, Result};
+use crate::error::{Error, ErrorKind, Result};
 use tokens::{Token, error, tokens};
 
 /// Parentheses and NOTs within each other, at most: reading them takes room on the stack.
@@ -129,6 +135,9 @@ impl<'a> Parser<'a> {
 
     fn test(&mut self) -> Result<Predicate> {
         let start = self.place();
+        if self.is_value() {
+            return self.turned();
+        }
         let path = self.column()?;
         let tested = || col(&path);
         if self.takes("IS") {
@@ -152,9 +161,9 @@ impl<'a> Parser<'a> {
         let not = self.takes("NOT");
         let predicate = if self.takes("IN") {
             self.demand("(")?;
-            let mut literals = vec![self.literal(&path)?];
+            let mut literals = vec![self.listed(&path)?];
             while self.takes(",") {
-                literals.push(self.literal(&path)?);
+                literals.push(self.listed(&path)?);
             }
             match self.takes(")") {
                 true => tested().is_in(literals),
@@ -201,9 +210,18 @@ impl<'a> Parser<'a> {
 
     /// What follows a comparison.
     fn compared(&mut self, path: String, comparison: Comparison) -> Result<Predicate> {
-        if self.peek().is_name() {
+        if self.peek().is_name() && !self.is_value() {
             let start = self.place();
-            let other = self.column()?;
+            let is_quoted = matches!(self.peek(), Token::Name(_));
+            let other = self.column().map_err(|e| match e.kind() {
+                ErrorKind::UnknownColumn if is_quoted => {
+                    let message = format!("{}; put text in single quotes", e.message());
+                    Error::new(e.kind(), message)
+                        .within(e.element())
+                        .caused_by(e)
+                }
+                _ => e,
+            })?;
             let predicate = columns_compared(path, comparison, other);
             self.check(start, &predicate)?;
             return Ok(predicate);
@@ -233,20 +251,78 @@ impl<'a> Parser<'a> {
         Ok(path)
     }
 
+    /// A comparison with the literal on its left side.
+    fn turned(&mut self) -> Result<Predicate> {
+        let start = self.place();
+        let literal = self.value()?;
+        let Some(comparison) = self.comparison() else {
+            return Err(self.expected("=, !=, <, <=, > or >="));
+        };
+        if self.is_value() {
+            return Err(self.expected("a column on one side of a comparison"));
+        }
+        let path = self.column()?;
+        self.check(start, &col(&path).eq(literal.clone()))?;
+        Ok(col(path).compare(comparison.turned(), literal))
+    }
+
+    /// A member of a list: a literal, or NULL.
+    fn listed(&mut self, path: &str) -> Result<Literal> {
+        let start = self.place();
+        if !self.takes("NULL") {
+            return self.literal(path);
+        }
+        let null = lit(None::<bool>);
+        self.check(start, &col(path).eq(null.clone()))?;
+        Ok(null)
+    }
+
+    /// A literal that a column is compared with.
     fn literal(&mut self, path: &str) -> Result<Literal> {
         let start = self.place();
-        let literal = match self.peek() {
-            Token::Text(text) => lit(text),
-            Token::Number(text) => number(text).map_err(|e| at(start, e))?,
-            word if word.is("TRUE") => lit(true),
-            word if word.is("FALSE") => lit(false),
-            word if word.is("NULL") => {
+        let literal = self.value()?;
+        self.check(start, &col(path).eq(literal.clone()))?;
+        Ok(literal)
+    }
+
+    /// Whether a literal is next, or a NULL in the place of one.
+    fn is_value(&self) -> bool {
+        let next = self.peek();
+        matches!(next, Token::Text(_) | Token::Number(_) | Token::Bytes(_))
+            || ["TRUE", "FALSE", "NULL"].iter().any(|word| next.is(word))
+            || self.time_word().is_some()
+    }
+
+    /// The keyword in front of a text. Columns may have such names, too: no text follows them.
+    fn time_word(&self) -> Option<TimeWord> {
+        let word = TimeWord::ALL
+            .iter()
+            .find(|word| self.peek().is(word.text()));
+        let (_, after) = self.tokens.get(self.next + 1)?;
+        word.filter(|_| matches!(after, Token::Text(_))).copied()
+    }
+
+    fn value(&mut self) -> Result<Literal> {
+        let word = self.time_word();
+        if word.is_some() {
+            self.advance();
+        }
+        let start = self.place();
+        let literal = match (self.peek(), word) {
+            (Token::Text(text), Some(word)) => {
+                time_literal(word, text).map_err(|e| at(start, e))?
+            }
+            (Token::Text(text), None) => lit(text),
+            (Token::Bytes(bytes), _) => lit(bytes),
+            (Token::Number(text), _) => number(text).map_err(|e| at(start, e))?,
+            (word, _) if word.is("TRUE") => lit(true),
+            (word, _) if word.is("FALSE") => lit(false),
+            (word, _) if word.is("NULL") => {
                 let what = "expected a value; IS NULL and IS NOT NULL test for nulls";
                 return Err(error(start, what));
             }
             _ => return Err(self.expected("a number, 'text', TRUE or FALSE")),
         };
-        self.check(start, &col(path).eq(literal.clone()))?;
         self.advance();
         Ok(literal)
     }

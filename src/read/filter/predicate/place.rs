@@ -1,9 +1,11 @@
 //! Where a literal of any type lies among the values of another type.
 
 use super::Literal;
+use super::advice::advice;
+use super::literal::Written;
 use super::number::decimal;
+use super::value::{bytes, double, text};
 use crate::error::{Error, ErrorKind, Result};
-use arrow_array::cast::AsArray;
 use arrow_array::types::{Float16Type, Float32Type, Float64Type};
 use arrow_array::{Array, ArrayRef, BinaryArray, PrimitiveArray, StringArray, make_array};
 use arrow_array::{FixedSizeBinaryArray, Float64Array};
@@ -14,6 +16,7 @@ use arrow_data::ArrayData;
 use arrow_schema::{DataType, TimeUnit};
 use half::f16;
 use std::cmp::Ordering;
+use std::fmt::Display;
 use std::sync::Arc;
 
 /// The place of a literal among the values of a type. Values are arrays of one element.
@@ -119,12 +122,9 @@ impl Exact {
 /// units.
 pub(super) fn place(literal: &Literal, data_type: &DataType) -> Result<LiteralPlace> {
     let value = literal.array();
-    if !literal.is_untyped() {
-        return place_value(value, data_type);
-    }
-    match (value.data_type(), data_type) {
+    match (literal.written(), value.data_type(), data_type) {
         // What is written stands for the nearest float.
-        (DataType::Decimal256(_, 1..), float) if float.is_floating() => {
+        (Written::Number, DataType::Decimal256(_, 1..), float) if float.is_floating() => {
             let text = array_value_to_string(value, 0)?;
             let nearest: f64 = text.parse().map_err(|_| Error::invalid(text))?;
             #[expect(clippy::cast_possible_truncation, reason = "the nearest is wanted")]
@@ -137,48 +137,59 @@ pub(super) fn place(literal: &Literal, data_type: &DataType) -> Result<LiteralPl
             let nearest = if own.is_finite() { own } else { nearest };
             among_floats(nearest, |v| v.total_cmp(&nearest), data_type)
         }
-        (_, DataType::Duration(unit)) => match Exact::of(value) {
-            Some(Exact {
-                value, scale: 0, ..
-            }) => {
-                let (family, scale) = (Family::Duration, digits(*unit));
-                let grid = Grid {
-                    family,
-                    scale,
-                    step: 1,
-                };
-                let exact = Exact {
-                    family,
-                    value,
-                    scale,
-                };
-                on_grid(exact, grid, data_type)
+        (written, number, DataType::Duration(unit))
+            if written == Written::Number || number.is_integer() =>
+        {
+            match Exact::of(value) {
+                Some(Exact {
+                    value, scale: 0, ..
+                }) => {
+                    let (family, scale) = (Family::Duration, digits(*unit));
+                    let grid = Grid {
+                        family,
+                        scale,
+                        step: 1,
+                    };
+                    let exact = Exact {
+                        family,
+                        value,
+                        scale,
+                    };
+                    on_grid(exact, grid, data_type)
+                }
+                _ => Err(Error::invalid(format!(
+                    "expected a whole number of units of {unit}, found {literal}"
+                ))),
             }
-            _ => Err(Error::invalid(format!(
-                "expected a whole number of units of {unit}, found {literal}"
-            ))),
-        },
+        }
+        (Written::Time(word), ..) if !is_time(data_type) => Err(incomparable(
+            data_type,
+            format_args!("a {}", word.text()),
+            "",
+        )),
         _ => place_value(value, data_type),
     }
+}
+
+/// Whether values of the type are points in time or times of a day.
+fn is_time(data_type: &DataType) -> bool {
+    Grid::of(data_type)
+        .is_some_and(|grid| matches!(grid.family, Family::Instant { .. } | Family::Time))
+}
+
+fn incomparable(data_type: &DataType, literal: impl Display, advice: &str) -> Error {
+    Error::new(
+        ErrorKind::SchemaMismatch,
+        format!("a column of type {data_type} cannot be compared with {literal}{advice}"),
+    )
 }
 
 /// The place of a value that is not null among those of a type.
 pub(super) fn place_value(literal: &ArrayRef, data_type: &DataType) -> Result<LiteralPlace> {
     let incompatible = || {
-        let advice = match data_type {
-            decimal if decimal.is_decimal() && literal.data_type().is_floating() => {
-                "; compare decimals with integers, decimals or text"
-            }
-            DataType::FixedSizeBinary(_) => "; compare it with bytes",
-            _ => "",
-        };
-        Error::new(
-            ErrorKind::SchemaMismatch,
-            format!(
-                "a column of type {data_type} cannot be compared with a literal of type {}{advice}",
-                literal.data_type()
-            ),
-        )
+        let advice = advice(literal.data_type(), data_type);
+        let literal = format!("a literal of type {}", literal.data_type());
+        incomparable(data_type, literal, advice)
     };
     let text = text(literal);
     if data_type.is_string() {
@@ -196,7 +207,8 @@ pub(super) fn place_value(literal: &ArrayRef, data_type: &DataType) -> Result<Li
         return binary(&bytes, data_type).map(LiteralPlace::At);
     }
     if data_type.is_floating() {
-        return match (double(literal), Exact::of(literal)) {
+        let special = text.as_deref().and_then(special_float);
+        return match (double(literal).or(special), Exact::of(literal)) {
             (Some(double), _) => among_floats(double, |v| v.total_cmp(&double), data_type),
             (_, Some(exact)) if exact.family == Family::Number && exact.scale == 0 => {
                 let text = exact.value.to_string();
@@ -328,14 +340,17 @@ fn scalar(value: i256, data_type: &DataType) -> Result<Option<ArrayRef>> {
     Ok(Some(make_array(data)))
 }
 
-/// A floating-point literal as the double that it equals.
-fn double(literal: &ArrayRef) -> Option<f64> {
-    match literal.data_type() {
-        DataType::Float64 => Some(literal.as_primitive::<Float64Type>().value(0)),
-        DataType::Float32 => Some(f64::from(literal.as_primitive::<Float32Type>().value(0))),
-        DataType::Float16 => Some(literal.as_primitive::<Float16Type>().value(0).to_f64()),
-        _ => None,
+/// NaN or an infinity, which are written as text.
+fn special_float(text: &str) -> Option<f64> {
+    let (sign, word) = match text.strip_prefix('-') {
+        Some(word) => (-1.0, word),
+        None => (1.0, text.strip_prefix('+').unwrap_or(text)),
+    };
+    let is = |name: &str| word.eq_ignore_ascii_case(name);
+    if is("nan") {
+        return Some(f64::NAN.copysign(sign));
     }
+    (is("infinity") || is("inf")).then_some(f64::INFINITY * sign)
 }
 
 fn among_integers(double: f64, data_type: &DataType) -> Result<LiteralPlace> {
@@ -418,29 +433,6 @@ fn among_floats(
         }
         _ => float_place!(nearest, Float64Type, i64, |v| v, compare),
     })
-}
-
-/// The text of a literal.
-pub(super) fn text(literal: &ArrayRef) -> Option<String> {
-    let text = match literal.data_type() {
-        DataType::Utf8 => literal.as_string::<i32>().value(0),
-        DataType::LargeUtf8 => literal.as_string::<i64>().value(0),
-        DataType::Utf8View => literal.as_string_view().value(0),
-        _ => return None,
-    };
-    Some(text.to_owned())
-}
-
-/// The bytes of the text or bytes that an array of one value holds.
-pub(in crate::read) fn bytes(literal: &ArrayRef) -> Option<Vec<u8>> {
-    let bytes = match literal.data_type() {
-        DataType::Binary => literal.as_binary::<i32>().value(0),
-        DataType::LargeBinary => literal.as_binary::<i64>().value(0),
-        DataType::BinaryView => literal.as_binary_view().value(0),
-        DataType::FixedSizeBinary(_) => literal.as_fixed_size_binary().value(0),
-        _ => return text(literal).map(String::into_bytes),
-    };
-    Some(bytes.to_vec())
 }
 
 /// One value of a type of text or bytes of any size.

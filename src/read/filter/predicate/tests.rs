@@ -318,6 +318,22 @@ fn literals_come_from_integers_of_every_width_and_from_scalars_of_text() {
     assert_eq!(shown(LargeStringArray::new_scalar("b").into()), "'b'");
     assert_eq!(shown(StringViewArray::new_scalar("c").into()), "'c'");
     assert_eq!(shown(BooleanArray::new_scalar(true).into()), "true");
+    assert_eq!(
+        shown(Date32Array::new_scalar(19_782).into()),
+        "DATE '2024-02-29'"
+    );
+    let noon = Time32SecondArray::new_scalar(43_200);
+    assert_eq!(shown(noon.into()), "TIME '12:00:00'");
+    let time = TimestampSecondArray::from(vec![0]).with_timezone("+01:00");
+    let time = super::Literal::try_new(&time).unwrap();
+    assert_eq!(shown(time), "TIMESTAMP '1970-01-01T01:00:00+01:00'");
+    // A zone that takes a database to look up.
+    let zoned = TimestampSecondArray::from(vec![0]).with_timezone("Nowhere/Atlantis");
+    assert!(shown(super::Literal::try_new(&zoned).unwrap()).contains("Atlantis"));
+    assert_eq!(shown(b"a\xff".into()), "x'61ff'");
+    assert_eq!(shown(f64::NAN.into()), "'NaN'");
+    assert_eq!(shown((-f32::NAN).into()), "'-NaN'");
+    assert_eq!(shown(f64::NEG_INFINITY.into()), "'-inf'");
     let integers = Int64Array::from(vec![i64::MIN, 0, i64::MAX]);
     for literal in [i128::MIN, i128::from(i64::MAX), i128::MAX] {
         check(
@@ -325,5 +341,60 @@ fn literals_come_from_integers_of_every_width_and_from_scalars_of_text() {
             super::Literal::from(literal).array().clone(),
             |i| i128::from(integers.value(i)).cmp(&literal),
         );
+    }
+}
+
+#[test]
+fn whole_numbers_count_the_units_of_durations() {
+    use super::place::place;
+    use super::{Literal, lit};
+    let values: PrimitiveArray<types::DurationMillisecondType> = (-3..3).map(Some).collect();
+    let decimal = Decimal128Array::from_value(20, 1);
+    let decimal = decimal.with_precision_and_scale(9, 1).unwrap();
+    let decimal = Literal::try_new(&Scalar::new(decimal)).unwrap();
+    for (literal, units) in [
+        (lit(1u8), 1),
+        (lit(-2i64), -2),
+        (lit(i64::MAX), i64::MAX),
+        (DurationMicrosecondArray::new_scalar(1_000).into(), 1),
+    ] {
+        let found = place(&literal, values.data_type()).unwrap();
+        for i in 0..values.len() {
+            assert_eq!(
+                order(&values, i, &found),
+                values.value(i).cmp(&units),
+                "{literal}"
+            );
+        }
+    }
+    for (literal, what) in [
+        (decimal, "whole numbers of their unit"),
+        (lit(1.5), "whole numbers of their unit"),
+        (lit("1"), "whole numbers of their unit"),
+    ] {
+        let error = place(&literal, values.data_type()).unwrap_err();
+        assert!(error.message().contains(what), "{error}");
+    }
+}
+
+#[test]
+fn an_error_says_what_to_write_instead() {
+    let zoned = DataType::Timestamp(TimeUnit::Second, Some("UTC".into()));
+    let number = || super::lit(1500);
+    for (literal, data_type, advice) in [
+        (number(), DataType::Date32, "such as '2024-02-29'"),
+        (number(), zoned.clone(), "such as '2024-02-29 12:30:00'"),
+        (
+            number(),
+            DataType::Time32(TimeUnit::Second),
+            "such as '12:30:00'",
+        ),
+        (number(), DataType::Utf8View, "in quotes"),
+        (super::lit("1500"), DataType::UInt8, "without quotes"),
+        (super::lit(1.5), DataType::Decimal64(9, 2), "such as '1.50'"),
+        (Date32Array::new_scalar(0).into(), zoned, "a time zone"),
+    ] {
+        let error = super::place::place(&literal, &data_type).unwrap_err();
+        assert!(error.message().contains(advice), "{error}");
     }
 }

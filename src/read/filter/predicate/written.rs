@@ -1,12 +1,40 @@
 //! Literals from text that writes a value of a type.
 
-use super::literal::{Literal, lit};
+use super::literal::{Literal, Written, lit};
 use super::number::number;
 use super::place::{LiteralPlace, place};
+use super::time_word::TimeWord;
 use crate::error::{Error, Result};
 use arrow_array::ArrayRef;
 use arrow_cast::{CastOptions, cast_with_options};
-use arrow_schema::DataType;
+use arrow_schema::{DataType, TimeUnit};
+
+/// The literal of a text after a keyword. The text is read again as a value of the column that it is compared
+/// with, so that a time without an offset is in the time zone of the column.
+///
+/// # Errors
+/// [`InvalidArgument`](crate::ErrorKind::InvalidArgument) if the text is not of that kind.
+pub(super) fn time_literal(word: TimeWord, text: &str) -> Result<Literal> {
+    let (data_type, example) = match word {
+        TimeWord::Date => (DataType::Date32, "2024-02-29"),
+        TimeWord::Time => (DataType::Time64(TimeUnit::Nanosecond), "12:30:00"),
+        TimeWord::Timestamp => (
+            DataType::Timestamp(TimeUnit::Second, None),
+            "2024-02-29 12:30:00",
+        ),
+    };
+    let literal = lit(text);
+    let is_date = |place: &LiteralPlace| matches!(place, LiteralPlace::At(_));
+    match place(&literal, &data_type) {
+        Ok(place) if word != TimeWord::Date || is_date(&place) => {
+            Ok(literal.with_written(Written::Time(word)))
+        }
+        _ => Err(Error::invalid(format!(
+            "expected {} '{example}', found '{text}'",
+            word.text()
+        ))),
+    }
+}
 
 impl Literal {
     /// The value of a type that a text writes: a number, TRUE or FALSE, a date or time as in
@@ -17,7 +45,7 @@ impl Literal {
     /// use arrow_schema::DataType;
     /// use arrow_shard::read::Literal;
     /// let day = Literal::parse("2024-02-29", &DataType::Date32)?;
-    /// assert_eq!(day.to_string(), "2024-02-29");
+    /// assert_eq!(day.to_string(), "DATE '2024-02-29'");
     /// assert!(Literal::parse("1.5", &DataType::Int32).is_err());
     /// # Ok::<(), arrow_shard::Error>(())
     /// ```

@@ -2,9 +2,10 @@
 
 use super::blocks::{BufferRole, Elements, block_groups};
 use super::statistics::{contradictions, folded};
+use super::value_types::ValueTypes;
 use super::{
     BlockInfo, BlocksInfo, BufferInfo, CompressorInfo, EncodingCount, FieldInfo, InspectOptions,
-    RangeIndexInfo,
+    RangeIndexInfo, problem,
 };
 use crate::buffer::{
     BlockMap, BlockRange, OpaqueDictionary, PackedGroup, Physical, Place, member_block,
@@ -23,15 +24,20 @@ use crate::read::shard::metadata::FieldKey;
 use crate::read::shard::waiting::give_way;
 
 /// Looks at a column of a stripe, and everything below it.
+///
+/// # Errors
+/// Returns the error of a reader, which says nothing about the shard.
 pub(super) async fn inspect(
     shard: &Shard,
     stripe: u64,
     column: &DataType,
+    types: &ValueTypes,
     options: &InspectOptions,
-) -> FieldInfo {
+) -> Result<FieldInfo> {
     let inspector = Inspector {
         shard,
         stripe,
+        types,
         options,
     };
     let info = inspector.field(column, column.name.clone()).await;
@@ -42,6 +48,7 @@ pub(super) async fn inspect(
 struct Inspector<'a> {
     shard: &'a Shard,
     stripe: u64,
+    types: &'a ValueTypes,
     options: &'a InspectOptions,
 }
 
@@ -57,11 +64,11 @@ pub(in crate::read) fn child_name(parent: &DataType, ordinal: usize, child: &Dat
 }
 
 impl Inspector<'_> {
-    async fn field(&self, node: &DataType, path: String) -> FieldInfo {
+    async fn field(&self, node: &DataType, path: String) -> Result<FieldInfo> {
         let mut children = Vec::with_capacity(node.children.len());
         for (ordinal, child) in node.children.iter().enumerate() {
             let below = format!("{path}.{}", child_name(node, ordinal, child));
-            children.push(Box::pin(self.field(child, below)).await);
+            children.push(Box::pin(self.field(child, below)).await?);
         }
         let mut info = FieldInfo {
             path,
@@ -74,6 +81,9 @@ impl Inspector<'_> {
             constant: None,
             dictionary_size: None,
             range: None,
+            constant_value: None,
+            min_value: None,
+            max_value: None,
             type_specific: None,
             cardinality: None,
             membership_filter: None,
@@ -85,7 +95,7 @@ impl Inspector<'_> {
             problem: None,
         };
         if let Err(error) = self.describe(node, &mut info).await {
-            info.problem = Some(format!("{error:#}"));
+            info.problem = Some(problem(error)?);
         }
         // A struct has the bytes of the members that it holds.
         let own = info
@@ -94,7 +104,7 @@ impl Inspector<'_> {
             .filter(|b| b.packed_group_index.is_none());
         let sizes = own.map(|buffer| buffer.range.len());
         info.encoded_bytes = sizes.fold(0, u64::saturating_add);
-        info
+        Ok(info)
     }
 
     async fn describe(&self, node: &DataType, info: &mut FieldInfo) -> Result<()> {
@@ -109,6 +119,9 @@ impl Inspector<'_> {
         info.contradictions.extend(folded(&field));
         info.positions = Some(field.position_count);
         info.null_count = field.null_count;
+        // Values that their type cannot hold are shown as they are stored.
+        let values = self.types.of_field(self.shard, node.schema_id, &field);
+        (info.constant_value, info.min_value, info.max_value) = values.await.unwrap_or_default();
         info.constant = field.constant_value;
         info.dictionary_size = field.dictionary_size;
         info.range = field.range_stats;
@@ -132,7 +145,7 @@ impl Inspector<'_> {
                         if let Some(info) = &mut described
                             && info.kind == BufferKind::RangeIndex
                         {
-                            self.range_index(node, info).await;
+                            self.range_index(node, info).await?;
                         }
                         info.buffers.extend(described);
                     }
@@ -175,7 +188,7 @@ impl Inspector<'_> {
         };
         let elements = elements.map(|elements| (elements, Some(member)));
         let described = self.blocks(place, map_range, elements, &mut blocks).await;
-        info.problem = described.err().map(|error| format!("{error:#}"));
+        info.problem = described.err().map(problem).transpose()?;
         info.blocks = Some(blocks);
         Ok(Some(info))
     }
@@ -217,7 +230,7 @@ impl Inspector<'_> {
         let mut info = self.info(encoding, buffer, place);
         if buffer.kind == BufferKind::OpaqueDictionary {
             let described = self.compressor(place, buffer.buffer_id, &mut info).await;
-            info.problem = described.err().map(|error| format!("{error:#}"));
+            info.problem = described.err().map(problem).transpose()?;
         }
         if let Some(map) = &buffer.block_map {
             let mut blocks = BlocksInfo {
@@ -228,7 +241,7 @@ impl Inspector<'_> {
             info.delimited = elements == Some(Elements::Delimited);
             let elements = elements.map(|elements| (elements, None));
             let described = self.blocks(place, map.range, elements, &mut blocks).await;
-            info.problem = described.err().map(|error| format!("{error:#}"));
+            info.problem = described.err().map(problem).transpose()?;
             info.blocks = Some(blocks);
         }
         Ok(Some(info))
@@ -247,7 +260,7 @@ impl Inspector<'_> {
         Ok(())
     }
 
-    async fn range_index(&self, node: &DataType, info: &mut BufferInfo) {
+    async fn range_index(&self, node: &DataType, info: &mut BufferInfo) -> Result<()> {
         let (inner, key) = (&self.shard.inner, (self.stripe, node.schema_id));
         let header = inner.run(|bench| inner.range_index_header(bench, key, node));
         match header.await {
@@ -257,8 +270,9 @@ impl Inspector<'_> {
                     block_positions: INDEX_BLOCK,
                 });
             }
-            Err(error) => info.problem = Some(format!("{error:#}")),
+            Err(error) => info.problem = Some(problem(error)?),
         }
+        Ok(())
     }
 
     async fn blocks(

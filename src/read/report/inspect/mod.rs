@@ -5,27 +5,30 @@ mod field;
 mod statistics;
 #[cfg(test)]
 mod tests;
+mod value_types;
 
 pub(in crate::read) use blocks::{BufferRole, Elements, block_groups};
 pub(in crate::read) use field::child_name;
 pub(in crate::read) use statistics::contradictions;
 
-use super::ahead::{PREFETCH, in_order, read_field_lists};
+use super::ahead::{PREFETCH, read_field_lists, try_in_order};
 use crate::buffer::Place;
 use crate::column::TypeMapping;
 use crate::encoding::presence::PresenceKind;
 use crate::encoding::{DictionaryKind, EncodingCode, EncodingTree};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::format::{
     AnyValue, BufferKind, CardinalityInfo, NameValuePair, RangeStats, SplitBlockBloomFilter,
     TypeStats, Wire,
 };
 use crate::io::ByteRange;
 use crate::read::open_shard::Shard;
-use crate::read::shard::waiting::now;
+use crate::read::shard::waiting::now_or;
 use crate::read::stripe::Stripe;
 use crate::settings::settings;
+use arrow_array::ArrayRef;
 use std::ops::Range;
+use value_types::ValueTypes;
 
 /// What [`Shard::inspect`] looks at.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -81,8 +84,8 @@ pub struct ShardInfo {
     pub raw_data_size: Option<u64>,
     /// Bytes of all encoded buffers.
     pub encoded_bytes: u64,
-    /// Names of the properties.
-    pub properties: Vec<String>,
+    /// The properties of the format, then the properties of the user.
+    pub properties: Vec<NameValuePair>,
     /// The stripes.
     pub stripes: Vec<StripeInfo>,
     /// What kept a part of the shard from being looked at.
@@ -113,8 +116,8 @@ pub struct StripeInfo {
     pub raw_data_size: Option<u64>,
     /// Bytes of all encoded buffers.
     pub encoded_bytes: u64,
-    /// Names of the properties.
-    pub properties: Vec<String>,
+    /// The properties of the format, then the properties of the user.
+    pub properties: Vec<NameValuePair>,
     /// The top-level fields, internal ones included.
     pub fields: Vec<FieldInfo>,
     /// What kept a part of the stripe from being looked at.
@@ -146,6 +149,13 @@ pub struct FieldInfo {
     pub dictionary_size: Option<u64>,
     /// Least and greatest value.
     pub range: Option<RangeStats>,
+    /// The value of `constant` as an Arrow array of one value: a date of a column of dates, where
+    /// `constant` is the stored integer. `None` also for nulls and types without bounds.
+    pub constant_value: Option<ArrayRef>,
+    /// The least value of `range` as an Arrow array of one value.
+    pub min_value: Option<ArrayRef>,
+    /// The greatest value of `range` as an Arrow array of one value.
+    pub max_value: Option<ArrayRef>,
     /// Statistics of the field's type.
     pub type_specific: Option<TypeStats>,
     /// Number of distinct values.
@@ -287,9 +297,14 @@ impl Shard {
     /// does not hide the others.
     ///
     /// # Errors
-    /// If the schema or the list of stripes is damaged or not supported.
+    /// If the schema or the list of stripes is damaged or not supported, or if a reader fails: that says
+    /// nothing about the shard.
     pub fn inspect(&self, options: &InspectOptions) -> Result<ShardInfo> {
-        now(self.inspected(options))
+        let inspected = async {
+            self.inner.artifacts.check_may_wait()?;
+            self.inspected(options).await
+        };
+        now_or("`inspect_async`", inspected)
     }
 
     /// As [`inspect`](Self::inspect), of a shard behind an asynchronous reader. The answer is the same.
@@ -325,28 +340,28 @@ impl Shard {
             Ok(properties) => {
                 info.creation_min = properties.creation_min;
                 info.creation_max = properties.creation_max;
-                info.properties = names(
-                    &properties.standard_properties,
-                    &properties.custom_properties,
-                );
+                let standard = properties.standard_properties.iter();
+                let all = standard.chain(&properties.custom_properties);
+                info.properties = all.cloned().collect();
             }
-            Err(error) => info.problem = Some(format!("{error:#}")),
+            Err(error) => info.problem = Some(problem(error)?),
         }
         let stripes = self.stripes_async().await?;
         read_field_lists(self, schema.fields.len()).await;
         let described = stripes.iter().map(StripeInfo::of);
+        let types = ValueTypes::of(self).await?;
         let prefetch = options.prefetch;
-        in_order(described, prefetch, |stripe| info.stripes.push(stripe)).await;
+        try_in_order(described, prefetch, |stripe| info.stripes.push(stripe)).await?;
         let columns: Vec<_> = (0..stripes.len())
             .flat_map(|i| schema.fields.iter().map(move |field| (i, field)))
             .collect();
         let columns = columns.into_iter().map(async |(i, field)| {
             let (stripe, node) = (i as u64, &field.data_type);
-            let mut info = field::inspect(self, stripe, node, options).await;
+            let mut info = field::inspect(self, stripe, node, &types, options).await?;
             info.internal_kind.clone_from(&field.internal_kind);
-            (i, info)
+            Ok((i, info))
         });
-        in_order(columns, prefetch, |(i, field)| {
+        try_in_order(columns, prefetch, |(i, field)| {
             let bytes = field.total_encoded_bytes();
             info.encoded_bytes = info.encoded_bytes.saturating_add(bytes);
             if let Some(stripe) = info.stripes.get_mut(i) {
@@ -354,13 +369,20 @@ impl Shard {
                 stripe.fields.push(field);
             }
         })
-        .await;
+        .await?;
         let artifacts = &self.inner.artifacts;
-        let files = (0..artifacts.count()).map(async |artifact| FileInfo {
-            name: artifacts.name_of(artifact),
-            bytes: artifacts.size_of(artifact).await.ok(),
+        let files = (0..artifacts.count()).map(async |artifact| {
+            let bytes = match artifacts.size_of(artifact).await {
+                Ok(bytes) => Some(bytes),
+                Err(error) => {
+                    problem(error)?;
+                    None
+                }
+            };
+            let name = artifacts.name_of(artifact);
+            Ok(FileInfo { name, bytes })
         });
-        in_order(files, prefetch, |file| info.files.push(file)).await;
+        try_in_order(files, prefetch, |file| info.files.push(file)).await?;
         Ok(info)
     }
 
@@ -373,16 +395,17 @@ impl Shard {
 
 impl StripeInfo {
     /// What a stripe says of itself, without its fields.
-    async fn of(stripe: &Stripe) -> Self {
+    async fn of(stripe: &Stripe) -> Result<Self> {
         let mut properties = Vec::new();
-        let mut problem = None;
+        let mut damage = None;
         match stripe.properties_async().await {
             Ok(found) => {
-                properties = names(&found.standard_properties, &found.custom_properties);
+                properties = found.standard_properties;
+                properties.extend(found.custom_properties);
             }
-            Err(error) => problem = Some(format!("{error:#}")),
+            Err(error) => damage = Some(problem(error)?),
         }
-        Self {
+        Ok(Self {
             ordinal: stripe.ordinal(),
             rows: stripe.row_range(),
             deleted_rows: stripe.num_deleted_rows(),
@@ -390,15 +413,18 @@ impl StripeInfo {
             encoded_bytes: 0,
             properties,
             fields: Vec::new(),
-            problem,
-        }
+            problem: damage,
+        })
     }
 }
 
-fn names(standard: &[NameValuePair], custom: &[NameValuePair]) -> Vec<String> {
-    standard
-        .iter()
-        .chain(custom)
-        .map(|property| property.name.clone())
-        .collect()
+/// The text of a problem of the shard.
+///
+/// # Errors
+/// Returns the error of a reader, which says nothing about the shard.
+fn problem(error: Error) -> Result<String> {
+    match error.is_of_reader() {
+        true => Err(error),
+        false => Ok(format!("{error:#}")),
+    }
 }

@@ -8,13 +8,38 @@ use crate::format::Schema;
 use crate::read::open_shard::Shard;
 use crate::read::shard::waiting::give_way;
 use crate::read::stripe::Stripe;
-use std::ops::ControlFlow;
+use std::collections::BTreeMap;
+use std::ops::{ControlFlow, RangeInclusive};
 
 /// The columns of the stripes whose fields can be found, numbered from 0 on.
 struct Work<'a> {
     schema: &'a Schema,
     stripes: Vec<&'a Stripe>,
-    columns: Vec<Column>,
+    columns: Columns,
+}
+
+/// The columns that readers may see.
+pub(super) struct Columns {
+    all: Vec<Column>,
+    /// Their ordinals, by the schema id of their nodes: packed columns stand among others.
+    by_id: BTreeMap<u32, usize>,
+}
+
+impl Columns {
+    pub(super) fn new(all: Vec<Column>) -> Self {
+        let ids = all.iter().map(|column| column.node.schema_id);
+        let by_id = ids.zip(0..).collect();
+        Self { all, by_id }
+    }
+
+    /// The columns whose nodes are among these, each with its ordinal.
+    pub(super) fn of_nodes(
+        &self,
+        ids: RangeInclusive<u32>,
+    ) -> impl Iterator<Item = (usize, &Column)> {
+        let ordinals = self.by_id.range(ids);
+        ordinals.filter_map(|(_, &ordinal)| Some((ordinal, self.all.get(ordinal)?)))
+    }
 }
 
 impl Work<'_> {
@@ -65,6 +90,9 @@ impl<'s> Verifier<'s> {
             }
         })
         .await;
+        if self.failed.is_some() {
+            return Ok(ControlFlow::Break(()));
+        }
         // Those of stripes that cannot be read are done.
         let mut done = total - fields.saturating_mul(readable.len() as u64);
         let work = Work {
@@ -76,6 +104,9 @@ impl<'s> Verifier<'s> {
         let mut names = names.cycle();
         let take = |verifier: Verifier<'s>| {
             self.absorb(verifier);
+            if self.failed.is_some() {
+                return ControlFlow::Break(());
+            }
             done += 1;
             progress(VerifyProgress {
                 field: names.next().map_or("", String::as_str),

@@ -6,7 +6,8 @@ use super::{Checked, Verifier};
 use crate::buffer::{
     BlockCache, BlockRange, Blocks, Body, ByteSource, CHUNK_BYTES, Chunks, FieldBuffers,
     FieldLayout, PackedGroup, Place, RangeIndex, ReadContext, Selection, Storage, StoredBuffer,
-    StoredIndex, StringCache, ValueDictionary, read_fixed, read_numbers, read_strings,
+    StoredIndex, StringCache, ValueDictionary, is_single_value, read_fixed, read_numbers,
+    read_strings,
 };
 use crate::encoding::bytes::BytesLayout;
 use crate::encoding::{Context, Dictionaries, NumberKind};
@@ -30,10 +31,7 @@ use std::ops::Range;
 impl Verifier<'_> {
     /// Checks what is known of a field of a stripe, and its buffers, not those below it.
     pub(super) async fn field_data(&mut self, stripe: u64, node: &DataType, at: &At) -> Checked {
-        let unreadable = Checked {
-            readable: false,
-            stored: false,
-        };
+        let unreadable = Checked::default();
         let key = (stripe, node.schema_id);
         let inner = &self.shard.inner;
         let found = inner.run(|bench| inner.field(bench, key)).await;
@@ -43,10 +41,7 @@ impl Verifier<'_> {
         };
         let Some((artifact, descriptor)) = found.described() else {
             self.counts.lack(node.schema_id);
-            return Checked {
-                readable: true,
-                stored: false,
-            };
+            return Checked::readable(0);
         };
         self.stripe_statistics(&descriptor.field, node, at);
         let group = match is_member(descriptor) {
@@ -63,18 +58,12 @@ impl Verifier<'_> {
             return unreadable;
         };
         let Storage::Buffers(buffers) = &layout.storage else {
-            return Checked {
-                readable: true,
-                stored: false,
-            };
+            return Checked::readable(0);
         };
         if !self.compressors(buffers, at).await {
-            return Checked {
-                readable: false,
-                stored: true,
-            };
+            return unreadable;
         }
-        let mut readable = true;
+        let (mut readable, mut largest_block) = (true, 0);
         // The bytes of its members.
         let group = buffers.packed_group.map_or(0, |place| place.range.len());
         self.report.data_bytes += group;
@@ -96,15 +85,15 @@ impl Verifier<'_> {
                     let loaded = load_map(self.shard, buffer, blocks, descriptor).await;
                     readable &= self.note(at.clone(), loaded).is_some();
                     let elements = Elements::of(node, layout.physical, part);
-                    self.blocks(&layout, buffers, buffer, blocks, elements, &at)
-                        .await;
+                    let checked = self.blocks(&layout, buffers, buffer, blocks, elements, &at);
+                    largest_block = largest_block.max(checked.await);
                 }
             }
         }
         if let Some(place) = buffers.dictionary {
             let file = inner.artifacts.name_of(place.artifact);
             let filter = descriptor.field.membership_filter.as_ref();
-            let checked = self.dictionary(place, node, &layout, filter).await;
+            let checked = self.dictionary(buffers, place, node, &layout, filter).await;
             let at = at.buffer(BufferKind::ValueDictionary, file);
             readable &= self.note(at, checked).is_some();
         }
@@ -121,7 +110,8 @@ impl Verifier<'_> {
         }
         Checked {
             readable,
-            stored: true,
+            largest_block,
+            ..Checked::readable(buffers.stream_bytes())
         }
     }
 
@@ -175,7 +165,7 @@ impl Verifier<'_> {
         complete
     }
 
-    /// Checks and decodes every block of a buffer.
+    /// Checks and decodes every block of a buffer; gives the number of values of the largest.
     async fn blocks(
         &mut self,
         layout: &FieldLayout,
@@ -184,8 +174,11 @@ impl Verifier<'_> {
         blocks: &Blocks,
         elements: Option<Elements>,
         at: &At,
-    ) {
-        let Some(map) = blocks.map() else { return };
+    ) -> u64 {
+        let mut largest = 0;
+        let Some(map) = blocks.map() else {
+            return largest;
+        };
         for (group, members) in block_groups(map) {
             let read = read_part(self.shard, buffer, group).await;
             let Some(piece) = self.note(at.clone(), read) else {
@@ -193,6 +186,7 @@ impl Verifier<'_> {
             };
             for block in members {
                 self.report.blocks += 1;
+                largest = largest.max(block.values.end - block.values.start);
                 let mut decoder = BlockDecoder {
                     layout,
                     buffers,
@@ -211,10 +205,12 @@ impl Verifier<'_> {
             }
             give_way().await;
         }
+        largest
     }
 
     async fn dictionary(
         &mut self,
+        buffers: &FieldBuffers,
         place: Place,
         node: &DataType,
         layout: &FieldLayout,
@@ -224,6 +220,9 @@ impl Verifier<'_> {
         self.report.data_bytes += place.range.len();
         let bytes = self.shard.bytes_at(place).await?;
         ValueDictionary::verify_sorted_ids(&bytes)?;
+        if let Some(expected) = &buffers.dictionary_checksums {
+            expected.check_all(&ValueDictionary::carried_checksums(&bytes)?)?;
+        }
         let dictionary = ValueDictionary::parse(&bytes)?;
         if let Some(filter) = filter {
             check_filter(filter, &dictionary)?;
@@ -244,7 +243,11 @@ impl Verifier<'_> {
         self.report.data_bytes += index.place.range.len();
         let mut cx = Context::new(limits, &mut self.scratch);
         let header = index.header_checksums.as_ref();
+        let carried = index.carried.as_ref();
         let index = RangeIndex::parse(&bytes, node, positions, header, &mut cx)?;
+        if let Some(expected) = carried {
+            expected.check_all(&RangeIndex::carried_checksums(&bytes)?)?;
+        }
         let bounds = range.and_then(|r| r.min_value.as_ref().zip(r.max_value.as_ref()));
         let Some((min, max)) = bounds else {
             return Ok(());
@@ -284,7 +287,7 @@ async fn load_map(
 ) -> Result<()> {
     let place = Place {
         artifact: buffer.place.artifact,
-        range: blocks.map_range,
+        range: blocks.described_in()?,
     };
     let map = shard.bytes_at(place).await?;
     blocks.load_map(buffer.place.range, &map, true)?;
@@ -354,6 +357,11 @@ impl ByteSource for Piece {
     fn resident(&self, _: Place) -> Result<Option<Bytes>> {
         Ok(None)
     }
+
+    // The place of a problem names the file.
+    fn name(&self, _: u32) -> Option<String> {
+        None
+    }
 }
 
 /// Decodes single blocks of a buffer.
@@ -366,7 +374,13 @@ struct BlockDecoder<'a> {
 
 impl BlockDecoder<'_> {
     fn decode(&mut self, block: &BlockRange, elements: Option<Elements>) -> Result<()> {
-        let values = Selection::range(block.values.clone());
+        let mut values = block.values.clone();
+        let has_region = matches!(elements, Some(Elements::Numbers(..) | Elements::Bytes(_)));
+        if has_region && is_single_value(self.buffer, block, &self.cx)? {
+            // The file may claim any number of equal values, and one of them checks all.
+            values.end = values.end.min(values.start + 1);
+        }
+        let values = Selection::range(values);
         match elements {
             Some(Elements::Numbers(kind, width)) => self.numbers(&values, kind, width),
             Some(Elements::Bytes(Some(width))) => {
@@ -376,7 +390,8 @@ impl BlockDecoder<'_> {
             }
             Some(Elements::Bytes(None) | Elements::Delimited) => {
                 let (positions, cache) = (self.layout.positions, &mut StringCache::default());
-                let (layout, cx) = (BytesLayout::Offsets64, &mut self.cx);
+                // Entries of a block that many values share are not copied.
+                let (layout, cx) = (BytesLayout::Views, &mut self.cx);
                 read_strings(self.buffers, positions, layout, &values, cx, cache).map(|_| ())
             }
             None => Err(Error::unsupported("blocks of an unknown kind")),

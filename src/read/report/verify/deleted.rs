@@ -4,16 +4,19 @@ use super::Verifier;
 use crate::error::Error;
 use crate::format::DataType;
 use crate::read::stripe::Stripe;
+use std::ops::Range;
 
 impl Verifier<'_> {
     /// Counts the deleted records of a stripe.
     pub(super) async fn deleted(&mut self, stripe: &Stripe, node: &DataType) {
-        let deleted = self.shard.deleted_rows(stripe.row_range()).await;
+        let mut found = 0;
+        let count = |rows: Range<u64>| found += rows.end - rows.start;
+        let (ordinal, rows) = (stripe.ordinal(), stripe.row_range());
+        let counted = self.shard.for_each_deleted(ordinal, rows, count).await;
         let at = self.at(stripe, &node.name);
-        let Some(deleted) = self.again(&at, deleted) else {
+        if self.again(&at, counted).is_none() {
             return;
-        };
-        let found = deleted.count_set_bits() as u64;
+        }
         let expected = stripe.num_deleted_rows();
         if found != expected {
             let text = format!("{expected} rows are said to be deleted, and {found} are");

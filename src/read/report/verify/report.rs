@@ -27,8 +27,7 @@ pub struct VerifyReport {
     pub blocks: u64,
     /// Bytes of encoded buffers that were read.
     pub data_bytes: u64,
-    /// Whether all was checked: false if the verification was broken off.
-    pub is_complete: bool,
+    pub(super) is_complete: bool,
 }
 
 /// Something that is wrong, and where.
@@ -125,6 +124,11 @@ impl VerifyReport {
         self.num_problems() == 0 && self.is_complete
     }
 
+    /// Whether all was checked: false if the caller ended the verification early.
+    pub fn is_complete(&self) -> bool {
+        self.is_complete
+    }
+
     /// Number of problems, those that were not kept included.
     pub fn num_problems(&self) -> u64 {
         self.problems.len() as u64 + self.omitted
@@ -158,7 +162,7 @@ impl At {
         // Places that the problem names anyway are left out of its text.
         let known = |place: &str| {
             let named = |name: Option<String>| name.is_some_and(|name| name == place);
-            place == self.file
+            is_file(place, &self.file)
                 || named(self.stripe.map(|n| format!("stripe {n}")))
                 || named(self.buffer.map(|kind| format!("{kind:?} buffer")))
                 || named(self.block.map(|n| format!("block {n}")))
@@ -182,6 +186,14 @@ impl At {
             message,
         }
     }
+}
+
+/// Whether a place of an error is a file, which the error may name with its folder.
+fn is_file(place: &str, name: &str) -> bool {
+    let quoted = place.strip_suffix('`').and_then(|p| p.split_once('`'));
+    let found = quoted.map_or(place, |(_, found)| found);
+    let folder = found.strip_suffix(name);
+    folder.is_some_and(|folder| folder.is_empty() || folder.ends_with('/'))
 }
 
 #[cfg(test)]

@@ -222,7 +222,7 @@ impl Verifier<'_> {
                 Ok(wrong) => wrong,
                 Err(error) => {
                     let at = self.at(stripe, &claims.column.path());
-                    self.report.add(at, &error);
+                    self.add(at, error);
                     continue;
                 }
             };

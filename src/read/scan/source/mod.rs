@@ -5,6 +5,7 @@ mod nested;
 #[cfg(test)]
 mod tests;
 
+use super::constant::constant_len;
 use crate::buffer::{
     BlockCache, Body, FieldBuffers, FieldLayout, Numbers, OffsetsCache, Physical, Place,
     ReadContext, Runs, Selection, Spans, Storage, StoredBuffer, StringCache, read_bits,
@@ -16,7 +17,7 @@ use crate::column::{
 };
 use crate::encoding::{Dictionaries, NumberKind, Scratch};
 use crate::error::{Error, Result, Within, to_usize};
-use crate::format::{DataType, Wire};
+use crate::format::{BasicType, DataType, Wire};
 use crate::read::shard::fetch::Bench;
 use crate::read::shard::metadata::{Metadata, OpenField};
 use arrow_array::{Array, ArrayRef};
@@ -219,7 +220,7 @@ impl Source<'_> {
         });
         match artifact {
             Some(artifact) if artifact > 0 => {
-                error.within(self.metadata.artifacts.name_of(artifact))
+                error.within(self.metadata.artifacts.place_of(artifact))
             }
             _ => error,
         }
@@ -327,6 +328,27 @@ impl NodeSource for Source<'_> {
         limits.check_batch_bytes(bytes, 1)
     }
 
+    fn check_items(&self, item: &DataType, items: u64) -> Result<()> {
+        let mut bytes = 0u64;
+        let mut open = vec![item];
+        while let Some(node) = open.pop() {
+            let Some(layout) = self.fields.layout(node.schema_id) else {
+                continue;
+            };
+            let width = match &layout.storage {
+                Storage::Constant(value) => absent_bytes(layout.physical, constant_len(value)),
+                Storage::Null => absent_bytes(layout.physical, 0),
+                Storage::Buffers(_) => 0,
+            };
+            bytes = bytes.saturating_add(items.saturating_mul(width));
+            // Other nodes have no items of their own, or ask for them by themselves.
+            if node.basic_type == BasicType::Struct {
+                open.extend(&node.children);
+            }
+        }
+        self.metadata.artifacts.limits().check_absent_bytes(bytes)
+    }
+
     fn bits(&mut self, node: &DataType, rows: &Selection) -> Result<Chunk<BooleanBuffer>> {
         let read = self.read_padded_bits(node, rows);
         read.map_err(|e| self.placed(e, node))
@@ -395,6 +417,16 @@ impl NodeSource for Source<'_> {
     fn unions(&mut self, node: &DataType, rows: &Selection) -> Result<DecodedUnions> {
         let read = self.read_unions(node, rows);
         read.map_err(|e| self.placed(e, node))
+    }
+}
+
+/// Bytes of an item that is not stored, about; `constant` is the length of a value of any size.
+fn absent_bytes(physical: Physical, constant: u64) -> u64 {
+    match physical {
+        Physical::Number(width) | Physical::Fixed(width) => width as u64,
+        Physical::Bytes => constant.saturating_add(size_of::<u64>() as u64),
+        Physical::Lists => size_of::<u64>() as u64,
+        Physical::Bits | Physical::Presence | Physical::Union => 1,
     }
 }
 

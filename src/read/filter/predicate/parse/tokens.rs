@@ -1,5 +1,6 @@
 //! The words, names, literals and signs of a predicate.
 
+use super::super::value::hex;
 use crate::error::{Error, Result};
 use std::fmt;
 
@@ -22,6 +23,8 @@ pub(super) enum Token<'a> {
     Name(String),
     /// Text in single quotes.
     Text(String),
+    /// Bytes as hexadecimal digits: `x'00ff'`.
+    Bytes(Vec<u8>),
     Number(&'a str),
     Sign(&'static str),
     End,
@@ -53,6 +56,7 @@ impl fmt::Display for Token<'_> {
             Self::Word(text) | Self::Number(text) | Self::Sign(text) => write!(f, "`{text}`"),
             Self::Name(name) => write!(f, "\"{name}\""),
             Self::Text(text) => write!(f, "'{text}'"),
+            Self::Bytes(bytes) => write!(f, "x'{}'", hex(bytes)),
             Self::End => f.write_str("the end"),
         }
     }
@@ -100,18 +104,33 @@ fn token(rest: &str, place: usize, is_member: bool) -> Result<(Token<'_>, usize)
     let Some(first) = rest.chars().next() else {
         return Ok((Token::End, 0));
     };
+    let unended = |quote: char| {
+        error(
+            place,
+            &format!("expected a {quote} that ends what begins here"),
+        )
+    };
     if matches!(first, '\'' | '"') {
-        let (text, len) = quoted(rest, first).ok_or_else(|| {
-            error(
-                place,
-                &format!("expected a {first} that ends what begins here"),
-            )
-        })?;
+        let (text, len) = quoted(rest, first).ok_or_else(|| unended(first))?;
         let token = match first {
             '\'' => Token::Text(text),
             _ => Token::Name(text),
         };
         return Ok((token, len));
+    }
+    if let Some(digits) = rest.strip_prefix(['x', 'X'])
+        && digits.starts_with('\'')
+    {
+        let (digits, len) = quoted(digits, '\'').ok_or_else(|| unended('\''))?;
+        let bytes = unhex(&digits).ok_or_else(|| {
+            let what = "expected two hexadecimal digits for each byte";
+            error(place, &format!("{what}, found x'{digits}'"))
+        })?;
+        return Ok((Token::Bytes(bytes), 1 + len));
+    }
+    if let Some(time) = unquoted_time(rest) {
+        let what = "expected dates and times in single quotes";
+        return Err(error(place, &format!("{what}: write '{time}'")));
     }
     let unsigned = rest.strip_prefix(['-', '+']).unwrap_or(rest);
     let digits = match unsigned.strip_prefix('.') {
@@ -140,6 +159,30 @@ fn token(rest: &str, place: usize, is_member: bool) -> Result<(Token<'_>, usize)
             Err(error(place, &format!("{what}, found `{first}`")))
         }
     }
+}
+
+/// The date or time at the start of a text, which lacks its quotes: `2024-02-29T12:30`, `12:30:00`. No
+/// number looks like one.
+fn unquoted_time(text: &str) -> Option<&str> {
+    let ends = |c: char| !(c.is_ascii_alphanumeric() || matches!(c, '-' | ':' | '.' | '+'));
+    let written = &text[..text.find(ends).unwrap_or(text.len())];
+    let begins = |shape: &str| {
+        let mut chars = written.chars();
+        shape.chars().all(|want| match chars.next() {
+            Some(c) => c == want || (want == '0' && c.is_ascii_digit()),
+            None => false,
+        })
+    };
+    let is_time = ["0000-00-00", "0:00", "00:00"].into_iter().any(begins);
+    is_time.then_some(written)
+}
+
+/// The bytes that hexadecimal digits write, two for each.
+fn unhex(digits: &str) -> Option<Vec<u8>> {
+    let digits: Option<Vec<u32>> = digits.chars().map(|c| c.to_digit(16)).collect();
+    let pairs = digits.filter(|digits| digits.len() % 2 == 0)?;
+    let byte = |pair: &[u32]| u8::try_from(pair[0] * 16 + pair[1]).ok();
+    pairs.chunks_exact(2).map(byte).collect()
 }
 
 /// The text between quotes, of which two stand for one, and its bytes with them.

@@ -7,7 +7,7 @@ use crate::format::{
     BufferKind, DataType, FieldDescriptor, RangeStats, StripeFieldDescriptor, ValueKind,
 };
 use crate::read::Shard;
-use crate::write::{Profile, WriterOptions};
+use crate::write::{Profile, Wire, WriterOptions};
 use arrow_array::{ArrayRef, Int64Array, RecordBatch, StringArray, StructArray};
 use arrow_schema::Field;
 use std::sync::Arc;
@@ -162,7 +162,9 @@ fn values_outside_of_their_range_index_are_named() {
     };
     let outside = values(true).into_iter().enumerate().find(outside);
     let (row, _) = outside.unwrap();
+    // Shards of this wire do not say which index belongs to them.
     let options = WriterOptions::default()
+        .with_wire(Wire::Reference)
         .with_profile(Profile::Fast)
         .with_dictionary_enabled(false);
     let index_of = |file: &[u8]| {

@@ -1,28 +1,20 @@
-//! Arrow IPC files and streams.
+//! Arrow IPC streams: a schema, then dictionaries and batches.
 
-use super::BUFFER_BYTES;
-use super::origin::Origin;
-use super::source::{Batches, Input, Total, batches, counted};
+use super::old_unions::OldUnions;
+use super::{check_order, check_types, invalid};
 use crate::failure::Failure;
+use crate::input::BUFFER_BYTES;
+use crate::input::origin::Origin;
+use crate::input::source::{Batches, Input, Total, batches, counted};
 use crate::text;
-use arrow_ipc::Endianness;
-use arrow_ipc::reader::{FileReader, StreamReader};
-use std::fs::File;
-use std::io::{self, BufReader, ErrorKind, Read};
-
-/// Opens a file.
-pub(super) fn open_file(file: File) -> Result<Input, Failure> {
-    let reader = BufReader::with_capacity(BUFFER_BYTES, file);
-    let reader = FileReader::try_new(reader, None)?;
-    Ok(Input {
-        schema: reader.schema(),
-        total: Total::Batches(reader.num_batches() as u64),
-        batches: batches(reader),
-    })
-}
+use arrow_ipc::MetadataVersion;
+use arrow_ipc::convert::fb_to_schema;
+use arrow_ipc::reader::StreamReader;
+use std::io::{self, BufReader, Read};
+use std::sync::Arc;
 
 /// Opens a stream.
-pub(super) fn open_stream(origin: Origin) -> Result<Input, Failure> {
+pub(in crate::input) fn open_stream(origin: Origin) -> Result<Input, Failure> {
     if matches!(origin, Origin::Standard) {
         return stream(BufReader::new(io::stdin().lock()), Total::Unknown);
     }
@@ -35,6 +27,7 @@ fn stream(reader: impl Read + 'static, total: Total) -> Result<Input, Failure> {
     reader.advance()?;
     let reader = StreamReader::try_new(reader, None)?;
     let schema = reader.schema();
+    check_types(&schema)?;
     let batches: Batches = batches(reader);
     Ok(Input {
         schema,
@@ -46,16 +39,18 @@ fn stream(reader: impl Read + 'static, total: Total) -> Result<Input, Failure> {
 /// Most bytes of a message without its body.
 const MOST: u32 = 1 << 28;
 
-/// The bytes of a stream, whose messages are looked at first: `arrow-ipc` reads numbers of the other
-/// byte order as if they were of ours, and takes all the memory that a message claims to need.
+/// The bytes of a stream, after checks of each message: `arrow-ipc` reads numbers of the other byte order
+/// as if they were of ours, and takes all the memory that a message claims to need.
 struct Messages<R> {
     inner: R,
     /// Messages so far.
     count: u64,
-    /// What has been read of a message and not been given yet, the next byte last.
+    /// Bytes of a message that wait for the reader, the next one last.
     ahead: Vec<u8>,
-    /// Bytes of the body behind it.
+    /// Bytes of the body after it.
     body: u64,
+    /// Checks the unions of a writer before Arrow 1.0.
+    unions: Option<OldUnions>,
 }
 
 impl<R: Read> Messages<R> {
@@ -65,6 +60,7 @@ impl<R: Read> Messages<R> {
             count: 0,
             ahead: Vec::new(),
             body: 0,
+            unions: None,
         }
     }
 
@@ -91,11 +87,24 @@ impl<R: Read> Messages<R> {
         }
         let start = bytes.len();
         self.take(length.into(), &mut bytes)?;
-        // What is no message is refused by whoever reads it.
+        // `StreamReader` refuses later messages that are damaged.
         let message = arrow_ipc::root_as_message(&bytes[start..]);
         if self.count == 0 {
-            let schema = message.as_ref().ok().and_then(|it| it.header_as_schema());
-            check_order(schema.ok_or_else(no_stream)?.endianness())?;
+            let message = match &message {
+                Ok(message) => message,
+                Err(why) if bytes.starts_with(&[0xFF; 4]) => {
+                    return Err(invalid(format!("the schema is damaged: {why}")));
+                }
+                Err(_) => return Err(no_stream()),
+            };
+            let schema = message.header_as_schema().ok_or_else(no_stream)?;
+            check_order(schema.endianness())?;
+            if message.version() < MetadataVersion::V5 {
+                self.unions = Some(OldUnions::new(Arc::new(fb_to_schema(schema))));
+            }
+        }
+        if let (Ok(message), Some(unions)) = (&message, &self.unions) {
+            unions.check(message)?;
         }
         let body = message.map_or(0, |message| message.bodyLength());
         self.body = u64::try_from(body).unwrap_or(0);
@@ -132,24 +141,6 @@ impl<R: Read> Read for Messages<R> {
     }
 }
 
-fn check_order(order: Endianness) -> io::Result<()> {
-    let native = match cfg!(target_endian = "little") {
-        true => Endianness::Little,
-        false => Endianness::Big,
-    };
-    match order == native {
-        true => Ok(()),
-        false => Err(invalid(
-            "the numbers of this stream are in the byte order of other computers (big-endian), which is not \
-             read; write it on one whose order is little-endian",
-        )),
-    }
-}
-
 fn no_stream() -> io::Error {
     invalid("this is no Arrow IPC stream: it does not begin with a schema")
-}
-
-fn invalid(what: impl Into<String>) -> io::Error {
-    io::Error::new(ErrorKind::InvalidData, what.into())
 }

@@ -1,0 +1,95 @@
+//! Shards of a table whose data other shards of the table hold: their rows would come twice.
+
+use crate::error::external;
+use crate::metadata::{self, OpenShard};
+use datafusion_common::stats::Precision;
+use datafusion_common::{DataFusionError, Result};
+use datafusion_datasource::PartitionedFile;
+use datafusion_datasource::compute_all_files_statistics;
+use datafusion_datasource::file_groups::FileGroup;
+use datafusion_datasource::file_scan_config::{FileScanConfig, FileScanConfigBuilder};
+use datafusion_session::Session;
+use futures::{StreamExt, TryStreamExt};
+use object_store::path::Path;
+use std::collections::HashSet;
+
+/// The scan without the files of which another one holds all data: a merged shard holds the shards that it was made
+/// of. Each is named in the log.
+///
+/// # Errors
+/// For two shards that have some data in common while each has others of its own, and those of the metadata.
+pub(crate) async fn without_held(
+    state: &dyn Session,
+    conf: FileScanConfig,
+) -> Result<FileScanConfig> {
+    let mut seen = HashSet::new();
+    let files = conf.file_groups.iter().flat_map(FileGroup::iter);
+    // A large file may be cut into several parts.
+    let files = files.filter(|file| seen.insert(&file.object_meta.location));
+    let files: Vec<&PartitionedFile> = files.collect();
+    if files.len() < 2 {
+        return Ok(conf);
+    }
+    let store = state.runtime_env().object_store(&conf.object_store_url)?;
+    let cache = state.runtime_env().cache_manager.get_file_metadata_cache();
+    let at_once = state.config_options().execution.meta_fetch_concurrency;
+    let (store, cache) = (&store, &cache);
+    let shards = futures::stream::iter(files).map(|file| async move {
+        let object = &file.object_meta;
+        let open = metadata::open(store, object, Some(cache.as_ref())).await?;
+        Ok::<_, DataFusionError>((object.location.clone(), open))
+    });
+    let shards = shards.boxed().buffered(at_once.get());
+    let shards: Vec<(Path, OpenShard)> = shards.try_collect().await?;
+    // Shards of one file each have nothing in common.
+    if !shards.iter().any(|(_, open)| open.has_other_files) {
+        return Ok(conf);
+    }
+    let held = held_among(&shards).await?;
+    if held.is_empty() {
+        return Ok(conf);
+    }
+    let mut left_out = HashSet::new();
+    for (shard, by) in held {
+        if let (Some((shard, _)), Some((by, _))) = (shards.get(shard), shards.get(by)) {
+            log::warn!("`{shard}` is left out, because `{by}` refers to all of its data");
+            left_out.insert(shard);
+        }
+    }
+    let is_counted = matches!(conf.statistics().num_rows, Precision::Exact(_));
+    let groups = conf.file_groups.iter().map(|group| {
+        let files = group.iter().cloned();
+        files
+            .filter(|file| !left_out.contains(&file.object_meta.location))
+            .collect()
+    });
+    let schema = conf.file_source().table_schema().table_schema().clone();
+    let (groups, statistics) = compute_all_files_statistics(
+        groups.collect(),
+        schema,
+        state.config().collect_statistics(),
+        !is_counted,
+    )?;
+    let conf = FileScanConfigBuilder::from(conf)
+        .with_file_groups(groups)
+        .with_statistics(statistics);
+    Ok(conf.build())
+}
+
+/// The ordinals of shards whose data another one holds, each with that of one that does.
+async fn held_among(shards: &[(Path, OpenShard)]) -> Result<Vec<(usize, usize)>> {
+    let local = shards.iter().map(|(_, open)| {
+        let path = open.path.clone()?;
+        Some((path, open.shard.clone()))
+    });
+    let held = match local.collect::<Option<Vec<_>>>() {
+        Some(local) => arrow_shard::ops::held_shards(local).await,
+        None => {
+            let objects = shards.iter();
+            let objects = objects.map(|(path, open)| (path.clone(), open.shard.clone()));
+            let objects: Vec<_> = objects.collect();
+            arrow_shard::ops::held_shard_objects(objects).await
+        }
+    };
+    held.map_err(external)
+}

@@ -1,0 +1,126 @@
+//! `arrow-shard-lance convert`
+
+use arrow_shard::WriterOptions;
+use arrow_shard::write::{Layout, Profile};
+use arrow_shard_lance::{
+    ConvertOptions, LanceReadOptions, LanceVersion, LanceWriteOptions, convert,
+};
+use clap::ValueEnum;
+use std::error::Error;
+use std::num::NonZeroUsize;
+use std::path::PathBuf;
+use std::time::Instant;
+
+const EXAMPLES: &str = "\
+Examples:
+  arrow-shard-lance convert images.lance images.amudai.shard
+  arrow-shard-lance convert --dataset-version 3 images.lance images.amudai.shard
+  arrow-shard-lance convert --lance-version 2.0 flights.amudai.shard flights.lance
+
+A file appears when it is complete; a failed or interrupted conversion leaves none.";
+
+/// Convert a Lance file or dataset to a shard, or a shard to a Lance file
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Args {
+    /// Lance file, folder of a Lance dataset (.lance), or shard to read
+    input: PathBuf,
+    /// Shard or Lance file (.lance) to write
+    output: PathBuf,
+    /// Version of the Lance format to write: 2.0, 2.1 or 2.2
+    #[arg(long, value_name = "VERSION", default_value_t)]
+    lance_version: LanceVersion,
+    /// Version of the dataset to read [default: the latest]
+    #[arg(long, value_name = "NUMBER")]
+    dataset_version: Option<u64>,
+    /// How hard to compress a shard [default: balanced]
+    #[arg(long, value_enum)]
+    profile: Option<ProfileName>,
+    /// Most rows of a stripe of a shard [default: 1048576]
+    #[arg(long, value_name = "ROWS", value_parser = clap::value_parser!(u64).range(1..))]
+    stripe_rows: Option<u64>,
+    /// Files of a shard: all in one, or a file per stripe [default: single-file]
+    #[arg(long, value_enum)]
+    layout: Option<LayoutName>,
+    /// Threads that decode or encode the columns of a shard [default: 1]
+    #[arg(long)]
+    threads: Option<NonZeroUsize>,
+    /// Replace the output if it exists
+    #[arg(long, short)]
+    force: bool,
+    /// Do not print a summary
+    #[arg(long, short)]
+    quiet: bool,
+}
+
+/// Profiles, as `arrow-shard convert` names them.
+#[derive(Debug, Clone, Copy, ValueEnum)]
+enum ProfileName {
+    /// Arrow's own buffers, not compressed
+    Plain,
+    /// Lightweight encodings, none slower than copying the values twice
+    Fast,
+    /// Lightweight encodings
+    Balanced,
+    /// Zstandard and Pco where they pay
+    HighCompression,
+    /// The least size, at any price
+    MinimalSize,
+}
+
+#[derive(Debug, Clone, Copy, ValueEnum)]
+enum LayoutName {
+    /// One file
+    SingleFile,
+    /// A directory file, and a file per stripe in the same folder
+    TwoLevel,
+}
+
+/// Runs the command.
+pub(crate) fn run(args: Args) -> Result<(), Box<dyn Error>> {
+    let started = Instant::now();
+    let threads = args.threads.map_or(1, NonZeroUsize::get);
+    let mut shard = WriterOptions::default()
+        .with_overwrite(args.force)
+        .with_threads(threads);
+    if let Some(profile) = args.profile {
+        shard = shard.with_profile(match profile {
+            ProfileName::Plain => Profile::Plain,
+            ProfileName::Fast => Profile::Fast,
+            ProfileName::Balanced => Profile::Balanced,
+            ProfileName::HighCompression => Profile::HighCompression,
+            ProfileName::MinimalSize => Profile::MinimalSize,
+        });
+    }
+    if let Some(rows) = args.stripe_rows {
+        shard = shard.with_stripe_rows(rows);
+    }
+    if let Some(layout) = args.layout {
+        shard = shard.with_layout(match layout {
+            LayoutName::SingleFile => Layout::SingleFile,
+            LayoutName::TwoLevel => Layout::TwoLevel,
+        });
+    }
+    let lance = LanceWriteOptions::default()
+        .with_version(args.lance_version)
+        .with_overwrite(args.force);
+    let mut read = LanceReadOptions::default();
+    if let Some(version) = args.dataset_version {
+        read = read.with_version(version);
+    }
+    let options = ConvertOptions::default()
+        .with_read_options(read)
+        .with_lance_options(lance)
+        .with_shard_options(shard)
+        .with_threads(threads);
+    let rows = convert(&args.input, &args.output, options)?;
+    if !args.quiet {
+        eprintln!(
+            "{}: {rows} {} in {:.1} s",
+            args.output.display(),
+            if rows == 1 { "row" } else { "rows" },
+            started.elapsed().as_secs_f64()
+        );
+    }
+    Ok(())
+}

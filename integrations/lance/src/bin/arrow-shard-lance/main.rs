@@ -1,0 +1,69 @@
+//! The command line of arrow-shard-lance: convert between Lance and shards, and look at the schema of Lance.
+
+mod convert;
+mod schema;
+#[cfg(unix)]
+mod signals;
+mod text;
+
+use clap::{Parser, Subcommand};
+use std::error::Error;
+use std::process::ExitCode;
+
+const EXAMPLES: &str = "\
+Examples:
+  arrow-shard-lance convert images.lance images.amudai.shard
+  arrow-shard-lance convert --lance-version 2.1 flights.amudai.shard flights.lance
+  arrow-shard-lance schema images.lance
+
+`arrow-shard convert` runs this program if one of its files ends in .lance.
+
+Exit codes: 0 done, 1 an error or a damaged file, 2 wrong usage.";
+
+/// Lance files and datasets to Amudai shards, and back.
+#[derive(Debug, Parser)]
+#[command(name = "arrow-shard-lance", version, after_help = EXAMPLES, max_term_width = 100)]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    Convert(Box<convert::Args>),
+    Schema(schema::Args),
+}
+
+fn main() -> ExitCode {
+    let cli = Cli::parse();
+    // The Lance crates panic on some damaged files. The library returns these panics as errors, which are printed below.
+    std::panic::set_hook(Box::new(|_| {}));
+    #[cfg(unix)]
+    if let Err(error) = signals::clean_up() {
+        return report(&error);
+    }
+    let done = match cli.command {
+        Command::Convert(args) => convert::run(*args),
+        Command::Schema(args) => schema::run(&args),
+    };
+    match done {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => report(&*error),
+    }
+}
+
+/// Prints an error and the ones below it, each once, as one line.
+fn report(error: &(dyn Error + 'static)) -> ExitCode {
+    let mut line = error.to_string();
+    let mut below = error.source();
+    while let Some(error) = below {
+        let message = error.to_string();
+        if !line.contains(&message) {
+            line = format!("{line}: {message}");
+        }
+        below = error.source();
+    }
+    let words: Vec<_> = line.split_whitespace().map(text::shown).collect();
+    eprintln!("error: {}", words.join(" "));
+    ExitCode::FAILURE
+}

@@ -1,0 +1,89 @@
+//! `arrow-shard-lance schema`
+
+use crate::text;
+use arrow_array::RecordBatchReader;
+use arrow_schema::{DataType, Field, FieldRef};
+use arrow_shard_lance::{LanceReadOptions, LanceReader};
+use std::error::Error;
+use std::io::{self, BufWriter, Write};
+use std::path::PathBuf;
+
+/// Print version, rows and schema of a Lance file or dataset, one line per field, and its metadata
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// Lance file, or folder of a dataset
+    input: PathBuf,
+    /// Version of the dataset to read [default: the latest]
+    #[arg(long, value_name = "NUMBER")]
+    dataset_version: Option<u64>,
+}
+
+/// Runs the command.
+pub(crate) fn run(args: &Args) -> Result<(), Box<dyn Error>> {
+    let mut options = LanceReadOptions::default();
+    if let Some(version) = args.dataset_version {
+        options = options.with_version(version);
+    }
+    let reader = LanceReader::open_with(&args.input, &options)?;
+    let mut out = BufWriter::new(io::stdout().lock());
+    match print(&reader, &mut out).and_then(|()| out.flush()) {
+        // The reader of a pipe may stop when it has seen enough.
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
+        done => Ok(done?),
+    }
+}
+
+fn print(reader: &LanceReader, out: &mut impl Write) -> io::Result<()> {
+    writeln!(
+        out,
+        "Lance {}, {} rows",
+        reader.version(),
+        reader.num_rows()
+    )?;
+    let schema = reader.schema();
+    for field in schema.fields() {
+        print_field(out, field, 1)?;
+    }
+    let mut entries: Vec<_> = schema.metadata().iter().collect();
+    entries.sort();
+    if !entries.is_empty() {
+        writeln!(out, "metadata:")?;
+    }
+    for (key, value) in entries {
+        writeln!(out, "  {}={}", text::shown(key), text::shown(value))?;
+    }
+    Ok(())
+}
+
+fn print_field(out: &mut impl Write, field: &Field, depth: usize) -> io::Result<()> {
+    let (ty, children) = outline(field.data_type());
+    let nullable = if field.is_nullable() { "" } else { " not null" };
+    let extension = field.extension_type_name();
+    let extension = extension
+        .map(|name| format!(" [{name}]"))
+        .unwrap_or_default();
+    let indent = 2 * depth;
+    writeln!(
+        out,
+        "{:indent$}{}: {}{nullable}{}",
+        "",
+        text::shown(field.name()),
+        text::shown(&ty),
+        text::shown(&extension)
+    )?;
+    children
+        .into_iter()
+        .try_for_each(|child| print_field(out, child, depth + 1))
+}
+
+/// The name of a type without its children, and the children.
+fn outline(data_type: &DataType) -> (String, Vec<&FieldRef>) {
+    match data_type {
+        DataType::List(item) => ("List".to_owned(), vec![item]),
+        DataType::LargeList(item) => ("LargeList".to_owned(), vec![item]),
+        DataType::FixedSizeList(item, size) => (format!("FixedSizeList({size})"), vec![item]),
+        DataType::Struct(members) => ("Struct".to_owned(), members.iter().collect()),
+        DataType::Map(entries, _) => ("Map".to_owned(), vec![entries]),
+        other => (other.to_string(), Vec::new()),
+    }
+}

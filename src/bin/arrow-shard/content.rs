@@ -1,0 +1,111 @@
+//! The format of a file, by its first bytes.
+
+use crate::file_format::{FileFormat, is_standard};
+use std::fs::File;
+use std::io::Read;
+use std::path::Path;
+
+/// Bytes that show the format, unless blanks come first.
+const HEAD_BYTES: u64 = 4096;
+
+/// The content of a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Content {
+    /// A format that is read.
+    Format(FileFormat),
+    /// Bytes of this program, which decompresses them with the option `-dc`.
+    Compressed(&'static str),
+}
+
+const MAGIC: [(&[u8], Content); 9] = [
+    (b"amud", Content::Format(FileFormat::Shard)),
+    (b"PAR1", Content::Format(FileFormat::Parquet)),
+    (b"ARROW1\0\0", Content::Format(FileFormat::IpcFile)),
+    (b"\xFF\xFF\xFF\xFF", Content::Format(FileFormat::IpcStream)),
+    (b"COLE", Content::Format(FileFormat::Cole)),
+    (b"\x1F\x8B", Content::Compressed("gzip")),
+    (b"\x28\xB5\x2F\xFD", Content::Compressed("zstd")),
+    (b"\xFD7zXZ\0", Content::Compressed("xz")),
+    (b"\x04\x22\x4D\x18", Content::Compressed("lz4")),
+];
+
+impl Content {
+    /// Tells the content by the first bytes of a file; nothing tells CSV.
+    pub(crate) fn of(head: &[u8]) -> Option<Self> {
+        let magic = MAGIC.iter().find(|(magic, _)| head.starts_with(magic));
+        if let Some((_, content)) = magic {
+            return Some(*content);
+        }
+        // The fourth byte is the size of blocks.
+        if head.starts_with(b"BZh") && head.get(4..10) == Some(b"1AY&SY") {
+            return Some(Self::Compressed("bzip2"));
+        }
+        let text = head.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(head);
+        match text.trim_ascii_start().first() {
+            Some(b'{' | b'[') => Some(Self::Format(FileFormat::Ndjson)),
+            _ => None,
+        }
+    }
+
+    /// Tells the content of a file. Pipes are not opened, because their bytes would be lost.
+    pub(crate) fn of_file(path: &Path) -> Option<Self> {
+        if !path.metadata().ok()?.is_file() {
+            return None;
+        }
+        let mut head = Vec::new();
+        let file = File::open(path).ok()?;
+        file.take(HEAD_BYTES).read_to_end(&mut head).ok()?;
+        Self::of(&head)
+    }
+}
+
+/// How to read a file that a program compressed.
+pub(crate) fn decompressed(program: &str, path: &Path) -> String {
+    let inner = path.file_stem().map(Path::new);
+    let from = inner.and_then(FileFormat::by_name);
+    let from = from.map_or_else(|| "FORMAT".to_owned(), FileFormat::option);
+    let file = match is_standard(path) {
+        true => "FILE".to_owned(),
+        false => path.display().to_string(),
+    };
+    format!(
+        "the data are compressed with {program}; decompress them in a pipe: {program} -dc {file} | \
+         arrow-shard convert --from {from} - out.amudai.shard"
+    )
+}
+
+/// The program that writes files of such a name.
+pub(crate) fn compressor(path: &Path) -> Option<&'static str> {
+    match path.extension()?.to_str()? {
+        "gz" => Some("gzip"),
+        "zst" => Some("zstd"),
+        "xz" => Some("xz"),
+        "lz4" => Some("lz4"),
+        "bz2" => Some("bzip2"),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_first_bytes_show_the_format() {
+        use FileFormat::{Cole, IpcStream, Ndjson, Parquet, Shard};
+        for (head, want) in [
+            (&b"amud\0\x01\0\0"[..], Some(Content::Format(Shard))),
+            (b"PAR1", Some(Content::Format(Parquet))),
+            (b"COLE\x01\0\0\0", Some(Content::Format(Cole))),
+            (b"\xFF\xFF\xFF\xFF\x80", Some(Content::Format(IpcStream))),
+            (b"\xEF\xBB\xBF \n{\"a\":1}", Some(Content::Format(Ndjson))),
+            (b"[]", Some(Content::Format(Ndjson))),
+            (b"\x1F\x8B\x08", Some(Content::Compressed("gzip"))),
+            (b"BZh91AY&SY\x01", Some(Content::Compressed("bzip2"))),
+            (b"BZh,b\n1,2\n", None),
+            (b"", None),
+        ] {
+            assert_eq!(Content::of(head), want, "{head:?}");
+        }
+    }
+}

@@ -1,0 +1,74 @@
+//! `arrow-shard pack`
+
+#[cfg(feature = "cloud")]
+use super::editing::elsewhere;
+use crate::failure::Failure;
+use crate::limits::LimitArgs;
+use crate::location::Location;
+use crate::output::Destination;
+use crate::progress::followed;
+use crate::text;
+use arrow_shard::ops::{PackOptions, pack};
+use std::io::Write;
+use std::path::PathBuf;
+
+const EXAMPLES: &str = "\
+Examples:
+  arrow-shard pack flights.amudai.shard backup/flights.amudai.shard
+  arrow-shard pack --force flights.amudai.shard flights.amudai.shard
+  arrow-shard pack s3://logs/2024.amudai.shard s3://logs/packed/2024.amudai.shard
+
+A shard that was edited or merged, or converted with --layout two-level, has its data in other files \
+(*.amudai.stripe), and cannot be read without them. The new file has all data: it can be moved, copied \
+or sent alone. Bytes are copied as they are; deleted rows stay deleted, and data of dropped columns are \
+left out. The old files stay: `arrow-shard vacuum` removes those that no shard needs.";
+
+/// Make one file of a shard that consists of several
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Args {
+    /// Directory file of the shard
+    input: PathBuf,
+    /// File to write
+    output: PathBuf,
+    /// Replace the output if it exists; it may be the shard itself
+    #[arg(long, short)]
+    force: bool,
+    #[command(flatten)]
+    limits: LimitArgs,
+}
+
+/// Runs the command.
+pub(crate) fn run(args: &Args) -> Result<(), Failure> {
+    let (bar, follow) = followed("rows");
+    let options = PackOptions::default()
+        .with_overwrite(args.force)
+        .with_limits(args.limits.limits())
+        .with_progress(move |progress| {
+            follow(progress);
+            Ok(())
+        });
+    let done = match (Location::of(&args.input)?, Location::of(&args.output)?) {
+        (Location::Local(input), Location::Local(output)) => pack(input, output, &options)?,
+        #[cfg(feature = "cloud")]
+        (Location::Object(input), Location::Object(output)) => input.pack(&output, &options)?,
+        #[cfg(feature = "cloud")]
+        _ => return Err(elsewhere(&args.output)),
+    };
+    bar.finish_and_clear();
+    let mut out = Destination::standard();
+    let place = args.output.display().to_string();
+    let deleted = match done.deleted_rows() {
+        0 => String::new(),
+        deleted => format!(", and {} deleted", text::count(deleted, "row")),
+    };
+    writeln!(
+        out,
+        "{} has {}{deleted} in {}, in one file of {}",
+        text::shown(&place),
+        text::count(done.rows(), "row"),
+        text::count(done.stripes(), "stripe"),
+        text::bytes(done.bytes()),
+    )?;
+    Ok(out.flush()?)
+}

@@ -1,0 +1,52 @@
+//! COLE files.
+
+use super::RowWindow;
+use super::columns::{ColumnArgs, indices};
+use super::matching::predicate;
+use super::origin::Origin;
+use super::source::{Input, Total, batches};
+use crate::failure::Failure;
+use arrow_array::RecordBatchReader;
+use arrow_shard::Limits;
+use arrow_shard::interop::cole::ReaderBuilder;
+use arrow_shard::io::LocalFile;
+use std::path::Path;
+use std::sync::Arc;
+
+/// Opens the columns and rows of a file that are wanted.
+pub(super) fn open(
+    path: &Path,
+    limits: Limits,
+    columns: &ColumnArgs,
+    rows: RowWindow<'_>,
+) -> Result<Input, Failure> {
+    let name = path.display().to_string();
+    let file = match Origin::find(path)? {
+        Origin::Path(path) => LocalFile::open(path)?.with_name(&name),
+        copy => LocalFile::from_file(copy.file()?, &name)?,
+    };
+    let mut builder = ReaderBuilder::try_new_with(Arc::new(file), limits)?
+        .with_offset(rows.offset)
+        .with_batch_size(rows.batch_rows());
+    let mut total = Total::Rows(builder.num_rows().saturating_sub(rows.offset));
+    let names = columns.names();
+    if !names.is_empty() {
+        let indices = indices(builder.schema(), &names).map_err(|e| e.within(&name))?;
+        builder = builder.with_projection(indices);
+    }
+    if let Some(limit) = rows.limit {
+        builder = builder.with_limit(limit);
+        total = Total::Unknown;
+    }
+    if let Some(filter) = rows.filter {
+        let filter = predicate("--filter", builder.parse_predicate(filter))?;
+        builder = builder.with_filter(filter);
+        total = Total::Unknown;
+    }
+    let reader = builder.build()?;
+    Ok(Input {
+        schema: reader.schema(),
+        batches: batches(reader),
+        total,
+    })
+}

@@ -1,0 +1,59 @@
+//! Arrow IPC files and streams.
+
+mod file;
+mod old_unions;
+mod stream;
+
+pub(super) use file::open_file;
+pub(super) use stream::open_stream;
+
+use arrow_ipc::Endianness;
+use arrow_schema::{DataType, Schema};
+use std::io::{self, ErrorKind};
+
+/// Refuses numbers of the other byte order, which `arrow-ipc` does not read, or reads as if they were in the order of
+/// this computer.
+fn check_order(order: Endianness) -> io::Result<()> {
+    if order.equals_to_target_endianness() {
+        return Ok(());
+    }
+    let (order, native) = if cfg!(target_endian = "little") {
+        ("big-endian", "little-endian")
+    } else {
+        ("little-endian", "big-endian")
+    };
+    Err(invalid(format!(
+        "the numbers are in the byte order of other computers ({order}), which is not read here; write them as {native}"
+    )))
+}
+
+/// Refuses types that Arrow does not have, which `arrow-ipc` reads in a damaged schema.
+fn check_types(schema: &Schema) -> io::Result<()> {
+    for column in schema.fields() {
+        let fields = Schema::new(vec![column.clone()]);
+        let mut fields = fields.flattened_fields().into_iter();
+        if let Some(field) = fields.find(|field| !is_sound(field.data_type())) {
+            return Err(invalid(format!(
+                "the schema is damaged: column `{}` has the type {}",
+                column.name(),
+                field.data_type()
+            )));
+        }
+    }
+    Ok(())
+}
+
+fn is_sound(ty: &DataType) -> bool {
+    match ty {
+        DataType::FixedSizeList(_, size) | DataType::FixedSizeBinary(size) => *size >= 0,
+        DataType::Map(entries, _) => {
+            matches!(entries.data_type(), DataType::Struct(pair) if pair.len() == 2)
+        }
+        DataType::RunEndEncoded(ends, _) => ends.data_type().is_run_ends_type(),
+        _ => true,
+    }
+}
+
+fn invalid(what: impl Into<String>) -> io::Error {
+    io::Error::new(ErrorKind::InvalidData, what.into())
+}

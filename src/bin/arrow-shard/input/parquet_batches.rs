@@ -1,0 +1,194 @@
+//! The batches of a Parquet file, small enough for memory and for the offsets of Arrow.
+
+use super::BATCH_ROWS;
+use crate::failure::Failure;
+use arrow_array::RecordBatch;
+use arrow_schema::ArrowError;
+use parquet::arrow::ProjectionMask;
+use parquet::arrow::arrow_reader::{
+    ArrowReaderMetadata, ParquetRecordBatchReader, ParquetRecordBatchReaderBuilder,
+};
+use parquet::basic::Type as PhysicalType;
+use parquet::column::page::{Page, PageReader};
+use parquet::file::metadata::{ColumnChunkMetaData, ParquetMetaData};
+use parquet::file::serialized_reader::SerializedPageReader;
+use std::fs::File;
+use std::sync::Arc;
+
+/// Values in a batch, in bytes, by the averages of a row group; a larger row is a batch of its own.
+const BATCH_BYTES: u64 = 64 << 20;
+/// Values in a batch, in bytes, if each is the largest of its dictionary.
+const MOST_BYTES: u64 = 4 * BATCH_BYTES;
+/// Bytes of a column chunk from which on its dictionary is read to learn the sizes of values.
+const LARGE_CHUNK: u64 = 1 << 20;
+/// Divides the rows of a batch if a column of it holds more than 2 GiB.
+const FEWER: usize = 16;
+
+/// Reads the columns of a mask.
+pub(super) struct Batches {
+    file: File,
+    read: ArrowReaderMetadata,
+    mask: ProjectionMask,
+    /// Rows of a batch.
+    batch_rows: usize,
+    /// Rows given so far.
+    rows: usize,
+    pub(super) reader: ParquetRecordBatchReader,
+}
+
+impl Batches {
+    pub(super) fn open(
+        file: File,
+        read: ArrowReaderMetadata,
+        mask: ProjectionMask,
+    ) -> Result<Self, Failure> {
+        let batch_rows = batch_rows(&Arc::new(file.try_clone()?), read.metadata(), &mask);
+        Ok(Self {
+            reader: reader(&file, &read, &mask, 0, batch_rows)?,
+            file,
+            read,
+            mask,
+            batch_rows,
+            rows: 0,
+        })
+    }
+
+    pub(super) fn next(&mut self) -> Result<Option<RecordBatch>, Failure> {
+        loop {
+            match self.reader.next().transpose() {
+                // The sizes of values in dictionaries are known on average only.
+                Err(e) if self.batch_rows > 1 && is_too_large(&e) => {
+                    self.batch_rows = self.batch_rows.div_ceil(FEWER);
+                    let (rows, batch_rows) = (self.rows, self.batch_rows);
+                    self.reader = reader(&self.file, &self.read, &self.mask, rows, batch_rows)?;
+                }
+                next => {
+                    let batch = next?;
+                    self.rows += batch.as_ref().map_or(0, RecordBatch::num_rows);
+                    return Ok(batch);
+                }
+            }
+        }
+    }
+}
+
+fn reader(
+    file: &File,
+    read: &ArrowReaderMetadata,
+    mask: &ProjectionMask,
+    offset: usize,
+    batch_rows: usize,
+) -> Result<ParquetRecordBatchReader, Failure> {
+    let file = file.try_clone()?;
+    let mut builder = ParquetRecordBatchReaderBuilder::new_with_metadata(file, read.clone())
+        .with_projection(mask.clone())
+        .with_batch_size(batch_rows);
+    if offset > 0 {
+        builder = builder.with_offset(offset);
+    }
+    Ok(builder.build()?)
+}
+
+/// Whether a column of a batch would have more than 2 GiB, for which `parquet` has no kind of error.
+fn is_too_large(error: &ArrowError) -> bool {
+    error
+        .to_string()
+        .contains("index overflow decoding byte array")
+}
+
+/// Rows of a batch, by the sizes that the metadata promise for the columns of the mask.
+fn batch_rows(file: &Arc<File>, metadata: &ParquetMetaData, mask: &ProjectionMask) -> usize {
+    let groups = metadata.row_groups().iter().map(|group| {
+        let rows = positive(group.num_rows());
+        let chunks = group.columns().iter().enumerate();
+        let wanted = chunks.filter(|(leaf, _)| mask.leaf_included(*leaf));
+        let sizes = wanted.map(|(_, chunk)| Sizes::of(file, chunk, rows));
+        let (mut bytes, mut largest) = (0_u64, 1);
+        for sizes in sizes {
+            bytes = bytes.saturating_add(sizes.bytes);
+            largest = largest.max(sizes.largest);
+        }
+        if rows == 0 {
+            return BATCH_ROWS;
+        }
+        let fit = u128::from(BATCH_BYTES) * u128::from(rows) / u128::from(bytes.max(1));
+        let fit = fit.min(u128::from(MOST_BYTES / largest));
+        usize::try_from(fit).unwrap_or(BATCH_ROWS)
+    });
+    groups.min().unwrap_or(BATCH_ROWS).clamp(1, BATCH_ROWS)
+}
+
+/// The approximate size in Arrow of the values of a column chunk.
+struct Sizes {
+    bytes: u64,
+    /// Bytes of the largest value, as far as that is known.
+    largest: u64,
+}
+
+impl Sizes {
+    fn of(file: &Arc<File>, chunk: &ColumnChunkMetaData, rows: u64) -> Self {
+        let values = positive(chunk.num_values());
+        let width = match chunk.column_type() {
+            PhysicalType::BYTE_ARRAY => return Self::of_byte_arrays(file, chunk, rows),
+            PhysicalType::FIXED_LEN_BYTE_ARRAY => {
+                positive(chunk.column_descr().type_length().into())
+            }
+            PhysicalType::INT96 => 12,
+            _ => 8,
+        };
+        Self {
+            bytes: values.saturating_mul(width),
+            largest: width,
+        }
+    }
+
+    fn of_byte_arrays(file: &Arc<File>, chunk: &ColumnChunkMetaData, rows: u64) -> Self {
+        let values = positive(chunk.num_values());
+        let stored = positive(chunk.uncompressed_size());
+        let said = chunk.unencoded_byte_array_data_bytes().map(positive);
+        let is_large = chunk.dictionary_page_offset().is_some() && stored > LARGE_CHUNK;
+        // Where it cannot be read, neither can the values, which is an error later.
+        let entries = is_large.then(|| entries(file, chunk, rows)).flatten();
+        let coded = entries.map(|it| values.saturating_mul(it.bytes / it.count.max(1)));
+        Self {
+            bytes: said.or(coded).unwrap_or(0).max(stored),
+            largest: entries.map_or(0, |it| it.largest),
+        }
+    }
+}
+
+/// The entries of a dictionary.
+#[derive(Clone, Copy)]
+struct Entries {
+    count: u64,
+    bytes: u64,
+    /// Bytes of the largest.
+    largest: u64,
+}
+
+fn entries(file: &Arc<File>, chunk: &ColumnChunkMetaData, rows: u64) -> Option<Entries> {
+    let rows = usize::try_from(rows).ok()?;
+    let mut pages = SerializedPageReader::new(file.clone(), chunk, rows, None).ok()?;
+    let Page::DictionaryPage {
+        buf, num_values, ..
+    } = pages.get_next_page().ok()??
+    else {
+        return None;
+    };
+    let (mut rest, mut largest) = (buf.as_ref(), 0);
+    // Each entry follows its length.
+    while let Some((length, values)) = rest.split_first_chunk() {
+        let length = u32::from_le_bytes(*length);
+        largest = largest.max(length.into());
+        rest = values.get(usize::try_from(length).ok()?..)?;
+    }
+    Some(Entries {
+        count: num_values.into(),
+        bytes: buf.len() as u64,
+        largest,
+    })
+}
+
+fn positive(n: i64) -> u64 {
+    u64::try_from(n).unwrap_or(0)
+}

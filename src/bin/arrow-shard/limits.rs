@@ -1,0 +1,106 @@
+//! What a shard may ask for, as options of the command line.
+
+use arrow_shard::Limits;
+use arrow_shard::read::ShardOptions;
+
+/// Options of every command that opens shards.
+#[derive(Debug, Clone, Default, clap::Args)]
+pub(crate) struct LimitArgs {
+    /// About how much memory reading a shard may take, such as 512M or 4G: a shard whose batches, blocks,
+    /// dictionaries or metadata need more is refused [default: 16G]
+    #[arg(long, value_name = "SIZE", value_parser = size)]
+    max_memory: Option<u64>,
+    /// Refuse shards that need more than ordinary tables do, in memory (512M unless --max-memory says
+    /// otherwise), columns, stripes or nesting: for files from people you do not know
+    #[arg(long)]
+    strict: bool,
+}
+
+impl LimitArgs {
+    /// The limits that the options ask for.
+    pub(crate) fn limits(&self) -> Limits {
+        let limits = match self.strict {
+            true => Limits::strict(),
+            false => Limits::default(),
+        };
+        let Some(memory) = self.max_memory else {
+            return limits;
+        };
+        // In the proportions of `Limits::strict`. Together they are about all of the memory: there are
+        // caches of three kinds.
+        limits
+            .with_max_batch_bytes(memory / 2)
+            .with_max_block_bytes(memory / 8)
+            .with_max_dictionary_bytes(memory / 8)
+            .with_max_message_bytes(memory / 8)
+            .with_max_cached_bytes(memory / 16)
+            .with_max_absent_bytes(memory / 16)
+    }
+
+    /// Options to open a shard with.
+    pub(crate) fn shard_options(&self) -> ShardOptions {
+        ShardOptions::default().with_limits(self.limits())
+    }
+}
+
+/// A number of bytes: `1000`, `64K`, `512M`, `4G`, `1T`, with `B` or `iB` after the unit if one likes.
+fn size(text: &str) -> Result<u64, String> {
+    let digits = text.trim_end_matches(|c: char| !c.is_ascii_digit());
+    let unit = text[digits.len()..].trim().to_ascii_uppercase();
+    let unit = unit.strip_suffix('B').unwrap_or(&unit);
+    let shift = match unit.strip_suffix('I').unwrap_or(unit) {
+        "" => 0,
+        "K" => 10,
+        "M" => 20,
+        "G" => 30,
+        "T" => 40,
+        _ => return Err("expected a size such as 512M or 4G".to_owned()),
+    };
+    let units: u64 = digits
+        .parse()
+        .map_err(|_| "expected a whole number before the unit, such as 512M".to_owned())?;
+    let bytes = units.checked_mul(1 << shift);
+    bytes.ok_or_else(|| "expected a size below 16 EiB".to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes_have_binary_units_or_none() {
+        for (text, bytes) in [
+            ("1000", 1000),
+            ("64k", 64 << 10),
+            ("512M", 512 << 20),
+            ("4 GiB", 4 << 30),
+            ("1TB", 1 << 40),
+            ("10B", 10),
+        ] {
+            assert_eq!(size(text), Ok(bytes), "{text}");
+        }
+        for text in [
+            "",
+            "M",
+            "1.5G",
+            "-1",
+            "1X",
+            "99999999999999999999",
+            "99999999T",
+        ] {
+            assert!(size(text).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn strict_keeps_its_counts_beside_other_memory() {
+        let of = |max_memory, strict| LimitArgs { max_memory, strict }.limits();
+        assert_eq!(of(None, false), Limits::default());
+        assert_eq!(of(None, true), Limits::strict());
+        let memory = of(Some(512 << 20), true);
+        assert_eq!(memory, Limits::strict());
+        let more = of(Some(1 << 40), true);
+        assert_eq!(more.max_stripes(), Limits::strict().max_stripes());
+        assert_eq!(more.max_batch_bytes(), 1 << 39);
+    }
+}

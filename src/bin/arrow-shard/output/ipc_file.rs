@@ -1,0 +1,84 @@
+//! Arrow IPC files that every reader of the format takes.
+//!
+//! In a file, all batches share the dictionary of a column. It may grow from batch to batch (a delta dictionary),
+//! which polars does not read, nor pyarrow for a dictionary within the entries of another. So batches wait in a
+//! temporary file until the last one has shown all entries.
+
+use super::dictionaries::Dictionaries;
+use crate::failure::Failure;
+use arrow_array::RecordBatch;
+use arrow_ipc::reader::StreamReader;
+use arrow_ipc::writer::{FileWriter, StreamWriter};
+use arrow_schema::SchemaRef;
+use std::io::{BufReader, BufWriter, Seek, Write};
+use tempfile::{SpooledTempFile, spooled_tempfile};
+
+/// Bytes of waiting batches that stay in memory.
+const IN_MEMORY: usize = 64 << 20;
+
+/// Writes batches of one schema.
+pub(crate) enum IpcFileEncoder<W: Write> {
+    /// Without dictionaries: a batch is written when it comes.
+    Direct(Box<FileWriter<W>>),
+    /// With dictionaries.
+    Waiting(Box<Waiting<W>>),
+}
+
+/// Batches that are written when the dictionaries are known.
+pub(crate) struct Waiting<W> {
+    out: W,
+    schema: SchemaRef,
+    dictionaries: Dictionaries,
+    batches: StreamWriter<BufWriter<SpooledTempFile>>,
+}
+
+impl<W: Write> IpcFileEncoder<W> {
+    /// Starts a file.
+    pub(super) fn start(out: W, schema: &SchemaRef) -> Result<Self, Failure> {
+        let dictionaries = Dictionaries::new(schema)?;
+        if dictionaries.is_empty() {
+            return Ok(Self::Direct(Box::new(FileWriter::try_new(out, schema)?)));
+        }
+        let spool = BufWriter::new(spooled_tempfile(IN_MEMORY));
+        Ok(Self::Waiting(Box::new(Waiting {
+            out,
+            schema: schema.clone(),
+            dictionaries,
+            batches: StreamWriter::try_new(spool, schema)?,
+        })))
+    }
+
+    /// Appends the rows of a batch.
+    pub(super) fn write(&mut self, batch: &RecordBatch) -> Result<(), Failure> {
+        match self {
+            Self::Direct(writer) => Ok(writer.write(batch)?),
+            Self::Waiting(waiting) => {
+                waiting.dictionaries.add(batch)?;
+                Ok(waiting.batches.write(batch)?)
+            }
+        }
+    }
+
+    /// Writes the remaining bytes and returns the destination.
+    pub(super) fn finish(self) -> Result<W, Failure> {
+        match self {
+            Self::Direct(writer) => Ok(writer.into_inner()?),
+            Self::Waiting(waiting) => waiting.finish(),
+        }
+    }
+}
+
+impl<W: Write> Waiting<W> {
+    fn finish(mut self) -> Result<W, Failure> {
+        let spool = self.batches.into_inner()?;
+        let mut spool = spool
+            .into_inner()
+            .map_err(|e| Failure::from(e.into_error()))?;
+        spool.rewind()?;
+        let mut writer = FileWriter::try_new(self.out, &self.schema)?;
+        for batch in StreamReader::try_new(BufReader::new(spool), None)? {
+            writer.write(&self.dictionaries.apply(&batch?)?)?;
+        }
+        Ok(writer.into_inner()?)
+    }
+}

@@ -1,0 +1,128 @@
+//! Spec: COLE 1.0, "Row Group Metadata" and "Column Chunk Metadata".
+//!
+//! ```text
+//! row group      ┌──────────┬─────────────┬───────────────┐
+//!                │ num_rows │ num_columns │ column_chunks │
+//!                └──────────┴─────────────┴───────┬───────┘
+//!                ┌─────────────┬────────────┬─────┴─────┬──────────────┐
+//! column chunk   │ file_offset │ total_size │ num_pages │ page_headers │
+//!                └─────────────┴────────────┴───────────┴──────────────┘
+//! ```
+
+use super::column_schema::ColumnSchema;
+use super::cursor::Cursor;
+use super::page_header::{AbsentBounds, PageHeader};
+use crate::error::{Error, ErrorKind, Result, Within};
+use crate::io::ByteRange;
+
+/// A stretch of rows.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RowGroupMetadata {
+    /// Number of rows.
+    pub num_rows: u32,
+    /// The chunks of the columns, in the order of the schema.
+    pub columns: Vec<ColumnChunkMetadata>,
+}
+
+/// The pages of a column in a row group, which follow each other in the file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ColumnChunkMetadata {
+    /// Where the first page begins, in bytes from the start of the file.
+    pub file_offset: u64,
+    /// Bytes of all pages, with their headers.
+    pub total_size: u64,
+    /// Headers of the pages.
+    pub pages: Vec<PageHeader>,
+}
+
+impl RowGroupMetadata {
+    pub(super) fn read(
+        cursor: &mut Cursor<'_>,
+        schema: &[ColumnSchema],
+        absent: AbsentBounds,
+    ) -> Result<Self> {
+        let num_rows = cursor.u32()?;
+        let num_columns = cursor.u32()? as usize;
+        if num_columns != schema.len() {
+            return Err(Error::corrupt(format!(
+                "there are {num_columns} column chunks, and the schema has {} columns",
+                schema.len()
+            )));
+        }
+        let mut columns = Vec::new();
+        for column in schema {
+            let chunk = ColumnChunkMetadata::read(cursor, num_rows, absent);
+            columns.push(chunk.within(|| format!("column `{}`", column.name))?);
+        }
+        Ok(Self { num_rows, columns })
+    }
+
+    pub(super) fn write(&self, out: &mut Vec<u8>) -> Result<()> {
+        out.extend_from_slice(&self.num_rows.to_le_bytes());
+        out.extend_from_slice(&count(self.columns.len() as u64, "columns")?);
+        for chunk in &self.columns {
+            chunk.write(out)?;
+        }
+        Ok(())
+    }
+}
+
+impl ColumnChunkMetadata {
+    /// Reads the metadata of a chunk, whose pages have the values of all rows and fill its bytes.
+    fn read(cursor: &mut Cursor<'_>, num_rows: u32, absent: AbsentBounds) -> Result<Self> {
+        let (file_offset, total_size) = (cursor.u64()?, cursor.u64()?);
+        let mut pages = Vec::new();
+        let (mut values, mut bytes) = (0, 0);
+        for ordinal in 0..cursor.u32()? {
+            let page = PageHeader::read(cursor, absent);
+            let page = page.within(|| format!("page {ordinal}"))?;
+            values += u64::from(page.num_values);
+            bytes += page.len(absent) + u64::from(page.compressed_size);
+            pages.push(page);
+        }
+        if values != u64::from(num_rows) {
+            return Err(Error::corrupt(format!(
+                "the pages hold {values} values, and the row group has {num_rows} rows"
+            )));
+        }
+        if bytes != total_size {
+            return Err(Error::corrupt(format!(
+                "the pages have {bytes} bytes, and the column chunk {total_size}"
+            )));
+        }
+        Ok(Self {
+            file_offset,
+            total_size,
+            pages,
+        })
+    }
+
+    fn write(&self, out: &mut Vec<u8>) -> Result<()> {
+        out.extend_from_slice(&self.file_offset.to_le_bytes());
+        out.extend_from_slice(&self.total_size.to_le_bytes());
+        out.extend_from_slice(&count(self.pages.len() as u64, "pages")?);
+        for page in &self.pages {
+            page.write(out);
+        }
+        Ok(())
+    }
+
+    /// Bytes of the chunk.
+    pub(super) fn range(&self) -> Result<ByteRange> {
+        ByteRange::with_len(self.file_offset, self.total_size)
+    }
+}
+
+/// A number of things as it is stored.
+pub(super) fn count(number: u64, things: &str) -> Result<[u8; 4]> {
+    let stored = u32::try_from(number).map_err(|_| {
+        Error::new(
+            ErrorKind::ValueOutOfRange,
+            format!(
+                "{number} {things} are more than a COLE file can count ({})",
+                u32::MAX
+            ),
+        )
+    })?;
+    Ok(stored.to_le_bytes())
+}

@@ -1,0 +1,365 @@
+//! Writing files.
+
+use super::column_schema::{ColumnSchema, ColumnType};
+use super::encoding::{EncodedPage, Values};
+use super::encoding_type::Encoding;
+use super::footer::footer;
+use super::header::header;
+use super::metadata::FileMetadata;
+use super::page_header::PageHeader;
+use super::row_group::{ColumnChunkMetadata, RowGroupMetadata};
+use crate::error::{Error, ErrorKind, Result, Within};
+use crate::io::Sink;
+use crate::settings::settings;
+use arrow_array::{Array, ArrayRef, RecordBatch};
+use arrow_schema::{Schema, SchemaRef};
+use std::collections::HashSet;
+
+/// Settings of a [`Writer`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct WriterOptions {
+    page_rows: u32,
+    row_group_rows: u32,
+}
+
+impl Default for WriterOptions {
+    fn default() -> Self {
+        Self {
+            page_rows: 1 << 14,
+            row_group_rows: 1 << 20,
+        }
+    }
+}
+
+settings! {
+    WriterOptions {
+        /// Most rows of a page; 16,384 by default. A page of strings ends earlier after 1 MiB of them.
+        page_rows, with_page_rows: u32;
+        /// Most rows of a row group; 1,048,576 by default. A row group ends earlier once its pages have 128 MiB,
+        /// because they are in memory until it ends.
+        row_group_rows, with_row_group_rows: u32;
+    }
+}
+
+/// Bytes of strings after which a page ends.
+const PAGE_BYTES: usize = 1 << 20;
+/// Bytes of pages after which a row group ends.
+const ROW_GROUP_BYTES: usize = 128 << 20;
+
+/// A file that a [`Writer`] has finished.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Summary {
+    rows: u64,
+    bytes: u64,
+}
+
+impl Summary {
+    /// Returns the number of rows.
+    pub fn rows(&self) -> u64 {
+        self.rows
+    }
+
+    /// Returns the size of the file in bytes.
+    pub fn bytes(&self) -> u64 {
+        self.bytes
+    }
+}
+
+/// Writes batches as a COLE file.
+///
+/// Columns are of the types Int32, Int64 and Utf8, have different names, and no null. Each page gets the
+/// encoding that takes the fewest bytes, and pages of integers their least and greatest value. The metadata of
+/// schema and fields are not stored.
+///
+/// After an error no more can be written. Until [`finish`](Self::finish) the file is not valid, and a sink that can
+/// take bytes back leaves none.
+#[derive(Debug)]
+pub struct Writer<S> {
+    sink: S,
+    schema: SchemaRef,
+    options: WriterOptions,
+    metadata: FileMetadata,
+    columns: Vec<ColumnWriter>,
+    /// Rows of the row group that is being written.
+    group_rows: u32,
+    bytes: u64,
+    is_poisoned: bool,
+}
+
+/// A column of the row group that is being written.
+#[derive(Debug)]
+struct ColumnWriter {
+    values: Values,
+    headers: Vec<PageHeader>,
+    /// Headers and data of the pages.
+    pages: Vec<u8>,
+    /// Pages of each encoding in the whole file, by code.
+    encodings: [u64; 4],
+}
+
+#[cfg(not(target_family = "wasm"))]
+impl Writer<crate::io::LocalSink> {
+    /// Creates a local file when the writer is finished, with default options.
+    ///
+    /// # Errors
+    /// [`AlreadyExists`](ErrorKind::AlreadyExists), an error of the system, or the errors of
+    /// [`try_new`](Self::try_new).
+    pub fn create(path: impl AsRef<std::path::Path>, schema: SchemaRef) -> Result<Self> {
+        let sink = crate::io::LocalSink::create(path)?;
+        Self::try_new(sink, schema, WriterOptions::default())
+    }
+}
+
+impl<S: Sink> Writer<S> {
+    /// Starts a file.
+    ///
+    /// # Errors
+    /// [`Unsupported`](ErrorKind::Unsupported) for a column whose type COLE does not have,
+    /// [`AmbiguousColumn`](ErrorKind::AmbiguousColumn) for a name that two columns have,
+    /// [`InvalidArgument`](ErrorKind::InvalidArgument) for pages or row groups of no row, or an error of the sink. Nothing
+    /// has been written then.
+    pub fn try_new(mut sink: S, schema: SchemaRef, options: WriterOptions) -> Result<Self> {
+        if options.page_rows == 0 || options.row_group_rows == 0 {
+            return Err(Error::invalid("page_rows and row_group_rows are 1 or more"));
+        }
+        let columns = columns(&schema)?;
+        let header = header();
+        sink.write_all(&header)?;
+        let writers = columns.iter().map(|column| ColumnWriter {
+            values: Values::new(column.column_type),
+            headers: Vec::new(),
+            pages: Vec::new(),
+            encodings: [0; 4],
+        });
+        Ok(Self {
+            sink,
+            schema,
+            options,
+            columns: writers.collect(),
+            metadata: FileMetadata {
+                columns,
+                row_groups: Vec::new(),
+            },
+            group_rows: 0,
+            bytes: header.len() as u64,
+            is_poisoned: false,
+        })
+    }
+
+    /// Appends the rows of a batch.
+    ///
+    /// # Errors
+    /// [`SchemaMismatch`](ErrorKind::SchemaMismatch) for columns of other names or types than the schema's,
+    /// [`Unsupported`](ErrorKind::Unsupported) for a null, [`ValueOutOfRange`](ErrorKind::ValueOutOfRange) for more
+    /// rows than a file can count, [`Poisoned`](ErrorKind::Poisoned) after an error, or an error of the sink.
+    pub fn write(&mut self, batch: &RecordBatch) -> Result<()> {
+        self.unless_poisoned(|writer| {
+            writer.check(batch)?;
+            let mut start = 0;
+            while start < batch.num_rows() {
+                let room = writer.options.row_group_rows - writer.group_rows;
+                let rows = (batch.num_rows() - start).min(room as usize);
+                writer.append(&batch.slice(start, rows))?;
+                start += rows;
+            }
+            Ok(())
+        })
+    }
+
+    /// Completes the file.
+    ///
+    /// # Errors
+    /// [`Poisoned`](ErrorKind::Poisoned) after an error, or an error of the sink.
+    pub fn finish(mut self) -> Result<Summary> {
+        self.complete()
+    }
+
+    /// Completes the file, and returns the sink.
+    ///
+    /// # Errors
+    /// Returns the errors of [`finish`](Self::finish).
+    pub fn into_inner(mut self) -> Result<S> {
+        self.complete()?;
+        Ok(self.sink)
+    }
+
+    fn complete(&mut self) -> Result<Summary> {
+        self.unless_poisoned(|writer| {
+            writer.end_row_group()?;
+            for (schema, column) in writer.metadata.columns.iter_mut().zip(&writer.columns) {
+                schema.encoding = column.usual_encoding();
+            }
+            let mut end = Vec::new();
+            writer.metadata.write(&mut end)?;
+            end.extend_from_slice(&footer(writer.bytes));
+            writer.emit(&end)?;
+            writer.sink.commit()?;
+            Ok(Summary {
+                rows: writer.metadata.num_rows(),
+                bytes: writer.bytes,
+            })
+        })
+    }
+
+    fn unless_poisoned<T>(&mut self, write: impl FnOnce(&mut Self) -> Result<T>) -> Result<T> {
+        if self.is_poisoned {
+            return Err(Error::new(
+                ErrorKind::Poisoned,
+                "an earlier write failed, so that the file is lost",
+            ));
+        }
+        write(self).inspect_err(|_| self.is_poisoned = true)
+    }
+
+    /// Refuses batches that are not of the schema, or hold a null.
+    fn check(&self, batch: &RecordBatch) -> Result<()> {
+        let found = batch.schema();
+        let same = found.fields().len() == self.schema.fields().len();
+        let mut pairs = found.fields().iter().zip(self.schema.fields());
+        let is_equal = |(a, b): (&arrow_schema::FieldRef, &arrow_schema::FieldRef)| {
+            a.name() == b.name() && a.data_type() == b.data_type()
+        };
+        if !same || !pairs.all(is_equal) {
+            return Err(Error::new(
+                ErrorKind::SchemaMismatch,
+                format!(
+                    "the batch has the columns {found}, expected {}",
+                    self.schema
+                ),
+            ));
+        }
+        let rows = self.metadata.num_rows() + u64::from(self.group_rows) + batch.num_rows() as u64;
+        if rows > u32::MAX.into() {
+            return Err(Error::new(
+                ErrorKind::ValueOutOfRange,
+                format!("a COLE file counts {} rows, and these are {rows}", u32::MAX),
+            ));
+        }
+        for (field, column) in found.fields().iter().zip(batch.columns()) {
+            let nulls = column
+                .logical_nulls()
+                .filter(|nulls| nulls.null_count() > 0);
+            if let Some(row) = nulls.and_then(|nulls| (0..nulls.len()).find(|&i| nulls.is_null(i)))
+            {
+                let row = rows - batch.num_rows() as u64 + row as u64;
+                return Err(Error::unsupported(format!(
+                    "column `{}`, row {row}: COLE has no nulls",
+                    field.name()
+                )));
+            }
+        }
+        Ok(())
+    }
+
+    /// Appends rows that the row group has room for.
+    fn append(&mut self, batch: &RecordBatch) -> Result<()> {
+        let most = self.options.page_rows as usize;
+        for ((column, writer), field) in batch
+            .columns()
+            .iter()
+            .zip(&mut self.columns)
+            .zip(self.schema.fields())
+        {
+            let written = writer.append(column, most);
+            written.within(|| format!("column `{}`", field.name()))?;
+        }
+        // No more than the row group has room for.
+        self.group_rows += u32::try_from(batch.num_rows()).unwrap_or(u32::MAX);
+        let bytes: usize = self.columns.iter().map(|column| column.pages.len()).sum();
+        if self.group_rows == self.options.row_group_rows || bytes >= ROW_GROUP_BYTES {
+            self.end_row_group()?;
+        }
+        Ok(())
+    }
+
+    fn end_row_group(&mut self) -> Result<()> {
+        if self.group_rows == 0 {
+            return Ok(());
+        }
+        let mut chunks = Vec::with_capacity(self.columns.len());
+        for ordinal in 0..self.columns.len() {
+            let column = &mut self.columns[ordinal];
+            column.end_page()?;
+            let pages = std::mem::take(&mut column.pages);
+            chunks.push(ColumnChunkMetadata {
+                file_offset: self.bytes,
+                total_size: pages.len() as u64,
+                pages: std::mem::take(&mut column.headers),
+            });
+            self.emit(&pages)?;
+        }
+        self.metadata.row_groups.push(RowGroupMetadata {
+            num_rows: std::mem::take(&mut self.group_rows),
+            columns: chunks,
+        });
+        Ok(())
+    }
+
+    fn emit(&mut self, bytes: &[u8]) -> Result<()> {
+        self.sink.write_all(bytes)?;
+        self.bytes += bytes.len() as u64;
+        Ok(())
+    }
+}
+
+impl ColumnWriter {
+    fn append(&mut self, array: &ArrayRef, most: usize) -> Result<()> {
+        let mut start = 0;
+        while start < array.len() {
+            start += self.values.take(array, start, most, PAGE_BYTES)?;
+            if self.values.is_full(most, PAGE_BYTES) {
+                self.end_page()?;
+            }
+        }
+        Ok(())
+    }
+
+    fn end_page(&mut self) -> Result<()> {
+        if self.values.len() == 0 {
+            return Ok(());
+        }
+        let EncodedPage { header, data } = self.values.encode()?;
+        header.write(&mut self.pages);
+        self.pages.extend_from_slice(&data);
+        self.encodings[usize::from(header.encoding.code())] += 1;
+        self.headers.push(header);
+        Ok(())
+    }
+
+    /// The encoding of most pages.
+    fn usual_encoding(&self) -> Encoding {
+        let count = |encoding: &Encoding| self.encodings[usize::from(encoding.code())];
+        // Of several, the last: so that a file without pages says PLAIN, they are looked at backwards.
+        Encoding::ALL
+            .into_iter()
+            .rev()
+            .max_by_key(count)
+            .unwrap_or(Encoding::Plain)
+    }
+}
+
+/// The columns of a schema.
+fn columns(schema: &Schema) -> Result<Vec<ColumnSchema>> {
+    let mut names = HashSet::new();
+    let columns = schema.fields().iter().map(|field| {
+        let name = field.name();
+        let Some(column_type) = ColumnType::from_arrow(field.data_type()) else {
+            return Err(Error::unsupported(format!(
+                "column `{name}` is {}; COLE has Int32, Int64 and Utf8",
+                field.data_type()
+            )));
+        };
+        if !names.insert(name) {
+            return Err(Error::new(
+                ErrorKind::AmbiguousColumn,
+                format!("two columns are named `{name}`; COLE finds columns by name"),
+            ));
+        }
+        Ok(ColumnSchema {
+            name: name.clone(),
+            column_type,
+            encoding: Encoding::Plain,
+        })
+    });
+    columns.collect()
+}

@@ -1,0 +1,3 @@
+//! Other formats that this crate reads and writes byte by byte.
+
+pub mod cole;

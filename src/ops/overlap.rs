@@ -1,0 +1,362 @@
+//! Shards of one table that refer to the same buffers: their rows would come twice.
+
+use super::place::Place;
+use super::source::{Source, node_ids};
+use crate::error::{Error, Result, Within};
+use crate::format::DataEncoding;
+use crate::io::RelativeUrl;
+#[cfg(not(target_family = "wasm"))]
+use crate::io::{ByteRange, LocalFile, ReadAt, STRIPE_FILE_SUFFIX};
+use std::collections::{HashMap, HashSet};
+use std::fmt;
+use std::time::SystemTime;
+
+/// A shard of a folder that is not part of its table, because another shard refers to all of its buffers: a merged
+/// shard holds the shards that it was made of.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LeftOut {
+    shard: String,
+    held_by: String,
+}
+
+impl LeftOut {
+    /// The path of the shard that is left out.
+    pub fn shard(&self) -> &str {
+        &self.shard
+    }
+
+    /// The path of the shard that holds its rows.
+    pub fn held_by(&self) -> &str {
+        &self.held_by
+    }
+}
+
+impl fmt::Display for LeftOut {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { shard, held_by } = self;
+        write!(
+            f,
+            "`{shard}` is left out, because `{held_by}` in the same folder refers to all of its data"
+        )
+    }
+}
+
+/// How a table treats shards that refer to the same buffers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Overlap {
+    /// The shard that holds the other stays.
+    LeaveOut,
+    /// They are an error, unless they are one file that was named several times.
+    Refuse,
+}
+
+/// Finds out which file is at a place.
+pub(super) type IdOf = fn(&Place) -> FoundFile;
+
+/// What tells a file from others.
+#[derive(Debug)]
+pub(super) struct FoundFile {
+    id: FileId,
+    /// The size, and the time of the last change, where files can be clones of others.
+    version: Option<(u64, SystemTime)>,
+}
+
+/// A file, whatever its names.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub(super) enum FileId {
+    #[cfg(unix)]
+    Inode(u64, u64),
+    Place(Place),
+}
+
+/// Leaves out shards whose buffers others refer to as well.
+///
+/// # Errors
+/// [`InvalidArgument`](crate::ErrorKind::InvalidArgument), naming both, for shards that have some buffers in common
+/// while each has others of its own.
+pub(super) async fn settle(
+    sources: Vec<Source>,
+    overlap: Overlap,
+    id_of: IdOf,
+) -> Result<(Vec<Source>, Vec<LeftOut>)> {
+    let held = held(&sources, overlap, id_of).await?;
+    if held.is_empty() {
+        return Ok((sources, Vec::new()));
+    }
+    let name = |i: usize| sources.get(i).map(|source| source.place.to_string());
+    let left_out = held.iter().filter_map(|(&shard, &by)| {
+        Some(LeftOut {
+            shard: name(shard)?,
+            held_by: name(by)?,
+        })
+    });
+    let mut left_out: Vec<LeftOut> = left_out.collect();
+    left_out.sort_by(|a, b| a.shard.cmp(&b.shard));
+    let kept = sources.into_iter().enumerate();
+    let kept = kept.filter(|(i, _)| !held.contains_key(i));
+    Ok((kept.map(|(_, source)| source).collect(), left_out))
+}
+
+/// Refuses shards that refer to the same buffers, unless they are one file that was named several times.
+pub(super) async fn refuse(sources: &[Source], id_of: IdOf) -> Result<()> {
+    held(sources, Overlap::Refuse, id_of).await.map(drop)
+}
+
+/// The shards whose buffers others hold, each with one that does.
+pub(super) async fn held(
+    sources: &[Source],
+    overlap: Overlap,
+    id_of: IdOf,
+) -> Result<HashMap<usize, usize>> {
+    let mut ids = Ids {
+        id_of,
+        count: 0,
+        numbers: HashMap::new(),
+        known: HashMap::new(),
+        versions: HashMap::new(),
+    };
+    let mut named = HashSet::new();
+    let mut users: HashMap<usize, Vec<usize>> = HashMap::new();
+    for (i, source) in sources.iter().enumerate() {
+        if overlap == Overlap::Refuse && !named.insert(&source.place) {
+            continue;
+        }
+        for file in ids.files_of(source).await? {
+            users.entry(file).or_default().push(i);
+        }
+    }
+    // Buffers are compared only where files are shared.
+    users.retain(|_, users| users.len() > 1);
+    let mut in_question: Vec<usize> = users.into_values().flatten().collect();
+    in_question.sort_unstable();
+    in_question.dedup();
+    let mut buffers = HashMap::new();
+    for &i in &in_question {
+        if let Some(source) = sources.get(i) {
+            let found = ids.buffers_of(source).await;
+            buffers.insert(i, found.within(|| format!("`{}`", source.place))?);
+        }
+    }
+    let mut holders: HashMap<Buffer, Vec<usize>> = HashMap::new();
+    for &i in &in_question {
+        for buffer in buffers.get(&i).into_iter().flatten() {
+            holders.entry(*buffer).or_default().push(i);
+        }
+    }
+    let mut held: HashMap<usize, usize> = HashMap::new();
+    let mut partly = Vec::new();
+    for &i in &in_question {
+        let own = buffers.get(&i).map_or(0, HashSet::len);
+        let mut common: HashMap<usize, usize> = HashMap::new();
+        let shared = buffers.get(&i).into_iter().flatten();
+        for other in shared.filter_map(|buffer| holders.get(buffer)).flatten() {
+            *common.entry(*other).or_default() += 1;
+        }
+        common.remove(&i);
+        let others = |j: usize| buffers.get(&j).map_or(0, HashSet::len);
+        // Of shards with the same buffers, the first stays.
+        let holder = |&(j, common): &(&usize, &usize)| {
+            *common == own && (others(*j) > own || *j < i) && !held.contains_key(j)
+        };
+        match common.iter().filter(holder).map(|(j, _)| *j).min() {
+            Some(holder) => {
+                check_equal(sources, (i, holder), own == others(holder))?;
+                held.insert(i, holder);
+            }
+            None => partly.extend(common.keys().map(|j| (i, *j))),
+        }
+    }
+    if overlap == Overlap::Refuse
+        && let Some((shard, by)) = held.iter().min()
+    {
+        return Err(both(sources, (*shard, *by), "refer to the same data"));
+    }
+    // A shard that is held twice over is in the way of none.
+    let mut partly = partly.into_iter();
+    match partly
+        .find(|(i, j)| !held.contains_key(i) && !held.contains_key(j) && !holds(&buffers, *i, *j))
+    {
+        Some(pair) => Err(both(sources, pair, "refer to the same data in part")),
+        None => Ok(held),
+    }
+}
+
+/// Whether one of two shards has all buffers of the other.
+fn holds(buffers: &HashMap<usize, HashSet<Buffer>>, i: usize, j: usize) -> bool {
+    match (buffers.get(&i), buffers.get(&j)) {
+        (Some(a), Some(b)) => a.is_superset(b) || b.is_superset(a),
+        _ => false,
+    }
+}
+
+/// Refuses shards of the same buffers that differ in their rows.
+fn check_equal(sources: &[Source], pair: (usize, usize), is_same: bool) -> Result<()> {
+    let rows = |i: usize| {
+        let shard = sources.get(i).map(|source| &source.shard);
+        shard.map(|shard| (shard.num_rows(), shard.num_deleted_rows()))
+    };
+    match is_same && rows(pair.0) != rows(pair.1) {
+        true => Err(both(
+            sources,
+            pair,
+            "refer to the same data, and have other rows",
+        )),
+        false => Ok(()),
+    }
+}
+
+fn both(sources: &[Source], (i, j): (usize, usize), what: &str) -> Error {
+    let name = |i: usize| {
+        let place = sources.get(i).map(|source| source.place.to_string());
+        place.unwrap_or_default()
+    };
+    let (a, b) = (name(i.min(j)), name(i.max(j)));
+    Error::invalid(format!(
+        "`{a}` and `{b}` {what}: a table of both would have rows twice; leave one of them out"
+    ))
+}
+
+/// A buffer: the number of its file, and its bytes.
+type Buffer = (usize, u64, u64);
+
+/// Files, numbered.
+struct Ids {
+    id_of: IdOf,
+    count: usize,
+    numbers: HashMap<FileId, usize>,
+    known: HashMap<Place, usize>,
+    versions: HashMap<(u64, SystemTime), Vec<Place>>,
+}
+
+impl Ids {
+    fn number(&mut self, place: Place) -> usize {
+        if let Some(known) = self.known.get(&place) {
+            return *known;
+        }
+        let file = (self.id_of)(&place);
+        let alike = file.version.and_then(|version| self.versions.get(&version));
+        let number = match self.numbers.get(&file.id) {
+            Some(number) => Some(*number),
+            None => {
+                let clone = alike.and_then(|alike| alike.iter().find(|it| is_clone(it, &place)));
+                clone.and_then(|clone| self.known.get(clone).copied())
+            }
+        };
+        let number = number.unwrap_or_else(|| {
+            self.count += 1;
+            self.count
+        });
+        self.numbers.insert(file.id, number);
+        if let Some(version) = file.version {
+            self.versions
+                .entry(version)
+                .or_default()
+                .push(place.clone());
+        }
+        self.known.insert(place, number);
+        number
+    }
+
+    /// The directory file of a shard, and the files that it names.
+    async fn files_of(&mut self, source: &Source) -> Result<HashSet<usize>> {
+        let urls = source.files().await?;
+        let others = urls.iter().map(|url| source.place.beside(url));
+        let all = std::iter::once(source.place.clone()).chain(others);
+        Ok(all.map(|place| self.number(place)).collect())
+    }
+
+    /// The buffers of all columns of a shard.
+    async fn buffers_of(&mut self, source: &Source) -> Result<HashSet<Buffer>> {
+        let ids = node_ids(&source.shard).await?;
+        let mut buffers = HashSet::new();
+        for stripe in 0..source.shard.num_stripes() {
+            let mut lead = |artifact: Option<&RelativeUrl>| {
+                let place = match artifact {
+                    None => source.place.clone(),
+                    Some(url) => source.place.beside(url),
+                };
+                Ok(self.number(place).to_string())
+            };
+            let described = source.shard.descriptors(stripe, &ids, &mut lead).await?;
+            let encodings = described
+                .iter()
+                .flatten()
+                .flat_map(|field| &field.encodings);
+            for encoding in encodings {
+                let DataEncoding::Native(native) = encoding else {
+                    continue;
+                };
+                let found = native.buffers.iter().filter_map(|it| it.buffer.as_ref());
+                let found = found.filter(|buffer| !buffer.range.is_empty());
+                buffers.extend(found.filter_map(|buffer| {
+                    let file = buffer.url.parse().ok()?;
+                    Some((file, buffer.range.start(), buffer.range.end()))
+                }));
+            }
+        }
+        Ok(buffers)
+    }
+}
+
+/// A file of this machine: a file may have several names, and clones.
+#[cfg(not(target_family = "wasm"))]
+pub(super) fn local_id(place: &Place) -> FoundFile {
+    let found = super::local_path::path_of(place).metadata().ok();
+    let version = found.as_ref().and_then(|found| {
+        let changed = found.modified().ok()?;
+        Some((found.len(), changed))
+    });
+    #[cfg(unix)]
+    if let Some(found) = &found {
+        use std::os::unix::fs::MetadataExt;
+        let id = FileId::Inode(found.dev(), found.ino());
+        return FoundFile { id, version };
+    }
+    let id = FileId::Place(place.clone());
+    FoundFile { id, version }
+}
+
+/// Whether one of two files of the same size and time is a clone or a copy that a merge or another edit made of the
+/// other, to refer to. A copy that the user made of a shard is another shard.
+fn is_clone(a: &Place, b: &Place) -> bool {
+    #[cfg(not(target_family = "wasm"))]
+    {
+        let is_made = |place: &Place| {
+            let name = place.names().last();
+            name.is_some_and(|name| name.ends_with(STRIPE_FILE_SUFFIX))
+        };
+        // The end holds the directory: the time of creation, and references to all the rest.
+        let is_equal = || {
+            let end = end_of(&super::local_path::path_of(a));
+            end.is_some() && end == end_of(&super::local_path::path_of(b))
+        };
+        (is_made(a) || is_made(b)) && is_equal()
+    }
+    #[cfg(target_family = "wasm")]
+    {
+        let _ = (a, b);
+        false
+    }
+}
+
+/// Bytes of the end of a file that are compared.
+#[cfg(not(target_family = "wasm"))]
+const END_BYTES: u64 = 4096;
+
+/// The last bytes of a file.
+#[cfg(not(target_family = "wasm"))]
+fn end_of(path: &std::path::Path) -> Option<bytes::Bytes> {
+    let file = LocalFile::open(path).ok()?;
+    let size = file.size().ok()?;
+    let range = ByteRange::try_new(size.saturating_sub(END_BYTES), size).ok()?;
+    file.read_at(range).ok()
+}
+
+/// An object of a store, which has one name.
+#[cfg(feature = "object_store")]
+pub(super) fn object_id(place: &Place) -> FoundFile {
+    FoundFile {
+        id: FileId::Place(place.clone()),
+        version: None,
+    }
+}

@@ -1,0 +1,283 @@
+//! Makes one file of a shard: its buffers are copied as they are, and only the directory is written again.
+
+#[cfg(not(target_family = "wasm"))]
+mod local;
+#[cfg(feature = "object_store")]
+mod object;
+
+#[cfg(not(target_family = "wasm"))]
+pub use local::pack;
+#[cfg(feature = "object_store")]
+pub use object::pack_object;
+
+use super::commit::EditSummary;
+use super::limited::limits;
+use super::progress::{EditProgress, Listener, Work};
+use super::source::node_ids;
+use crate::Shard;
+use crate::error::{Error, Result, Within, to_usize};
+use crate::format::{DataEncoding, DataRef, StripeFieldDescriptor};
+use crate::io::ByteRange;
+use crate::limits::Limits;
+use crate::settings::settings;
+use crate::write::{BUFFER_ALIGNMENT, Output, StripeRecord, StripesMetadata};
+use bytes::Bytes;
+use std::collections::HashMap;
+
+/// Bytes of buffers that are held at a time, about.
+const COPIED: u64 = 4 << 20;
+
+/// Bytes of metadata from which on they are written between the stripes, as a writer does.
+const KEPT_METADATA: usize = 16 << 20;
+
+/// How a shard is packed.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct PackOptions {
+    overwrite: bool,
+    limits: Limits,
+    listener: Option<Listener>,
+}
+
+settings! {
+    PackOptions {
+        /// Whether a file at the target is replaced, which may be the shard itself: not by default.
+        overwrite, with_overwrite: bool;
+    }
+}
+
+limits!(PackOptions);
+
+impl PackOptions {
+    /// Calls `progress` after every few megabytes with the rows of the stripes that are copied. An error of it
+    /// ends the operation, and nothing is written.
+    #[must_use]
+    pub fn with_progress(
+        mut self,
+        progress: impl Fn(EditProgress) -> Result<()> + Send + Sync + 'static,
+    ) -> Self {
+        self.listener = Some(Listener::new(progress));
+        self
+    }
+}
+
+/// A file that is written front to back.
+trait Target {
+    async fn write(&mut self, bytes: Bytes) -> Result<()>;
+}
+
+/// Writes the bytes of a shard as one file.
+async fn copy(
+    shard: &Shard,
+    options: &PackOptions,
+    target: &mut impl Target,
+) -> Result<EditSummary> {
+    let schema = shard.stored_schema().await?;
+    let ids = node_ids(shard).await?;
+    let directories = shard.stripe_directories().await?;
+    let nodes = ids.iter().max().map_or(0, |last| *last as usize + 1);
+    let rows = shard.num_rows() + shard.num_deleted_rows();
+    let mut copying = Copying {
+        shard,
+        target,
+        work: Work::new(options.listener.clone(), rows),
+        position: 0,
+        pieces: Vec::new(),
+        known: HashMap::new(),
+        unread: HashMap::new(),
+    };
+    copying.metadata(|out| out.begin()).await?;
+    let fields = shard.shard_descriptors(&ids, nodes).await?;
+    let mut metadata = StripesMetadata::new(shard.wire(), nodes).with_fields(fields);
+    for (ordinal, directory) in (0..).zip(&directories) {
+        let place = || format!("stripe {ordinal}");
+        let fields = copying.stripe(ordinal, &ids, nodes).await.within(place)?;
+        metadata.push(StripeRecord {
+            rows: directory.total_record_count,
+            deleted_rows: directory.deleted_record_count,
+            urls: Vec::new(),
+            fields,
+            properties: shard.properties_of(ordinal).await.within(place)?,
+        })?;
+        if metadata.kept_bytes() > KEPT_METADATA {
+            copying.metadata(|out| metadata.place(out)).await?;
+        }
+        copying.work.add(to_usize(directory.total_record_count)?)?;
+    }
+    let properties = shard.properties_async().await?;
+    copying
+        .metadata(|out| metadata.finish(out, &schema, properties))
+        .await?;
+    Ok(EditSummary::new(
+        shard.num_rows(),
+        shard.num_deleted_rows(),
+        shard.num_stripes(),
+        copying.position,
+    ))
+}
+
+/// A shard that is being copied.
+struct Copying<'a, T> {
+    shard: &'a Shard,
+    target: &'a mut T,
+    work: Work,
+    /// Bytes that are written, and bytes of the pieces.
+    position: u64,
+    /// Ranges to copy next: an artifact, its bytes, and where they go.
+    pieces: Vec<(u32, ByteRange, u64)>,
+    /// Where buffers are now: several fields may refer to one.
+    known: HashMap<(u32, ByteRange), ByteRange>,
+    /// Bytes of each artifact that may still be copied.
+    unread: HashMap<u32, u64>,
+}
+
+impl<T: Target> Copying<'_, T> {
+    /// Writes metadata, which are made in memory.
+    async fn metadata(&mut self, write: impl FnOnce(&mut Output<'_>) -> Result<()>) -> Result<()> {
+        let mut bytes = Vec::new();
+        write(&mut Output::new(&mut bytes, &mut self.position))?;
+        self.target.write(bytes.into()).await
+    }
+
+    /// Copies the buffers of a stripe, and returns its descriptors by the numbers of their nodes.
+    async fn stripe(
+        &mut self,
+        ordinal: u64,
+        ids: &[u32],
+        nodes: usize,
+    ) -> Result<Vec<Option<StripeFieldDescriptor>>> {
+        let mut lead = |artifact: Option<&crate::io::RelativeUrl>| {
+            Ok(artifact.map(ToString::to_string).unwrap_or_default())
+        };
+        let described = self.shard.descriptors(ordinal, ids, &mut lead).await?;
+        let mut fields: Vec<Option<StripeFieldDescriptor>> = vec![None; nodes];
+        let start = self.position;
+        for (&id, mut descriptor) in ids.iter().zip(described) {
+            if let Some(descriptor) = &mut descriptor {
+                let placed = self.place_field(descriptor).await;
+                placed.within(|| format!("field {id}"))?;
+            }
+            if let Some(field) = fields.get_mut(id as usize) {
+                *field = descriptor;
+            }
+        }
+        self.copy_pieces(start).await?;
+        // A reader may map the last buffer as words.
+        self.metadata(|out| out.align()).await?;
+        Ok(fields)
+    }
+
+    /// Gives each buffer of a field its new place.
+    async fn place_field(&mut self, descriptor: &mut StripeFieldDescriptor) -> Result<()> {
+        for encoding in &mut descriptor.encodings {
+            let DataEncoding::Native(native) = encoding else {
+                return Err(Error::unsupported(
+                    "the values are in files of another format, which are not copied; write the shard again with \
+                     `arrow-shard convert`",
+                ));
+            };
+            for buffer in &mut native.buffers {
+                let (whole, map) = (buffer.buffer.clone(), &mut buffer.block_map);
+                if let Some(reference) = &mut buffer.buffer {
+                    self.place(reference).await?;
+                }
+                match (map, whole, &buffer.buffer) {
+                    (Some(map), Some(before), Some(now))
+                        if map.url == before.url && before.range.contains(map.range) =>
+                    {
+                        let start = now.range.start() + (map.range.start() - before.range.start());
+                        map.range = ByteRange::with_len(start, map.range.len())?;
+                        map.url.clear();
+                    }
+                    (Some(map), _, _) => self.place(map).await?,
+                    (None, _, _) => {}
+                }
+            }
+        }
+        let indexes = descriptor.field.indexes.iter_mut();
+        let artifacts = indexes.flat_map(|index| &mut index.artifacts);
+        for reference in artifacts.filter_map(|artifact| artifact.data_ref.as_mut()) {
+            self.place(reference).await?;
+        }
+        Ok(())
+    }
+
+    /// Gives referenced bytes their new place, and notes that they are to be copied unless they are already.
+    async fn place(&mut self, reference: &mut DataRef) -> Result<()> {
+        let artifact = self.shard.artifact(&reference.url)?;
+        let range = reference.range;
+        reference.url.clear();
+        if let Some(known) = self.known.get(&(artifact, range)) {
+            reference.range = *known;
+            return Ok(());
+        }
+        let left = match self.unread.get(&artifact) {
+            Some(left) => *left,
+            None => self.shard.artifact_size(artifact).await?,
+        };
+        // Buffers share no bytes. If they did, a few bytes could be copied any number of times.
+        let left = left.checked_sub(range.len()).ok_or_else(|| {
+            let name = self.shard.artifact_name(artifact);
+            Error::corrupt(format!(
+                "the buffers in `{name}` overlap, or leave the file"
+            ))
+        })?;
+        self.unread.insert(artifact, left);
+        let start = self.position.next_multiple_of(BUFFER_ALIGNMENT as u64);
+        reference.range = ByteRange::with_len(start, range.len())?;
+        self.position = reference.range.end();
+        self.pieces.push((artifact, range, start));
+        self.known.insert((artifact, range), reference.range);
+        Ok(())
+    }
+
+    /// Copies the pieces, from that position on.
+    async fn copy_pieces(&mut self, mut position: u64) -> Result<()> {
+        let mut batch = Batch::default();
+        for (artifact, range, start) in std::mem::take(&mut self.pieces) {
+            let mut from = 0;
+            while from < range.len() {
+                let len = (range.len() - from).min(COPIED - batch.bytes);
+                batch
+                    .pieces
+                    .push((artifact, range.slice(from, from + len)?));
+                batch.starts.push(start + from);
+                batch.bytes += len;
+                from += len;
+                if batch.bytes == COPIED {
+                    position = self.copy_batch(&mut batch, position).await?;
+                }
+            }
+        }
+        position = self.copy_batch(&mut batch, position).await?;
+        self.fill(position, self.position).await
+    }
+
+    /// Writes zeros.
+    async fn fill(&mut self, from: u64, to: u64) -> Result<()> {
+        match to_usize(to.saturating_sub(from))? {
+            0 => Ok(()),
+            len => self.target.write(vec![0; len].into()).await,
+        }
+    }
+
+    /// Copies some bytes; returns the position after them.
+    async fn copy_batch(&mut self, batch: &mut Batch, mut position: u64) -> Result<u64> {
+        let batch = std::mem::take(batch);
+        let read = self.shard.read_artifacts(&batch.pieces).await?;
+        for (bytes, start) in read.into_iter().zip(batch.starts) {
+            self.fill(position, start).await?;
+            position = start + bytes.len() as u64;
+            self.target.write(bytes).await?;
+        }
+        self.work.add(0)?;
+        Ok(position)
+    }
+}
+
+/// Bytes that are read at a time, and where they go.
+#[derive(Default)]
+struct Batch {
+    pieces: Vec<(u32, ByteRange)>,
+    starts: Vec<u64>,
+    bytes: u64,
+}

@@ -1,0 +1,146 @@
+//! Tells files of other formats from files that may be damaged directory files.
+
+use crate::error::{Error, ErrorKind};
+use crate::format::MAGIC;
+
+/// Bytes at the start of a file that tell its format.
+pub(super) const HEAD_BYTES: usize = 4096;
+
+/// Bytes at the end of a file that tell whether it ends as a shard does.
+pub(super) const TAIL_BYTES: usize = crate::format::HEADER_LEN;
+
+/// First bytes of formats that are often stored with shards: tables, archives, images, programs.
+const FORMATS: &[&[u8]] = &[
+    b"PAR1",
+    b"PARE",
+    b"ARROW1",
+    b"\xff\xff\xff\xff",
+    b"FEA1",
+    b"ORC",
+    b"Obj\x01",
+    b"VTXF",
+    b"SQLite format 3\0",
+    b"\x89HDF\r\n\x1a\n",
+    b"CDF\x01",
+    b"CDF\x02",
+    b"\x93NUMPY",
+    b"\x80\x02",
+    b"\x80\x03",
+    b"\x80\x04",
+    b"\x80\x05",
+    b"PK\x03\x04",
+    b"PK\x05\x06",
+    b"\x1f\x8b",
+    b"\x28\xb5\x2f\xfd",
+    b"\x04\x22\x4d\x18",
+    b"\xff\x06\x00\x00sNaPpY",
+    b"BZh",
+    b"\xfd7zXZ\0",
+    b"7z\xbc\xaf\x27\x1c",
+    b"Rar!\x1a\x07",
+    b"\x89PNG\r\n\x1a\n",
+    b"\xff\xd8\xff",
+    b"GIF8",
+    b"RIFF",
+    b"%PDF-",
+    b"\x7fELF",
+    b"\xcf\xfa\xed\xfe",
+    b"\0asm",
+    b"\0\0\0\x01Bud1",
+    b"\xff\xfe",
+    b"\xfe\xff",
+];
+
+/// Formats whose mark is not at the start, and where it is.
+const FORMATS_WITHIN: &[(usize, &[u8])] = &[(8, b"DUCK"), (257, b"ustar"), (4, b"ftyp")];
+
+/// Whether the first bytes and the last ones show that a file has a format of its own. No other file is known
+/// not to be what is left of a shard, least of all an empty one.
+pub(super) fn is_other_format(head: &[u8], tail: &[u8]) -> bool {
+    let begins_as_shard = head.starts_with(&MAGIC) || MAGIC.starts_with(head);
+    if begins_as_shard || tail.starts_with(&MAGIC) {
+        return false;
+    }
+    let is_within = |(at, mark): &(usize, &[u8])| {
+        let rest = head.get(*at..);
+        rest.is_some_and(|rest| rest.starts_with(mark))
+    };
+    FORMATS.iter().any(|mark| head.starts_with(mark))
+        || FORMATS_WITHIN.iter().any(is_within)
+        || is_text(head)
+}
+
+/// Whether bytes are the start of a UTF-8 text. Metadata and values of shards hold other control characters.
+fn is_text(head: &[u8]) -> bool {
+    let text = match std::str::from_utf8(head) {
+        Ok(text) => text,
+        // The last character may be cut.
+        Err(error) if error.error_len().is_none() => {
+            let valid = head.get(..error.valid_up_to()).unwrap_or_default();
+            std::str::from_utf8(valid).unwrap_or_default()
+        }
+        Err(_) => return false,
+    };
+    let is_usual = |c: char| !c.is_control() || matches!(c, '\t' | '\n' | '\r' | '\x0c' | '\x1b');
+    !text.is_empty() && text.chars().all(is_usual)
+}
+
+/// The error for such a file, if there is anything to remove.
+pub(super) fn doubtful() -> Error {
+    Error::new(
+        ErrorKind::NotAShard,
+        "the file is no shard and of no other format that is known: if it is a damaged directory file, the \
+         files that it refers to must stay; restore it, or move it out of the folder, and vacuum again",
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ShardWriter;
+    use arrow_array::record_batch;
+
+    #[test]
+    fn files_of_other_formats_are_known() {
+        let mut tar = vec![0; 512];
+        tar[257..262].copy_from_slice(b"ustar");
+        let others: [&[u8]; 8] = [
+            b"PAR1\x15\0",
+            b"id,name\n1,\xc3\x85se\n",
+            b"{\"a\": 1}",
+            b"cut \xc3",
+            b"\x1f\x8b\x08\0",
+            b"\xff\xff\xff\xff\x10\0",
+            &tar,
+            b"\xd0\x9f\xd1\x80",
+        ];
+        for other in others {
+            assert!(is_other_format(other, other), "{other:02x?}");
+        }
+        for left in [&b""[..], &[0; 100], b"amu", b"amud", b"\x01\x02", b"\xc3"] {
+            assert!(!is_other_format(left, left), "{left:02x?}");
+        }
+        assert!(!is_other_format(b"text", b"amud\0\x01\0\0"));
+    }
+
+    #[test]
+    fn a_shard_of_which_a_part_is_lost_has_no_other_format() {
+        let texts: Vec<String> = (0..200).map(|i| format!("a text, number {i}\n")).collect();
+        let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
+        let batch = record_batch!(("text", Utf8, texts)).unwrap();
+        let mut file = Vec::new();
+        let options = crate::WriterOptions::default().with_profile(crate::write::Profile::Plain);
+        let mut writer = ShardWriter::try_new(&mut file, batch.schema(), options).unwrap();
+        writer.write(&batch).unwrap();
+        writer.finish().unwrap();
+        for bit in 0..64 {
+            let mut damaged = file.clone();
+            damaged[bit / 8] ^= 1 << (bit % 8);
+            let head = &damaged[..HEAD_BYTES.min(damaged.len())];
+            assert!(!is_other_format(head, &[0; 8]), "bit {bit}");
+        }
+        for cut in 1..file.len() {
+            assert!(!is_other_format(&file[..cut.min(HEAD_BYTES)], &[0; 8]));
+        }
+    }
+}

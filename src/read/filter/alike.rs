@@ -1,0 +1,111 @@
+//! Conjuncts of columns in which all rows of a stripe are alike: the first row is tested for all.
+
+use super::plan::{Entries, Filter};
+use super::predicate::{FilterColumn, Node, Rows, member};
+use crate::buffer::{Physical, Selection, Storage};
+use crate::error::Result;
+use crate::read::scan::plan::StripeReader;
+use crate::read::scan::source::{ReadState, StripeFields};
+use crate::read::shard::fetch::Bench;
+use crate::read::shard::metadata::Metadata;
+
+impl Filter {
+    /// The conjuncts that single rows still have to be tested for; or whether all rows match, or none.
+    pub(super) fn without_alike(
+        &self,
+        metadata: &Metadata,
+        bench: &Bench<'_>,
+        fields: &StripeFields,
+        entries: &Entries,
+        conjuncts: Vec<Node>,
+    ) -> std::result::Result<Vec<Node>, bool> {
+        let mut rest = Vec::with_capacity(conjuncts.len());
+        for node in conjuncts {
+            let columns = self.columns_of([&node]);
+            let mut bound = columns.iter().map(|&c| &self.bound.columns[c]);
+            let is_alike = !columns.is_empty()
+                && self.is_own(&node)
+                && bound.all(|column| is_alike(column, fields));
+            if !is_alike {
+                rest.push(node);
+                continue;
+            }
+            let mut state = ReadState::default();
+            let mut reader = StripeReader {
+                metadata,
+                bench,
+                fields,
+                state: &mut state,
+                sequential: false,
+            };
+            match self.of_first_row(&node, &columns, &mut reader, entries) {
+                Ok(Some(true)) => {}
+                Ok(Some(false) | None) => return Err(false),
+                // That matters if a row is in question.
+                Err(_) => rest.push(node),
+            }
+        }
+        if rest.is_empty() { Err(true) } else { Ok(rest) }
+    }
+
+    /// Whether a conjunct calls only functions of this crate. Functions of the caller may have side effects, and see
+    /// only rows in question.
+    fn is_own(&self, node: &Node) -> bool {
+        match node {
+            Node::Known(_) | Node::Leaf(_) => true,
+            Node::Function(f) => self.bound.functions[*f].function.written.is_some(),
+            Node::And(parts) | Node::Or(parts) => parts.iter().all(|part| self.is_own(part)),
+            Node::Not(part) => self.is_own(part),
+        }
+    }
+
+    /// The truth of a conjunct for the first row of a stripe.
+    fn of_first_row(
+        &self,
+        node: &Node,
+        ordinals: &[usize],
+        reader: &mut StripeReader<'_>,
+        entries: &Entries,
+    ) -> Result<Option<bool>> {
+        let first = Selection::range(0..1);
+        let mut columns = vec![None; self.bound.columns.len()];
+        for &ordinal in ordinals {
+            let tested = &self.bound.columns[ordinal];
+            columns[ordinal] = Some(match tested.is_presence() {
+                true => reader.presence(tested.nodes(), &first)?,
+                false => {
+                    let read = reader.read(std::slice::from_ref(&tested.column), &first)?;
+                    member(&read[0], tested.depth)?
+                }
+            });
+        }
+        let rows = Rows {
+            len: 1,
+            columns: &columns,
+            entries,
+        };
+        let truths = self.bound.evaluate(node, &rows)?;
+        Ok(truths.iter().next().flatten())
+    }
+}
+
+/// Whether a column holds the same in all rows, without a byte of the file for them.
+fn is_alike(column: &FilterColumn, fields: &StripeFields) -> bool {
+    let mut is_alike = true;
+    let mut look = |node: &crate::format::DataType| {
+        is_alike &= fields.layout(node.schema_id).is_some_and(|layout| {
+            match (&layout.storage, layout.physical) {
+                (Storage::Null | Storage::Constant(_), _) => true,
+                (Storage::Buffers(buffers), Physical::Presence) => {
+                    buffers.streams().next().is_none()
+                }
+                (Storage::Buffers(_), _) => false,
+            }
+        });
+    };
+    match column.is_presence() {
+        true => column.nodes().for_each(&mut look),
+        false => column.column.node.walk(&mut look),
+    }
+    is_alike
+}

@@ -1,0 +1,103 @@
+//! Predicates over rows that are not stored in a shard, for readers of other formats.
+
+use super::filter::predicate::{Bound, Predicate, Rows, Truth};
+use super::filter::prune::{Bound as End, Facts, truth};
+use super::open_shard::Shard;
+use super::shard::metadata::ready;
+use super::shard::projection::Projection;
+use super::shard::waiting::now;
+use crate::error::{Error, ErrorKind, Result};
+use arrow_arith::boolean::and_kleene;
+use arrow_array::{ArrayRef, BooleanArray};
+use arrow_buffer::BooleanBuffer;
+
+/// A predicate that is ready for rows of one schema, without structs, dictionaries, floats and nulls.
+#[derive(Debug)]
+pub(crate) struct RowFilter {
+    bound: Bound,
+    /// By ordinal of a column of the predicate: its ordinal in the schema.
+    ordinals: Vec<usize>,
+}
+
+/// The range of the values of a column over some rows without nulls.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct ColumnRange {
+    /// No value is less; an array of one.
+    pub(crate) low: Option<ArrayRef>,
+    /// No value is greater; an array of one.
+    pub(crate) high: Option<ArrayRef>,
+}
+
+impl RowFilter {
+    /// A predicate for rows of the schema of a shard, which may be empty.
+    ///
+    /// # Errors
+    /// [`UnknownColumn`](ErrorKind::UnknownColumn), [`AmbiguousColumn`](ErrorKind::AmbiguousColumn) or
+    /// [`SchemaMismatch`](ErrorKind::SchemaMismatch).
+    pub(crate) fn try_new(shard: &Shard, predicate: &Predicate) -> Result<Self> {
+        let metadata = &shard.inner;
+        let (bound, columns) = now(metadata.run(|bench| {
+            let bound = ready!(Bound::load(metadata, bench, predicate));
+            let columns = ready!(metadata.columns(bench, &Projection::All));
+            Ok(Some((bound, columns)))
+        }))?;
+        let ordinals = bound.columns.iter().map(|wanted| {
+            let id = wanted.column.node.schema_id;
+            let found = columns
+                .iter()
+                .position(|column| column.node.schema_id == id);
+            found.ok_or_else(|| {
+                let message = format!("`{}` is not a column", wanted.path());
+                Error::new(ErrorKind::UnknownColumn, message)
+            })
+        });
+        let ordinals = ordinals.collect::<Result<_>>()?;
+        Ok(Self { bound, ordinals })
+    }
+
+    /// Ordinals in the schema of the columns that [`evaluate`](Self::evaluate) needs, in its order. A column may be
+    /// there twice.
+    pub(crate) fn columns(&self) -> &[usize] {
+        &self.ordinals
+    }
+
+    /// Whether a row may match, given the ranges of the columns, by ordinal in the schema.
+    pub(crate) fn may_match(&self, range: impl Fn(usize) -> ColumnRange) -> Result<bool> {
+        let truths = self.bound.leaves.iter().map(|leaf| {
+            let ColumnRange { low, high } = range(self.ordinals[leaf.column]);
+            let end = |value: Option<ArrayRef>| {
+                value.map(|value| End {
+                    value,
+                    inclusive: true,
+                })
+            };
+            let facts = Facts {
+                may_be_null: false,
+                low: end(low),
+                high: end(high),
+                may_be_nan: false,
+                ..Facts::NONE
+            };
+            facts.truth(&leaf.test, None)
+        });
+        let truths = truths.collect::<Result<Vec<Truth>>>()?;
+        let may_match = |node| truth(node, &|leaf| truths[leaf]).may_be_true;
+        Ok(self.bound.conjuncts.iter().all(may_match))
+    }
+
+    /// Which of `len` rows match, given the columns of [`columns`](Self::columns).
+    pub(crate) fn evaluate(&self, len: usize, columns: Vec<ArrayRef>) -> Result<BooleanArray> {
+        let columns: Vec<_> = columns.into_iter().map(Some).collect();
+        let entries = vec![None; self.bound.leaves.len()];
+        let rows = Rows {
+            len,
+            columns: &columns,
+            entries: &entries,
+        };
+        let mut matches = BooleanArray::new(BooleanBuffer::new_set(len), None);
+        for conjunct in &self.bound.conjuncts {
+            matches = and_kleene(&matches, &self.bound.evaluate(conjunct, &rows)?)?;
+        }
+        Ok(matches)
+    }
+}

@@ -1,0 +1,126 @@
+//! How errors and reports name the files of a shard.
+
+use crate::io::RelativeUrl;
+
+/// The names of the files of a shard.
+#[derive(Debug)]
+pub(in crate::read) struct FileNames {
+    /// The name of the directory file.
+    name: String,
+    /// The directory file as a place in errors.
+    place: String,
+    /// The path of the folder that references start from; empty, or ends in a separator.
+    folder: String,
+    /// What a file is in its store.
+    noun: &'static str,
+}
+
+/// The noun for files behind a blocking reader.
+pub(in crate::read) const FILE: &str = "file";
+/// The noun for files behind an asynchronous reader.
+pub(in crate::read) const OBJECT: &str = "object";
+
+/// The name of a directory file that has none of its own.
+const NAMELESS: &str = "shard";
+
+impl FileNames {
+    /// Names for a directory file and the files in `folder`: the folder of the directory file if it is
+    /// `None`.
+    pub(in crate::read) fn new(
+        name: Option<String>,
+        folder: Option<String>,
+        noun: &'static str,
+    ) -> Self {
+        let is_separator = |c| c == '/' || (cfg!(windows) && c == '\\');
+        let folder = match (folder, &name) {
+            (Some(mut folder), _) => {
+                if !folder.is_empty() && !folder.ends_with(is_separator) {
+                    folder.push('/');
+                }
+                folder
+            }
+            (None, Some(name)) => {
+                let end = name.rfind(is_separator).map_or(0, |last| last + 1);
+                name[..end].to_owned()
+            }
+            (None, None) => String::new(),
+        };
+        let place = match &name {
+            Some(name) => format!("{noun} `{name}`"),
+            None => NAMELESS.to_owned(),
+        };
+        Self {
+            name: name.unwrap_or_else(|| NAMELESS.to_owned()),
+            place,
+            folder,
+            noun,
+        }
+    }
+
+    /// Names for a table of shards, whose directory is in memory and whose files are below `folder`.
+    #[cfg(any(not(target_family = "wasm"), feature = "object_store"))]
+    pub(in crate::read) fn of_table(folder: String, noun: &'static str) -> Self {
+        let place = match folder.is_empty() {
+            true => "table".to_owned(),
+            false => format!("table in `{folder}`"),
+        };
+        Self {
+            place,
+            ..Self::new(None, Some(folder), noun)
+        }
+    }
+
+    /// The name of the directory file.
+    pub(in crate::read) fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// A file as a place in errors; `None` is the directory file.
+    pub(in crate::read) fn place_of(&self, url: Option<&RelativeUrl>) -> String {
+        match url {
+            Some(url) => format!("{} `{}{}`", self.noun, self.folder, url.path()),
+            None => self.place.clone(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_beside_the_directory_file_is_named_with_its_folder() {
+        let url: RelativeUrl = "parts/a%20b.stripe".parse().unwrap();
+        let places = |names: FileNames| [names.place_of(None), names.place_of(Some(&url))];
+        let owned = |name: &str| Some(name.to_owned());
+        assert_eq!(
+            places(FileNames::new(owned("my://bucket/x/f.shard"), None, OBJECT)),
+            [
+                "object `my://bucket/x/f.shard`",
+                "object `my://bucket/x/parts/a b.stripe`"
+            ]
+        );
+        assert_eq!(
+            places(FileNames::new(owned("f.shard"), None, FILE)),
+            ["file `f.shard`", "file `parts/a b.stripe`"]
+        );
+        assert_eq!(
+            places(FileNames::new(None, None, FILE)),
+            ["shard", "file `parts/a b.stripe`"]
+        );
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_known_folder_comes_before_that_of_the_name() {
+        let url: RelativeUrl = "a.stripe".parse().unwrap();
+        let owned = |name: &str| Some(name.to_owned());
+        let linked = FileNames::new(owned("link.shard"), owned("/data"), FILE);
+        assert_eq!(linked.place_of(Some(&url)), "file `/data/a.stripe`");
+        let root = FileNames::new(None, owned("/"), FILE);
+        assert_eq!(root.place_of(Some(&url)), "file `/a.stripe`");
+        let table = FileNames::of_table("/data".to_owned(), FILE);
+        assert_eq!(table.place_of(None), "table in `/data`");
+        assert_eq!(table.place_of(Some(&url)), "file `/data/a.stripe`");
+    }
+}

@@ -1,0 +1,61 @@
+//! Lance files, which another program converts.
+
+use super::Folder;
+
+/// A program in the place of `arrow-shard-lance`, which prints its arguments.
+#[cfg(unix)]
+fn with_program(folder: &Folder) -> String {
+    use std::os::unix::fs::PermissionsExt;
+    let bin = folder.path("bin");
+    std::fs::create_dir(&bin).unwrap();
+    let program = bin.join("arrow-shard-lance");
+    std::fs::write(&program, "#!/bin/sh\necho \"$@\"\nexit 7\n").unwrap();
+    std::fs::set_permissions(&program, PermissionsExt::from_mode(0o755)).unwrap();
+    format!("{}:/usr/bin:/bin", bin.display())
+}
+
+#[cfg(unix)]
+#[test]
+fn the_program_for_lance_gets_the_whole_command() {
+    let folder = Folder::new();
+    let path = with_program(&folder);
+    for command in [
+        "convert a.lance b.amudai.shard --force --dataset-version 3",
+        "convert --lance-version 2.0 a.amudai.shard b.LANCE",
+        "convert folder.lance/ b.shard",
+    ] {
+        let arguments: Vec<_> = command.split(' ').collect();
+        let done = folder.run_with(&[("PATH", path.clone())], &arguments, &[]);
+        assert_eq!(
+            (done.code, done.text().trim()),
+            (7, command),
+            "{}",
+            done.err
+        );
+    }
+}
+
+#[test]
+fn a_missing_program_for_lance_is_explained() {
+    let folder = Folder::new();
+    let nowhere = [("PATH", folder.path("nowhere").display().to_string())];
+    let done = folder.run_with(&nowhere, &["convert", "a.lance", "b.shard"], &[]);
+    let error = done.error(1);
+    assert!(
+        error.contains("arrow-shard-lance") && error.contains("cargo install"),
+        "{error}"
+    );
+    assert!(folder.names().is_empty());
+}
+
+#[test]
+fn other_commands_say_that_a_file_is_lance() {
+    let folder = Folder::new();
+    std::fs::write(folder.path("a.lance"), "LANC").unwrap();
+    let error = folder.run(&["schema", "a.lance"]).error(2);
+    assert!(error.contains("arrow-shard convert a.lance"), "{error}");
+    let error = folder
+        .run(&["convert", "a.csv", "b.shard", "--lance-version", "2.0"])
+        .error(2);
+    assert!(error.contains("--lance-version"), "{error}");
+}
