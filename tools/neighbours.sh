@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Compares what pyarrow, DuckDB, polars and nanoarrow read of converted files, and the types that they infer of CSV and
-# JSON with those in docs/conversions.md, in a virtual environment below target/.
+# JSON with those in docs/conversions.md, in a virtual environment below target/. Its argument is the command line's
+# program; without one it is built.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 environment=target/neighbours
@@ -8,7 +9,10 @@ if ! [ -x "$environment/bin/python" ]; then
     python3 -m venv "$environment"
 fi
 "$environment/bin/pip" install --quiet --disable-pip-version-check -r tests/neighbours/requirements.txt
-cargo build --quiet --features cli --bin arrow-shard
-"$environment/bin/python" tests/neighbours/neighbours.py target/debug/arrow-shard
-"$environment/bin/python" tests/neighbours/ipc_matrix.py target/debug/arrow-shard
-"$environment/bin/python" tests/neighbours/inferred.py target/debug/arrow-shard
+program=${1:-target/debug/arrow-shard}
+if [ $# = 0 ]; then
+    cargo build --quiet --features cli --bin arrow-shard
+fi
+for script in neighbours ipc_matrix inferred; do
+    "$environment/bin/python" "tests/neighbours/$script.py" "$program"
+done

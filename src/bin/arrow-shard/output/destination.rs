@@ -37,6 +37,10 @@ impl Place {
         if is_standard(path) {
             return Ok(Self::Standard);
         }
+        #[cfg_attr(
+            not(feature = "cloud"),
+            expect(clippy::infallible_destructuring_match, reason = "with `cloud` there are two")
+        )]
         let local = match Location::of(path)? {
             Location::Local(local) => local,
             #[cfg(feature = "cloud")]
