@@ -39,7 +39,10 @@ impl Place {
         }
         #[cfg_attr(
             not(feature = "cloud"),
-            expect(clippy::infallible_destructuring_match, reason = "with `cloud` there are two")
+            expect(
+                clippy::infallible_destructuring_match,
+                reason = "with `cloud` there are two"
+            )
         )]
         let local = match Location::of(path)? {
             Location::Local(local) => local,
