@@ -17,12 +17,13 @@ use arrow_array::{Array, BooleanArray, RecordBatch, Scalar};
 use arrow_schema::{ArrowError, DataType, SchemaRef};
 use arrow_select::concat::concat_batches;
 use arrow_shard::io::MemoryFolder;
-use arrow_shard::read::{Literal, Predicate, Projection, ScanBuilder, ShardOptions, col};
+use arrow_shard::read::{BlobForm, Literal, Predicate, Projection, ScanBuilder, ShardOptions, col};
 use arrow_shard::write::Wire;
 use arrow_shard::write::WriterOptions;
 use arrow_shard::{Error, Limits, Result, Shard};
 use bytes::Bytes;
 use covered::{Covered, covered};
+use std::io::Read;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use support::allocations::{self, Counting};
@@ -214,6 +215,10 @@ fn read(
         for field in schema.fields.iter().take(4) {
             let _ = shard.range_index(0, &field.data_type);
         }
+    }
+    if let Ok(Some(mut blob)) = shard.open_blob(0, "image") {
+        let _ = blob.read_to_end(&mut Vec::new());
+        let _ = scan(shard.scan().with_blobs_as(BlobForm::Descriptions), rows);
     }
     let asked = questions.asked(which);
     let filtered = asked.into_iter().map(|predicate| match predicate {
@@ -581,6 +586,7 @@ subjects! {
     nested => Some(super::subjects::nested());
     packed => Some(super::subjects::packed());
     packed_columns => Some(super::subjects::packed_columns());
+    blobs => Some(super::subjects::blobs());
     delimited => Some(super::subjects::delimited());
     dictionaries => Some(super::subjects::dictionaries());
     two_stripes => Some(super::subjects::two_stripes());

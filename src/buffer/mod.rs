@@ -1,6 +1,7 @@
 //! Spec: Chapter 6, "Encoded Buffers": block streams and their block maps, raw buffers, value
 //! dictionaries.
 
+mod blobs;
 mod block_map;
 mod block_part;
 mod carried;
@@ -25,6 +26,9 @@ mod strings;
 mod value_dictionary;
 mod writer;
 
+#[cfg(feature = "experimental")]
+pub use blobs::BLOBS_PROPERTY;
+pub use blobs::{BlobTable, blob_header};
 pub use block_map::{BlockMap, BlockRange};
 #[cfg(feature = "experimental")]
 pub use carried::CarriedChecksums;

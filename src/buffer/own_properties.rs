@@ -1,5 +1,6 @@
 //! Spec: docs/format.md, "Properties": what this library notes of the buffers of a stripe field.
 
+use super::blobs::BlobTable;
 use super::checksums::ChecksumTable;
 use super::encoding_codes::EncodingCodes;
 use super::map_copies::MapCopies;
@@ -15,6 +16,8 @@ pub struct OwnProperties {
     pub maps: MapCopies,
     /// Codes of the blocks of each encoding, which this crate does not write.
     pub codes: EncodingCodes,
+    /// Which blocks of DATA are blobs, if some are.
+    pub blobs: Option<BlobTable>,
 }
 
 impl OwnProperties {
@@ -22,7 +25,8 @@ impl OwnProperties {
     pub fn to_properties(&self) -> Vec<NameValuePair> {
         let checksums = (!self.checksums.is_empty()).then(|| self.checksums.to_property());
         let maps = (!self.maps.is_empty()).then(|| self.maps.to_property());
-        [checksums, maps].into_iter().flatten().collect()
+        let blobs = self.blobs.as_ref().map(BlobTable::to_property);
+        [checksums, maps, blobs].into_iter().flatten().collect()
     }
 
     /// What the properties of a stripe field say.
@@ -34,6 +38,7 @@ impl OwnProperties {
             checksums: ChecksumTable::from_properties(properties)?,
             maps: MapCopies::from_properties(properties)?,
             codes: EncodingCodes::from_properties(properties)?,
+            blobs: BlobTable::from_properties(properties)?,
         })
     }
 }

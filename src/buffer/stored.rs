@@ -1,5 +1,6 @@
 //! Spec: Chapter 6, "Data Encoding" and "Encoded Buffers": from descriptors to checked places.
 
+use super::blobs::BlobTable;
 use super::carried::CarriedChecksums;
 use super::checksums::{Chunks, CoveredPart};
 use super::opaque_dictionary::MAX_OPAQUE_DICTIONARIES;
@@ -62,6 +63,8 @@ pub struct FieldBuffers {
     pub embedded_presence: bool,
     /// Whether the blocks of `data` hold the offsets of their values.
     pub embedded_offsets: bool,
+    /// Which blocks of `data` are blobs, if some are.
+    pub blobs: Option<BlobTable>,
 }
 
 impl FieldBuffers {
@@ -298,7 +301,10 @@ fn native_buffers(
             "packed groups of other types than structs",
         ));
     }
-    let mut buffers = FieldBuffers::default();
+    let mut buffers = FieldBuffers {
+        blobs: notes.blobs.clone().filter(|_| encoding == 0),
+        ..FieldBuffers::default()
+    };
     let has_dictionary = native.has_dictionary();
     for (ordinal, buffer) in native.buffers.iter().enumerate() {
         let kind = buffer.kind;

@@ -1,6 +1,7 @@
 //! Spec: Chapter 6, "Encoded Buffers": block streams and raw buffers on their way into a stripe.
 
 use super::BlockMap;
+use super::blobs::BlobTable;
 use super::carried::{MOST_REPEATED, encode_list};
 use super::checksums::CoveredPart;
 use super::own_properties::OwnProperties;
@@ -26,6 +27,8 @@ pub struct BlockStreamWriter {
     checksums: bool,
     /// The checksum of each block, if they have them.
     carried: Vec<u32>,
+    /// Which blocks are blobs, if there may be some.
+    blobs: Option<BlobTable>,
 }
 
 impl BlockStreamWriter {
@@ -37,7 +40,15 @@ impl BlockStreamWriter {
             pool,
             checksums: true,
             carried: Vec::new(),
+            blobs: None,
         }
+    }
+
+    /// Notes which blocks are blobs.
+    #[must_use]
+    pub fn with_blobs(mut self, blobs: bool) -> Self {
+        self.blobs = blobs.then(BlobTable::default);
+        self
     }
 
     /// Leaves out the checksums of blocks, if something else covers them.
@@ -57,6 +68,36 @@ impl BlockStreamWriter {
         presence: &[u8],
         encode: impl FnOnce(&mut Vec<u8>) -> Result<()>,
     ) -> Result<()> {
+        self.push_block(values, presence, encode)?;
+        if let Some(blobs) = &mut self.blobs {
+            blobs.push_other();
+        }
+        Ok(())
+    }
+
+    /// Appends a block of one value of `len` bytes, which `encode` writes as a plain region.
+    ///
+    /// # Errors
+    /// Those of [`push`](Self::push).
+    pub fn push_blob(
+        &mut self,
+        len: usize,
+        encode: impl FnOnce(&mut Vec<u8>) -> Result<()>,
+    ) -> Result<()> {
+        let size = self.push_block(1, &[], encode)?;
+        if let Some(blobs) = &mut self.blobs {
+            blobs.push_blob(size, len, self.checksums);
+        }
+        Ok(())
+    }
+
+    /// Appends a block; how many bytes it has.
+    fn push_block(
+        &mut self,
+        values: usize,
+        presence: &[u8],
+        encode: impl FnOnce(&mut Vec<u8>) -> Result<()>,
+    ) -> Result<usize> {
         let (blocks, checksums) = (&mut self.blocks, self.checksums);
         let (size, carried) = self.pool.with_scratch(|block| {
             envelope::write(presence, checksums, block, encode)?;
@@ -68,7 +109,7 @@ impl BlockStreamWriter {
         let too_big = |_| Error::invalid("a block exceeds 4 GiB; write smaller values or blocks");
         let values = u32::try_from(values).map_err(too_big)?;
         self.map.push(values, u32::try_from(size).map_err(too_big)?);
-        Ok(())
+        Ok(size)
     }
 
     /// Bytes of the blocks so far.
@@ -94,6 +135,7 @@ impl BlockStreamWriter {
                 count: self.map.len() as u64,
                 carried: self.carried,
                 is_listed: false,
+                blobs: self.blobs.filter(BlobTable::has_blobs),
             }),
         ))
     }
@@ -133,6 +175,8 @@ struct FinishedBlocks {
     carried: Vec<u32>,
     /// Whether these checksums are listed before the block map.
     is_listed: bool,
+    /// Which blocks are blobs, if some are.
+    blobs: Option<BlobTable>,
 }
 
 impl FinishedBuffer {
@@ -237,6 +281,7 @@ impl FinishedBuffer {
                 count: first.len() as u64,
                 carried,
                 is_listed: false,
+                blobs: None,
             }),
         ))
     }
@@ -363,5 +408,6 @@ impl FinishedBlocks {
             notes.checksums.add_carried(0, ordinal, carried.clone());
         }
         notes.maps.add(0, ordinal, map, buffer_len);
+        notes.blobs = self.blobs.clone().or(notes.blobs.take());
     }
 }

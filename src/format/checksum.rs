@@ -2,6 +2,8 @@
 
 // Chooses vector instructions at run time, which `xxhash-rust` does when it is compiled: the bench
 // `encodings` compares the two.
+use std::fmt;
+use std::hash::Hasher;
 use twox_hash::XxHash3_64;
 
 /// The 32-bit checksum of the format: XXH3-64 without seed, its halves XORed.
@@ -10,7 +12,32 @@ use twox_hash::XxHash3_64;
 /// assert_eq!(arrow_shard::format::checksum(b""), 0x15D5_14C7);
 /// ```
 pub fn checksum(bytes: &[u8]) -> u32 {
-    let hash = XxHash3_64::oneshot(bytes);
+    fold(XxHash3_64::oneshot(bytes))
+}
+
+/// A [`checksum`] of bytes that come one piece after the other.
+#[derive(Clone, Default)]
+pub struct RunningChecksum(XxHash3_64);
+
+impl fmt::Debug for RunningChecksum {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "RunningChecksum({:08x})", self.value())
+    }
+}
+
+impl RunningChecksum {
+    /// Adds bytes.
+    pub fn update(&mut self, bytes: &[u8]) {
+        self.0.write(bytes);
+    }
+
+    /// The checksum of all bytes so far.
+    pub fn value(&self) -> u32 {
+        fold(self.0.finish())
+    }
+}
+
+fn fold(hash: u64) -> u32 {
     #[expect(
         clippy::cast_possible_truncation,
         reason = "the low half is what is asked for"
@@ -23,7 +50,7 @@ pub fn checksum(bytes: &[u8]) -> u32 {
 #[cfg(test)]
 #[expect(clippy::cast_possible_truncation, reason = "halves and low bytes")]
 mod tests {
-    use super::checksum;
+    use super::{RunningChecksum, checksum};
 
     #[test]
     fn folds_the_two_halves_of_xxh3() {
@@ -40,6 +67,11 @@ mod tests {
             let hash = xxhash_rust::xxh3::xxh3_64(&bytes[..len]);
             let folded = (hash >> 32) as u32 ^ hash as u32;
             assert_eq!(checksum(&bytes[..len]), folded, "{len} bytes");
+            let mut running = RunningChecksum::default();
+            let (before, behind) = bytes[..len].split_at(len / 3);
+            running.update(before);
+            running.update(behind);
+            assert_eq!(running.value(), folded, "{len} bytes in two pieces");
         }
     }
 }

@@ -20,7 +20,7 @@ mod tail;
 mod wire;
 
 pub use any_value::{AnyValue, NameValuePair, ValueKind, find_property};
-pub use checksum::checksum;
+pub use checksum::{RunningChecksum, checksum};
 pub use data_encoding::{
     BufferKind, DataEncoding, EncodedBuffer, NativeDataEncoding, ParquetColumnChunkRef,
     ParquetFileColumnRef,

@@ -6,6 +6,7 @@
 //! sound.
 
 mod batches;
+mod blob;
 mod cut;
 mod decoder;
 mod filter;
@@ -37,6 +38,7 @@ pub use crate::format::{
     SplitBlockBloomFilter, StripeProperties, TypeStats, ValueKind, Wire,
 };
 pub use crate::sorting::SortingColumn;
+pub use blob::{AsyncBlob, Blob, BlobForm};
 pub use decoder::{Request, ScanDecoder, ShardDecoder, Step};
 pub use filter::predicate::{ColumnRef, Literal, Predicate, col, col_at, lit};
 pub use filter::{DynamicPredicate, ScanMetrics, Skipped};

@@ -1,6 +1,7 @@
 //! Scans: rows of a shard, in order, as RecordBatches.
 
 use super::batches::{BatchReader, RowPlan};
+use super::blob::BlobForm;
 use super::cut::Cut;
 use super::filter::predicate::Predicate;
 use super::filter::{Conditions, DynamicPredicate, Filter};
@@ -64,6 +65,7 @@ pub struct ScanBuilder {
     strict_casts: bool,
     deleted_rows: bool,
     internal_fields: InternalFields,
+    blobs: BlobForm,
     threads: usize,
     #[cfg(feature = "async")]
     prefetch: usize,
@@ -86,6 +88,7 @@ impl ScanBuilder {
             strict_casts: false,
             deleted_rows: false,
             internal_fields: InternalFields::Hidden,
+            blobs: BlobForm::Values,
             threads: 1,
             #[cfg(feature = "async")]
             prefetch: 4,
@@ -236,6 +239,15 @@ impl ScanBuilder {
     /// As [`with_internal_fields`](Self::with_internal_fields), in types that hold whatever is stored.
     pub(crate) fn with_stored_internal_fields(mut self) -> Self {
         self.internal_fields = InternalFields::Stored;
+        self
+    }
+
+    /// Gives of all columns of the types Binary, LargeBinary and BinaryView, but those inside of others, what the
+    /// form says: values by default, or descriptions, for which no blob is read. Conditions are on the values all
+    /// the same.
+    #[must_use]
+    pub fn with_blobs_as(mut self, form: BlobForm) -> Self {
+        self.blobs = form;
         self
     }
 
@@ -536,7 +548,7 @@ impl ScanBuilder {
 
     fn columns(&self, bench: &Bench<'_>) -> Result<Option<ProjectedColumns>> {
         let metadata = &self.metadata;
-        let (columns, mut schema) = match &self.schema {
+        let (columns, schema) = match &self.schema {
             Some(schema) => {
                 let strict = self.strict_casts;
                 let columns = ready!(metadata.requested_columns(bench, schema, strict));
@@ -552,6 +564,14 @@ impl ScanBuilder {
                 }
             }
         };
+        let (mut columns, mut schema) = (columns, schema);
+        if self.blobs != BlobForm::Values {
+            let mut own = columns.to_vec();
+            self.blobs.apply(&mut own);
+            let fields: Vec<Field> = own.iter().map(|column| column.field.clone()).collect();
+            schema = Arc::new(Schema::new_with_metadata(fields, schema.metadata().clone()));
+            columns = own.into();
+        }
         if let Some(name) = &self.row_number {
             if schema.fields().find(name).is_some() {
                 return Err(Error::invalid(format!(

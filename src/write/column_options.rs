@@ -27,6 +27,7 @@ pub struct ColumnOptions {
     pub(super) bloom_filter_fpp: Option<f64>,
     pub(super) packed_group: bool,
     pub(super) delimited: bool,
+    pub(super) blobs: Option<usize>,
     pub(super) properties: Vec<NameValuePair>,
 }
 
@@ -168,6 +169,27 @@ impl ColumnOptions {
     /// Whether texts and binary values of this column are delimited.
     pub fn delimited_values(&self) -> bool {
         self.delimited
+    }
+
+    /// Makes blobs of the binary values or texts of this column that have at least `least_bytes` bytes: images
+    /// and documents, say. A blob has a block of its own, neither compressed nor in a dictionary, so that
+    /// [`Shard::open_blob`](crate::Shard::open_blob) reads any part of it, and
+    /// [`ScanBuilder::with_blobs_as`](crate::read::ScanBuilder::with_blobs_as) tells where it is without
+    /// reading it. Smaller values share blocks as always. By default there are no blobs. A size of 64 KiB or
+    /// more is right for most columns: below it, a request costs more than the bytes that it saves.
+    ///
+    /// Writers refuse blobs of other types, of packed columns and beside
+    /// [`with_delimited_values`](Self::with_delimited_values). Presence has a buffer of its own.
+    /// [`Wire::Reference`](super::Wire::Reference) has no blobs.
+    #[must_use]
+    pub fn with_blobs(mut self, least_bytes: usize) -> Self {
+        self.blobs = Some(least_bytes);
+        self
+    }
+
+    /// Bytes from which on a value of this column is a blob, if there are blobs.
+    pub fn blobs(&self) -> Option<usize> {
+        self.blobs
     }
 
     /// Adds a property of this column, which every stripe repeats. Names that start with `arrow_shard.`

@@ -383,16 +383,19 @@ impl WriterOptions {
         let profile = own.profile.unwrap_or(self.profile);
         Settings {
             profile,
-            embedded_presence: presence == PresenceLayout::Embedded
+            embedded_presence: (presence == PresenceLayout::Embedded && own.blobs.is_none())
                 || !capabilities.separate_presence,
             block_values: (own.block_values)
                 .or(self.block_values)
                 .unwrap_or(profile.block_values()),
-            compressor_dictionaries: own
-                .compressor_dictionary_enabled
-                .unwrap_or(self.compressor_dictionary_enabled),
+            compressor_dictionaries: own.blobs.is_none()
+                && own
+                    .compressor_dictionary_enabled
+                    .unwrap_or(self.compressor_dictionary_enabled),
             delimited: own.delimited,
-            dictionaries: own.dictionary_enabled.unwrap_or(self.dictionary_enabled),
+            blobs: own.blobs,
+            dictionaries: own.blobs.is_none()
+                && own.dictionary_enabled.unwrap_or(self.dictionary_enabled),
             statistics: own.statistics_enabled.unwrap_or(self.statistics_enabled),
             filter: match own.bloom_filter_enabled.or(self.bloom_filter_enabled) {
                 None => FilterChoice::Automatic,
@@ -468,7 +471,37 @@ impl WriterOptions {
                 self.wire
             )));
         }
+        self.validate_blobs()?;
         self.validate_properties()
+    }
+
+    /// Refuses blobs that the wire has no place for, or that are none.
+    fn validate_blobs(&self) -> Result<()> {
+        let Some((name, own)) = self.columns.iter().find(|(_, own)| own.blobs.is_some()) else {
+            return Ok(());
+        };
+        let refuse = |why: &str| Err(Error::invalid(format!("blobs of column `{name}`: {why}")));
+        if !self.wire.capabilities().blobs {
+            return Err(Error::unsupported(format!(
+                "column `{name}`: the {:?} wire has no blobs; write the wire Spec",
+                self.wire
+            )));
+        }
+        if own.blobs == Some(0) {
+            return refuse("expected a size of at least 1 byte");
+        }
+        if own.delimited {
+            return refuse("delimited values have no blocks of their own");
+        }
+        if self
+            .packed_columns
+            .iter()
+            .flatten()
+            .any(|packed| packed == name)
+        {
+            return refuse("it is packed with other columns");
+        }
+        Ok(())
     }
 
     /// Refuses compressor dictionaries that nobody could read, or that this build cannot write.

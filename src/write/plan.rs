@@ -119,6 +119,7 @@ impl FieldPlan {
                     || (settings.embedded_presence && is_leaf && !settings.is_raw() && !delimited),
                 compressor_dictionaries: settings.compressor_dictionaries && !delimited,
                 delimited,
+                blobs: settings.blobs.filter(|_| physical == Physical::Bytes),
                 wide_integers: decimals == Some(DecimalForm::Integer128),
                 ..settings
             },

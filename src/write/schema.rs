@@ -150,6 +150,7 @@ pub(super) fn field_plans(
             continue;
         }
         let settings = options.of_column(field.name());
+        check_blobs(field, &settings)?;
         let first = plans.len();
         add_plans(field, &shard_field.data_type, "", settings, &mut plans)
             .within(|| format!("column `{}`", field.name()))?;
@@ -163,6 +164,23 @@ pub(super) fn field_plans(
         plan.pool = Arc::clone(&pool);
     }
     Ok(plans.into_iter().map(Arc::new).collect())
+}
+
+/// Refuses blobs of a column that has other values than bytes or texts.
+fn check_blobs(field: &Field, settings: &Settings) -> Result<()> {
+    use ArrowType::{Binary, BinaryView, LargeBinary, LargeUtf8, Utf8, Utf8View};
+    let may_have = matches!(
+        field.data_type(),
+        Binary | LargeBinary | BinaryView | Utf8 | LargeUtf8 | Utf8View
+    );
+    if settings.blobs.is_some() && !may_have {
+        return Err(Error::invalid(format!(
+            "column `{}`: blobs are values of binary or text columns, and this one is {}",
+            field.name(),
+            field.data_type()
+        )));
+    }
+    Ok(())
 }
 
 /// Adds the plans of a struct of packed columns, which have options of their own.

@@ -18,6 +18,8 @@ pub(super) struct Settings {
     pub(super) compressor_dictionaries: bool,
     /// Whether strings and binaries are written behind their lengths.
     pub(super) delimited: bool,
+    /// Bytes from which on a value is a blob, which has a block of its own, if there are blobs.
+    pub(super) blobs: Option<usize>,
     /// Whether values that come without a dictionary get one where that pays.
     pub(super) dictionaries: bool,
     /// Whether statistics are collected.
@@ -61,6 +63,7 @@ impl Settings {
             dictionaries: false,
             compressor_dictionaries: false,
             delimited: false,
+            blobs: None,
             block_values,
             ..self
         }
@@ -68,6 +71,9 @@ impl Settings {
 
     /// Whether buffers are raw.
     pub(super) fn is_raw(&self) -> bool {
-        self.profile == Profile::Plain && self.capabilities.raw_buffers && !self.is_member
+        self.profile == Profile::Plain
+            && self.capabilities.raw_buffers
+            && !self.is_member
+            && self.blobs.is_none()
     }
 }

@@ -6,7 +6,7 @@ mod staged;
 
 use super::byte_run::{check_length, note_run};
 use super::candidate::Candidate;
-use super::choose::{self, Weighed};
+use super::choose::{self, Choice, Weighed};
 use super::codes::{Codes, Entries, NULL};
 use super::finished::{FinishedBytes, FinishedLeaf};
 use super::nulls::StagedPresence;
@@ -156,7 +156,8 @@ impl BlockBytes {
             nulls: StagedPresence::default(),
             trial: plan.tried_entry().map(Trial::new),
             blocks: BlockStreamWriter::new(plan.pool.clone())
-                .with_checksums(!plan.settings.is_member),
+                .with_checksums(!plan.settings.is_member)
+                .with_blobs(plan.settings.blobs.is_some()),
             learned: bytes::Learned::default(),
             shared: (plan.settings.compressor_dictionaries && plan.physical == Physical::Bytes)
                 .then(Shared::default),
@@ -422,8 +423,13 @@ impl BlockBytes {
             self.clear_window();
             return Ok(());
         }
-        let sample = staged.sample(self.staged, &self.settings);
-        let mut choice = choose::byte_strings(&sample.input(), &self.learned, &self.settings)?;
+        let mut choice = match staged.sample(self.staged, &self.settings) {
+            Some(sample) => choose::byte_strings(&sample.input(), &self.learned, &self.settings)?,
+            None => Choice {
+                plan: bytes::Plan::Plain,
+                cost: 0.0,
+            },
+        };
         if let Some(symbols) = choice.plan.symbols() {
             self.learned = symbols.clone();
         }
@@ -510,9 +516,17 @@ impl BlockBytes {
                 None => Vec::new(),
             };
             let block = staged.slice(start, len);
-            self.blocks.push(len, &section, |out| {
-                bytes::encode(&block.input(), plan, out)
-            })?;
+            match staged.is_blob(start, &self.settings) {
+                true => {
+                    let value = staged.value(start).unwrap_or_default();
+                    self.blocks.push_blob(value.len(), |out| {
+                        bytes::encode(&block.input(), &bytes::Plan::Plain, out)
+                    })?;
+                }
+                false => self.blocks.push(len, &section, |out| {
+                    bytes::encode(&block.input(), plan, out)
+                })?,
+            }
             start += len;
         }
         self.clear_window();
@@ -543,7 +557,9 @@ impl BlockBytes {
             nulls: nulls.as_ref(),
             fixed_single_value: self.settings.capabilities.fixed_size_single_values,
         };
-        let sample = staged.sample(self.staged, &self.settings);
+        let Some(sample) = staged.sample(self.staged, &self.settings) else {
+            return Ok(vec![Weighed::plain(bytes::Plan::Plain, 0.0).into()]);
+        };
         let weighed = choose::weigh_bytes(&sample.input(), &self.learned, &self.settings)?;
         let mut candidates: Vec<Candidate> = weighed.into_iter().map(Candidate::from).collect();
         if let Some(trial) = &self.trial {

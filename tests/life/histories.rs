@@ -7,7 +7,7 @@ use crate::common::arrays::random_array;
 use crate::common::equal::{assert_values_equal, rows_equal};
 use crate::common::schemas::{Config, any_type, random_field};
 use crate::moto::Moto;
-use crate::support::layouts::random_layout;
+use crate::support::layouts::{random_blobs, random_layout};
 use crate::support::replay::run_cases;
 use crate::worlds::World;
 use arrow_array::cast::AsArray;
@@ -184,6 +184,7 @@ fn write(rng: &mut StdRng, world: &World, columns: &Columns, table: &Table, name
     for field in schema.fields() {
         if rng.random_ratio(1, 3) {
             let column = random_layout(rng, &schema, field.name(), true);
+            let column = random_blobs(rng, &schema, field.name(), column);
             options = options.with_column(field.name(), column);
         }
     }

@@ -27,6 +27,7 @@ mod support;
 mod watched;
 
 mod async_report;
+mod blobs;
 #[cfg(feature = "object_store")]
 mod cloud_stores;
 #[cfg(all(feature = "experimental", feature = "object_store"))]

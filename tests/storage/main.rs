@@ -15,6 +15,7 @@ mod logged;
 #[path = "../support/mod.rs"]
 mod support;
 
+mod blobs;
 #[cfg(feature = "experimental")]
 mod compressors;
 #[cfg(feature = "experimental")]

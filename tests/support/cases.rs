@@ -8,7 +8,7 @@
 use crate::common::arrays::random_batch;
 use crate::common::equal::rows_equal;
 use crate::common::native::representable;
-use crate::support::layouts::{has_leaf, random_layout, random_presence};
+use crate::support::layouts::{has_leaf, random_blobs, random_layout, random_presence};
 use crate::support::{NAME, Remote, unaligned};
 use arrow_array::cast::AsArray;
 use arrow_array::{
@@ -252,12 +252,16 @@ pub(crate) fn random_options(
     let shares = cfg!(feature = "zstd") && all_layouts && rng.random_ratio(1, 4);
     options = options.with_compressor_dictionary_enabled(shares);
     // What is packed or delimited has no value dictionary, and filters have to meet those, too.
-    if all_layouts && rng.random_ratio(1, 12) {
+    let packs = all_layouts && rng.random_ratio(1, 12);
+    if packs {
         options = packed_columns(schema, options, rng);
     }
     for field in schema.fields() {
         if rng.random_ratio(1, 5) {
             let mut column = random_layout(rng, schema, field.name(), all_layouts);
+            if all_layouts && !packs {
+                column = random_blobs(rng, schema, field.name(), column);
+            }
             if rng.random() {
                 column = column.with_profile(*profiles.choose(rng).unwrap());
             }

@@ -39,6 +39,29 @@ fn may_be_packed(schema: &Schema, name: &str) -> bool {
     named.all(|field| has_leaf(field))
 }
 
+/// Sometimes makes blobs of the columns of that name, if they may have some. The reference has none, and packed
+/// columns have none.
+pub(crate) fn random_blobs(
+    rng: &mut StdRng,
+    schema: &Schema,
+    name: &str,
+    column: ColumnOptions,
+) -> ColumnOptions {
+    if !may_have_blobs(schema, name) || rng.random() {
+        return column;
+    }
+    let sizes = [1, 3, 10, 1000];
+    column
+        .with_delimited_values(false)
+        .with_blobs(*sizes.choose(rng).unwrap())
+}
+
+/// Whether all columns of this name are of bytes or texts.
+fn may_have_blobs(schema: &Schema, name: &str) -> bool {
+    let mut named = schema.fields().iter().filter(|field| field.name() == name);
+    named.all(|field| field.data_type().is_binary() || field.data_type().is_string())
+}
+
 pub(crate) fn has_leaf(field: &Field) -> bool {
     let DataType::Struct(members) = field.data_type() else {
         return false;

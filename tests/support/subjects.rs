@@ -189,6 +189,16 @@ pub(crate) fn delimited() -> Subject {
     Subject::new(&batch, options)
 }
 
+pub(crate) fn blobs() -> Subject {
+    let images: BinaryArray = (0..12usize)
+        .map(|i| (i % 5 != 1).then(|| vec![7; 13 * i % 70]))
+        .collect();
+    let batch = batch([("image", Arc::new(images) as ArrayRef)]);
+    let column = ColumnOptions::default().with_blobs(30);
+    let options = options(Profile::Balanced).with_column("image", column);
+    Subject::new(&batch, options)
+}
+
 pub(crate) fn dictionaries() -> Subject {
     let mut words = StringDictionaryBuilder::<Int32Type>::new();
     let mut runs = StringRunBuilder::<Int32Type>::new();

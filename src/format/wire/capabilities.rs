@@ -19,6 +19,8 @@ pub struct Capabilities {
     pub delimited_strings: bool,
     /// Packed groups.
     pub packed_groups: bool,
+    /// Blobs: values in blocks of their own, which a property of the stripe field tells from others.
+    pub blobs: bool,
     /// Checksums of raw buffers and block maps, in a property of the stripe field.
     pub checksum_properties: bool,
     /// Value dictionaries of numbers, decimals and DateTime, not just of strings, binaries and Guid.
@@ -84,6 +86,7 @@ const SPEC: Capabilities = Capabilities {
     raw_buffers: true,
     delimited_strings: true,
     packed_groups: true,
+    blobs: true,
     checksum_properties: true,
     numeric_dictionaries: true,
     spec_dictionary_header: true,
@@ -115,6 +118,7 @@ const REFERENCE: Capabilities = Capabilities {
     delimited_strings: false,
     // Its reader finds no buffers.
     packed_groups: false,
+    blobs: false,
     checksum_properties: false,
     numeric_dictionaries: false,
     spec_dictionary_header: false,

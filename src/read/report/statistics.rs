@@ -183,11 +183,7 @@ fn add_targets(column: &Column, prefix: Option<&str>, around: Vec<u32>, targets:
     if let (ArrowType::Struct(members), BasicType::Struct) = (value_type, column.node.basic_type) {
         let around = [around, vec![column.node.schema_id]].concat();
         for (field, node) in members.iter().zip(&column.node.children) {
-            let member = Column {
-                field: field.as_ref().clone(),
-                node: node.clone(),
-                casts: Casts::default(),
-            };
+            let member = Column::new(field.as_ref().clone(), node.clone(), Casts::default());
             add_targets(&member, Some(&path), around.clone(), targets);
         }
     }

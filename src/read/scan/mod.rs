@@ -1,6 +1,7 @@
 //! Steps that turn bytes into rows.
 
 pub(in crate::read) mod constant;
+mod described;
 pub(in crate::read) mod fit;
 pub(in crate::read) mod join;
 pub(in crate::read) mod plan;

@@ -158,7 +158,11 @@ impl StripeReader<'_> {
         }
         let mut complete = true;
         for column in columns {
-            complete &= self.fetch_node(&column.node, rows).within(|| {
+            let fetched = match column.described {
+                true => self.fetch_described(&column.node, rows),
+                false => self.fetch_node(&column.node, rows),
+            };
+            complete &= fetched.within(|| {
                 format!(
                     "stripe {}, field `{}`",
                     self.fields.stripe, column.node.name
@@ -168,7 +172,7 @@ impl StripeReader<'_> {
         Ok(complete)
     }
 
-    fn fetch_node(&mut self, node: &DataType, rows: &Selection) -> Result<bool> {
+    pub(super) fn fetch_node(&mut self, node: &DataType, rows: &Selection) -> Result<bool> {
         let Some(layout) = self.fields.layout(node.schema_id).cloned() else {
             return Err(Error::corrupt(format!(
                 "schema node {} is not open",
@@ -241,7 +245,7 @@ impl StripeReader<'_> {
         Ok(complete)
     }
 
-    fn source(&mut self) -> Source<'_> {
+    pub(super) fn source(&mut self) -> Source<'_> {
         Source {
             metadata: self.metadata,
             bench: self.bench,
@@ -260,9 +264,14 @@ impl StripeReader<'_> {
         columns
             .iter()
             .map(|column| {
-                let Column { field, node, casts } = column;
-                assemble_as(field, node, casts, rows, &mut self.source())
-                    .within(|| format!("stripe {}", self.fields.stripe))
+                let Column {
+                    field, node, casts, ..
+                } = column;
+                match column.described {
+                    true => self.read_described(column, rows),
+                    false => assemble_as(field, node, casts, rows, &mut self.source()),
+                }
+                .within(|| format!("stripe {}", self.fields.stripe))
             })
             .collect()
     }

@@ -139,7 +139,7 @@ impl<'a> Columns<'a> {
             field.set_name(kind);
         }
         let casts = Casts::default();
-        Ok(Column { field, node, casts })
+        Ok(Column::new(field, node, casts))
     }
 
     /// The field that was written as column `i`, as far as that is known.
@@ -163,7 +163,7 @@ impl<'a> Columns<'a> {
             check_cast(field, &node, &casts)?;
         }
         let field = field.clone();
-        Ok(Column { field, node, casts })
+        Ok(Column::new(field, node, casts))
     }
 
     /// The fields that are columns, and after them those that have packed ones, as structs.
@@ -192,7 +192,7 @@ impl<'a> Columns<'a> {
             }
             let field = Field::new(&node.name, ArrowType::Struct(members.into()), false);
             let casts = Casts::default();
-            stored.push(Column { field, node, casts });
+            stored.push(Column::new(field, node, casts));
         }
         Ok(stored)
     }
@@ -386,7 +386,7 @@ impl Metadata {
             };
             let (field, node) = prune(&column.field, &column.node, &parts)?;
             let casts = column.casts;
-            Ok(Column { field, node, casts })
+            Ok(Column::new(field, node, casts))
         };
         wanted
             .into_iter()

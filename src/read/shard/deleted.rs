@@ -31,11 +31,8 @@ impl Metadata {
                     node.stored_type()
                 )));
             }
-            return Ok(Some(Column {
-                field: Field::new(DELETED_RECORD, DataType::Boolean, true),
-                node,
-                casts: Casts::default(),
-            }));
+            let field = Field::new(DELETED_RECORD, DataType::Boolean, true);
+            return Ok(Some(Column::new(field, node, Casts::default())));
         }
         Err(Error::corrupt(format!(
             "{} records are deleted, and no internal field {DELETED_RECORD} says which",

@@ -11,15 +11,19 @@ pub(super) const MAX_REQUEST: u64 = 16 << 20;
 /// The gap that is spanned between rows that lie apart, where there are few requests.
 pub(super) const SPARSE_GAP: u64 = 64 << 10;
 
-/// Requests that are sent at a time: more of them take longer, whatever they bring.
+/// Requests that are sent at a time: more of them take longer, whatever they bring, unless they are large.
 const FEW_REQUESTS: usize = 16;
+
+/// Bytes of a request from which on its transfer takes longer than its round trip.
+const LARGE_REQUEST: u64 = 512 << 10;
 
 /// The smallest gap, between [`SPARSE_GAP`] and `most`, that makes few requests of places; a smaller one
 /// if that would bring more bytes that nobody wants than bytes that somebody does.
 pub(super) fn sparse_gap(places: &[Place], most: u64) -> Result<u64> {
     let least = most.min(SPARSE_GAP);
     let requests = coalesce(places.to_vec(), least, u64::MAX, &[])?;
-    let Some(excess) = requests.len().checked_sub(FEW_REQUESTS + 1) else {
+    let small = requests.iter().filter(|r| r.range.len() < LARGE_REQUEST);
+    let Some(excess) = small.count().checked_sub(FEW_REQUESTS + 1) else {
         return Ok(least);
     };
     let pairs = requests.iter().zip(requests.iter().skip(1));

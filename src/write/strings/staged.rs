@@ -41,7 +41,12 @@ impl<'a> Staged<'a> {
     /// Values of the block from `start` on: as many as its two limits allow, at least one. A member of a
     /// packed group has as many as the other members, whatever they take.
     pub(super) fn block_len(&self, start: usize, staged: usize, settings: &Settings) -> usize {
-        let most = settings.block_values.min(staged - start);
+        let mut most = settings.block_values.min(staged - start);
+        if settings.blobs.is_some() {
+            let blob = (start..start + most).position(|i| self.is_blob(i, settings));
+            // A blob is alone, and the values before it end with it.
+            most = blob.map_or(most, |before| before.max(1));
+        }
         let limit = self.end(start) + BLOCK_BYTES;
         if settings.is_member || self.end(start + most) <= limit {
             return most;
@@ -52,10 +57,17 @@ impl<'a> Staged<'a> {
             .unwrap_or(1)
     }
 
-    /// The values that encodings are weighed by.
-    pub(super) fn sample(&self, staged: usize, settings: &Settings) -> BlockInput<'a> {
-        let most = staged.min(choose::TRIED_VALUES);
-        self.slice(0, self.block_len(0, most, settings))
+    /// Whether a value is a blob.
+    pub(super) fn is_blob(&self, i: usize, settings: &Settings) -> bool {
+        let least = settings.blobs;
+        least.is_some_and(|least| self.end(i + 1) - self.end(i) >= least)
+    }
+
+    /// The values that encodings are weighed by; `None` if all are blobs, which are stored as they are.
+    pub(super) fn sample(&self, staged: usize, settings: &Settings) -> Option<BlockInput<'a>> {
+        let first = (0..staged).find(|&i| !self.is_blob(i, settings))?;
+        let most = staged.min(first + choose::TRIED_VALUES);
+        Some(self.slice(first, self.block_len(first, most, settings)))
     }
 
     /// A value, `None` if it is null.

@@ -115,6 +115,7 @@ fn buffer(info: &BufferInfo) -> Value {
         "embedded_presence": info.embedded_presence,
         "embedded_offsets": info.embedded_offsets,
         "delimited": info.delimited,
+        "blobs": info.blobs,
         "packed_group_index": info.packed_group_index,
         "problem": info.problem,
         "blocks": info.blocks.as_ref().map(blocks),

@@ -210,6 +210,9 @@ fn print_buffer(out: &mut impl Write, indent: &str, buffer: &BufferInfo) -> io::
     if buffer.delimited {
         flags.push_str(", delimited");
     }
+    if buffer.blobs > 0 {
+        flags.push_str(&format!(", {}", text::count(buffer.blobs, "blob")));
+    }
     writeln!(out, "{indent}· {kind}: {size}, {body}{flags}")?;
     problem(out, &format!("{indent}  "), buffer.problem.as_ref())?;
     let blocks = buffer

@@ -69,11 +69,7 @@ impl FilterColumn {
                 value_type: DataType::Null,
                 depth: ordinals.len(),
                 is_tested: true,
-                column: Column {
-                    field,
-                    node,
-                    casts: Casts::default(),
-                },
+                column: Column::new(field, node, Casts::default()),
             };
             if let Ok(value_type) = member_type(&member.column.field, member.depth) {
                 member.value_type = plain(value_type).clone();
@@ -100,8 +96,7 @@ impl FilterColumn {
     pub(in crate::read) fn with_value_type(&self, value_type: &DataType) -> Column {
         Column {
             field: with_leaf(&self.column.field, self.depth, value_type),
-            node: self.column.node.clone(),
-            casts: self.column.casts.clone(),
+            ..self.column.clone()
         }
     }
 }

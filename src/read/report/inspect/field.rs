@@ -8,7 +8,7 @@ use super::{
     RangeIndexInfo, problem,
 };
 use crate::buffer::{
-    BlockMap, BlockRange, OpaqueDictionary, PackedGroup, Physical, Place, member_block,
+    BlobTable, BlockMap, BlockRange, OpaqueDictionary, PackedGroup, Physical, Place, member_block,
     packed_member,
 };
 use crate::encoding::presence::PresenceKind;
@@ -130,6 +130,7 @@ impl Inspector<'_> {
         info.membership_filter = field.membership_filter;
         info.raw_data_size = field.raw_data_size;
         let physical = Physical::of(node)?;
+        let blobs = BlobTable::from_properties(&field.custom_properties)?;
         for (ordinal, encoding) in descriptor.encodings.iter().enumerate() {
             match encoding {
                 DataEncoding::Native(native) => {
@@ -142,10 +143,14 @@ impl Inspector<'_> {
                             }
                             None => self.buffer(artifact, ordinal, buffer, elements).await?,
                         };
-                        if let Some(info) = &mut described
-                            && info.kind == BufferKind::RangeIndex
-                        {
-                            self.range_index(node, info).await?;
+                        if let Some(info) = &mut described {
+                            match info.kind {
+                                BufferKind::RangeIndex => self.range_index(node, info).await?,
+                                BufferKind::Data if ordinal == 0 => {
+                                    info.blobs = blobs.as_ref().map_or(0, BlobTable::count);
+                                }
+                                _ => {}
+                            }
                         }
                         info.buffers.extend(described);
                     }
@@ -204,6 +209,7 @@ impl Inspector<'_> {
             embedded_presence: buffer.embedded_presence,
             embedded_offsets: buffer.embedded_offsets,
             delimited: false,
+            blobs: 0,
             blocks: None,
             compressor: None,
             range_index: None,

@@ -196,6 +196,8 @@ pub struct BufferInfo {
     pub embedded_offsets: bool,
     /// Whether blocks hold each value behind its length.
     pub delimited: bool,
+    /// How many of its blocks are blobs, see [`ColumnOptions::with_blobs`](crate::write::ColumnOptions::with_blobs).
+    pub blobs: u64,
     /// Its blocks; `None` if it is not made of blocks.
     pub blocks: Option<BlocksInfo>,
     /// What it is for, if it is a compressor dictionary.

@@ -6,8 +6,8 @@ use super::{Checked, Verifier};
 use crate::buffer::{
     BlockCache, BlockRange, Blocks, Body, ByteSource, CHUNK_BYTES, Chunks, FieldBuffers,
     FieldLayout, PackedGroup, Place, RangeIndex, ReadContext, Selection, Storage, StoredBuffer,
-    StoredIndex, StringCache, ValueDictionary, is_single_value, read_fixed, read_numbers,
-    read_strings,
+    StoredIndex, StringCache, ValueDictionary, blob_header, is_single_value, read_fixed,
+    read_numbers, read_strings,
 };
 use crate::encoding::bytes::BytesLayout;
 use crate::encoding::{Context, Dictionaries, NumberKind};
@@ -392,9 +392,28 @@ impl BlockDecoder<'_> {
                 let (positions, cache) = (self.layout.positions, &mut StringCache::default());
                 // Entries of a block that many values share are not copied.
                 let (layout, cx) = (BytesLayout::Views, &mut self.cx);
-                read_strings(self.buffers, positions, layout, &values, cx, cache).map(|_| ())
+                read_strings(self.buffers, positions, layout, &values, cx, cache)?;
+                self.blob(block)
             }
             None => Err(Error::unsupported("blocks of an unknown kind")),
+        }
+    }
+
+    /// Holds a block against what the property says of blobs, which readers of parts of them rely on.
+    fn blob(&self, block: &BlockRange) -> Result<()> {
+        let is_data = self.buffer.kind == BufferKind::Data;
+        let Some(value) = self.buffers.blob(block)?.filter(|_| is_data) else {
+            return Ok(());
+        };
+        let range = self.buffer.place.range;
+        let range = range.slice(block.bytes.start, block.bytes.end)?;
+        let artifact = self.buffer.place.artifact;
+        let bytes = self.cx.source.bytes(Place { artifact, range })?;
+        match bytes.starts_with(&blob_header(value.end - value.start)) {
+            true => Ok(()),
+            false => Err(Error::corrupt(
+                "the property arrow_shard.blobs says that the block is a blob of another size",
+            )),
         }
     }
 

@@ -1,0 +1,473 @@
+//! Large values, of which parts are read.
+
+use super::open_shard::Shard;
+use super::scan::plan::stripe_of;
+use super::shard::column::Column;
+use super::shard::metadata::{Metadata, ready};
+use super::shard::projection::Projection;
+use super::shard::waiting::{now, now_or};
+use crate::buffer::{Body, Place, Storage, blob_header};
+use crate::error::{Error, ErrorKind, Result, Within};
+use crate::format::RunningChecksum;
+use crate::io::{AsyncReadAt, BoxFuture, ByteRange, ReadAt};
+use arrow_array::Array;
+use arrow_array::cast::AsArray;
+use arrow_schema::{DataType, Field, Fields, Schema};
+use bytes::Bytes;
+use std::io::{self, Read, Seek, SeekFrom};
+use std::ops::Range;
+use std::sync::Arc;
+
+/// What a scan gives of the values of binary columns: see
+/// [`ScanBuilder::with_blobs_as`](super::ScanBuilder::with_blobs_as).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+#[non_exhaustive]
+pub enum BlobForm {
+    /// The values.
+    #[default]
+    Values,
+    /// A struct of `position` and `size` for each value, null for null. Both are UInt64: the position of a blob is
+    /// that of its first byte in the file of its stripe, and null for values that share blocks with others; the
+    /// size is the value's length in bytes.
+    Descriptions,
+}
+
+/// The members of a description.
+pub(in crate::read) fn description_fields() -> Fields {
+    Fields::from(vec![
+        Field::new("position", DataType::UInt64, true),
+        Field::new("size", DataType::UInt64, false),
+    ])
+}
+
+impl BlobForm {
+    /// Makes descriptions of the binary columns if that is asked for.
+    pub(in crate::read) fn apply(self, columns: &mut [Column]) {
+        for column in columns {
+            let is_binary = matches!(
+                column.field.data_type(),
+                DataType::Binary | DataType::LargeBinary | DataType::BinaryView
+            );
+            if self == Self::Descriptions && is_binary {
+                let field = &column.field;
+                let described = DataType::Struct(description_fields());
+                column.field = Field::new(field.name(), described, field.is_nullable());
+                column.described = true;
+            }
+        }
+    }
+}
+
+impl Shard {
+    /// Opens the value of a row in a column of binary values or texts, to read parts of it; `None` if it is null.
+    ///
+    /// A blob, see [`ColumnOptions::with_blobs`](crate::write::ColumnOptions::with_blobs), is fetched as it is read.
+    /// Any other value is read and decoded at once, as [`take`](Self::take) does.
+    ///
+    /// ```no_run
+    /// # let shard = arrow_shard::Shard::open("photos.amudai.shard")?;
+    /// use std::io::{Read, Seek, SeekFrom};
+    /// if let Some(mut image) = shard.open_blob(7, "image")? {
+    ///     let mut signature = [0; 8];
+    ///     image.read_exact(&mut signature)?;
+    ///     image.seek(SeekFrom::End(-4))?;
+    /// }
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`RowOutOfRange`](ErrorKind::RowOutOfRange) for a row that is not there or that is deleted,
+    /// [`UnknownColumn`](ErrorKind::UnknownColumn), [`SchemaMismatch`](ErrorKind::SchemaMismatch) for a column of
+    /// another type, or if the shard is damaged.
+    pub fn open_blob(&self, row: u64, column: &str) -> Result<Option<Blob>> {
+        let opened = async {
+            self.inner.artifacts.check_may_wait()?;
+            self.find_blob(row, column).await
+        };
+        let source = now_or("`open_blob_async`", opened)?;
+        Ok(source.map(|source| Blob(Cursor::new(source))))
+    }
+
+    /// As [`open_blob`](Self::open_blob), of a shard behind an asynchronous reader.
+    ///
+    /// # Errors
+    /// Those of [`open_blob`](Self::open_blob).
+    pub async fn open_blob_async(&self, row: u64, column: &str) -> Result<Option<AsyncBlob>> {
+        let source = self.find_blob(row, column).await?;
+        Ok(source.map(|source| AsyncBlob(Cursor::new(source))))
+    }
+
+    async fn find_blob(&self, row: u64, name: &str) -> Result<Option<Source>> {
+        let inner = &self.inner;
+        let projection = Projection::from([name]);
+        let columns = inner.run(|bench| inner.columns(bench, &projection)).await?;
+        let Some(column) = columns.into_iter().next() else {
+            return Err(Error::invalid("no column is named"));
+        };
+        let data_type = column.field.data_type();
+        if !data_type.is_binary() && !data_type.is_string() {
+            return Err(Error::new(
+                ErrorKind::SchemaMismatch,
+                format!("column `{name}` is {data_type}; only binary values and texts are opened"),
+            ));
+        }
+        // Whether the row is there.
+        let none = Projection::Indices(Vec::new());
+        self.scan().with_projection(none).take_async(&[row]).await?;
+        if let Some(stored) = self.find_stored(row, &column).await? {
+            return Ok(Some(Source::Stored(Arc::new(stored))));
+        }
+        let wanted = Field::new(name, DataType::LargeBinary, true);
+        let scan = self.scan().with_schema(Arc::new(Schema::new(vec![wanted])));
+        let batch = scan.take_async(&[row]).await?;
+        let values = batch.column(0).as_binary::<i64>();
+        Ok(values
+            .is_valid(0)
+            .then(|| Source::Memory(Bytes::copy_from_slice(values.value(0)))))
+    }
+
+    /// Where the value of a row is, if it is a blob.
+    async fn find_stored(&self, row: u64, column: &Column) -> Result<Option<Stored>> {
+        let inner = &self.inner;
+        let id = column.node.schema_id;
+        let found = inner.run(|bench| {
+            let stripes = ready!(inner.stripes(bench));
+            let Some((ordinal, stripe)) = stripe_of(stripes, row) else {
+                return Err(Error::corrupt(format!("no stripe has row {row}")));
+            };
+            let field = ready!(inner.open_field(bench, (ordinal, id), &column.node));
+            Ok(Some((ordinal, row - stripe.record_offset, field)))
+        });
+        let (stripe, position, field) = found.await?;
+        let at = || format!("stripe {stripe}, field `{}`", column.node.name);
+        let find = || {
+            let Storage::Buffers(buffers) = &field.layout.storage else {
+                return Ok(None);
+            };
+            let Some(data) = &buffers.data else {
+                return Ok(None);
+            };
+            let Body::Blocks(blocks) = &data.body else {
+                return Ok(None);
+            };
+            let rows = position..position.saturating_add(1);
+            let Some(block) = blocks.map().and_then(|map| map.overlapping(rows).next()) else {
+                return Ok(None);
+            };
+            let Some(value) = buffers.blob(&block)? else {
+                return Ok(None);
+            };
+            let range = data.place.range;
+            Ok(Some(Stored {
+                metadata: inner.clone(),
+                name: format!("{}, row {row}", at()),
+                artifact: data.place.artifact,
+                value: range.slice(value.start, value.end)?,
+                block_end: range.slice(0, block.bytes.end)?.end(),
+                has_checksum: blocks.checksums,
+            }))
+        };
+        find().within(at).within(|| inner.artifacts.place())
+    }
+}
+
+/// Where the bytes of a value are.
+#[derive(Debug, Clone)]
+enum Source {
+    Memory(Bytes),
+    Stored(Arc<Stored>),
+}
+
+/// A blob in a file.
+#[derive(Debug)]
+struct Stored {
+    metadata: Arc<Metadata>,
+    /// Which value it is, for errors.
+    name: String,
+    artifact: u32,
+    value: ByteRange,
+    block_end: u64,
+    has_checksum: bool,
+}
+
+impl Source {
+    fn len(&self) -> u64 {
+        match self {
+            Self::Memory(bytes) => bytes.len() as u64,
+            Self::Stored(stored) => stored.value.len(),
+        }
+    }
+
+    /// Bytes of the value.
+    async fn read(&self, range: ByteRange) -> Result<Bytes> {
+        let range = range.within_size(self.len())?;
+        match self {
+            Self::Memory(bytes) => Ok(bytes.slice(range.to_usize()?)),
+            Self::Stored(stored) => {
+                let range = stored.value.slice(range.start(), range.end())?;
+                stored.read(range).await
+            }
+        }
+    }
+}
+
+impl Stored {
+    async fn read(&self, range: ByteRange) -> Result<Bytes> {
+        let artifact = self.artifact;
+        let artifacts = &self.metadata.artifacts;
+        let read = artifacts.read(&[Place { artifact, range }]).await;
+        let bytes = read.within(|| self.name.clone())?.into_iter().next();
+        bytes.ok_or_else(|| Error::new(ErrorKind::Io, "the reader gave nothing"))
+    }
+
+    /// Whether the checksum of the block is compared when all of the value has been read in order.
+    fn is_checked(&self) -> bool {
+        self.has_checksum && self.metadata.artifacts.options().verify_checksums()
+    }
+
+    /// Compares the checksum behind a value of which all bytes are in `computed`.
+    fn check(&self, mut computed: RunningChecksum, behind: &[u8]) -> Result<()> {
+        let Some((padding, stored)) = behind.split_last_chunk::<4>() else {
+            return Err(Error::corrupt("the block is too short for a checksum"));
+        };
+        computed.update(padding);
+        let (stored, computed) = (u32::from_le_bytes(*stored), computed.value());
+        if stored == computed {
+            return Ok(());
+        }
+        Err(Error::new(
+            ErrorKind::Checksum,
+            format!("expected {stored:08x}, computed {computed:08x}: the value was damaged"),
+        )
+        .within(self.name.clone())
+        .within(self.metadata.artifacts.place_of(self.artifact)))
+    }
+}
+
+/// A value and the position that it is read from.
+#[derive(Debug, Clone)]
+struct Cursor {
+    source: Source,
+    position: u64,
+    /// The checksum of the block up to a position of the value, while it is read in order.
+    running: Option<(RunningChecksum, u64)>,
+}
+
+impl Cursor {
+    fn new(source: Source) -> Self {
+        Self {
+            source,
+            position: 0,
+            running: None,
+        }
+    }
+
+    fn left(&self) -> u64 {
+        self.source.len().saturating_sub(self.position)
+    }
+
+    /// The next bytes, at most that many; none at the end. The checksum of a blob is compared before the last of its
+    /// bytes are given, if all of them were read in order.
+    async fn next(&mut self, most: u64) -> Result<Bytes> {
+        let len = most.min(self.left());
+        if len == 0 {
+            return Ok(Bytes::new());
+        }
+        let range = ByteRange::with_len(self.position, len)?;
+        let bytes = match &self.source {
+            Source::Stored(stored) if stored.is_checked() => {
+                let mut running = match self.running.take() {
+                    _ if self.position == 0 => {
+                        let mut running = RunningChecksum::default();
+                        running.update(&blob_header(stored.value.len()));
+                        Some(running)
+                    }
+                    Some((running, at)) if at == self.position => Some(running),
+                    _ => None,
+                };
+                let is_last = len == self.left();
+                let mut wanted = stored.value.slice(range.start(), range.end())?;
+                if is_last && running.is_some() {
+                    wanted = ByteRange::try_new(wanted.start(), stored.block_end)?;
+                }
+                let mut bytes = stored.read(wanted).await?;
+                let behind = bytes.split_off(ByteRange::with_len(0, len)?.to_usize()?.end);
+                if let Some(running) = &mut running {
+                    running.update(&bytes);
+                }
+                match running {
+                    Some(running) if is_last => stored.check(running, &behind)?,
+                    Some(running) => self.running = Some((running, range.end())),
+                    None => {}
+                }
+                bytes
+            }
+            source => source.read(range).await?,
+        };
+        self.position = range.end();
+        Ok(bytes)
+    }
+
+    fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
+        let position = match to {
+            SeekFrom::Start(position) => Some(position),
+            SeekFrom::End(from) => self.source.len().checked_add_signed(from),
+            SeekFrom::Current(from) => self.position.checked_add_signed(from),
+        };
+        self.position = position.ok_or_else(|| {
+            io::Error::new(
+                io::ErrorKind::InvalidInput,
+                "a position before the start of the value, or beyond 64 bits",
+            )
+        })?;
+        Ok(self.position)
+    }
+}
+
+/// Most bytes that are asked for at a time where a reader wants all.
+const CHUNK: u64 = 8 << 20;
+
+/// One value of a shard, opened by [`Shard::open_blob`]: it is read like a file, at any position.
+///
+/// Each read of a blob asks the store for just those bytes; wrap it in a
+/// [`BufReader`](std::io::BufReader) to read little by little. The value carries one checksum: it is compared, if
+/// checksums are verified, when the last byte is read after all others in order, and a value that does not match
+/// ends with an error in place of its last bytes. Nothing checks values of which parts are read. Errors are
+/// [`Error`]s inside of `io::Error`, which [`Error::from`] gives back.
+#[derive(Debug, Clone)]
+pub struct Blob(Cursor);
+
+impl Blob {
+    /// Bytes of the value.
+    pub fn len(&self) -> u64 {
+        self.0.source.len()
+    }
+
+    /// Whether the value has no bytes.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+}
+
+impl Read for Blob {
+    fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
+        let bytes = now(self.0.next(out.len() as u64)).map_err(io::Error::other)?;
+        let (start, _) = out.split_at_mut(bytes.len());
+        start.copy_from_slice(&bytes);
+        Ok(bytes.len())
+    }
+
+    /// Asks for 8 MiB at a time.
+    fn read_to_end(&mut self, out: &mut Vec<u8>) -> io::Result<usize> {
+        let before = out.len();
+        loop {
+            let bytes = now(self.0.next(CHUNK)).map_err(io::Error::other)?;
+            if bytes.is_empty() {
+                return Ok(out.len() - before);
+            }
+            out.extend_from_slice(&bytes);
+        }
+    }
+}
+
+impl Seek for Blob {
+    fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
+        self.0.seek(to)
+    }
+}
+
+/// Parts of the value, whatever its position is.
+impl ReadAt for Blob {
+    fn size(&self) -> Result<u64> {
+        Ok(self.len())
+    }
+
+    fn read_at(&self, range: ByteRange) -> Result<Bytes> {
+        now(self.0.source.read(range))
+    }
+}
+
+/// One value of a shard behind an asynchronous reader, opened by [`Shard::open_blob_async`]. As for a
+/// [`Blob`], each read asks for just those bytes, and what is read in order to the end is checked.
+///
+/// It is an [`AsyncReadAt`] too: a value that is a shard, say, can be opened as one.
+#[derive(Debug, Clone)]
+pub struct AsyncBlob(Cursor);
+
+impl AsyncBlob {
+    /// Bytes of the value.
+    pub fn len(&self) -> u64 {
+        self.0.source.len()
+    }
+
+    /// Whether the value has no bytes.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The next bytes, at most that many, and none only at the end.
+    ///
+    /// # Errors
+    /// Those of the store, or [`Checksum`](ErrorKind::Checksum) if a value that was read in order was damaged.
+    pub async fn read(&mut self, most: u64) -> Result<Bytes> {
+        self.0.next(most).await
+    }
+
+    /// Goes on to read at another position.
+    ///
+    /// # Errors
+    /// For a position before the start, or beyond 64 bits.
+    pub fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
+        self.0.seek(to)
+    }
+
+    /// Bytes of the value, whatever its position is.
+    ///
+    /// # Errors
+    /// [`Corrupt`](ErrorKind::Corrupt) if the range ends beyond the value; else those of the store.
+    pub async fn read_range(&self, range: Range<u64>) -> Result<Bytes> {
+        let range = ByteRange::try_new(range.start, range.end)?;
+        self.0.source.read(range).await
+    }
+}
+
+impl AsyncReadAt for AsyncBlob {
+    fn read_tail(&self, len: u64) -> BoxFuture<'_, Result<(Bytes, u64)>> {
+        Box::pin(async move {
+            let size = self.len();
+            let tail = self.read_range(size.saturating_sub(len)..size).await?;
+            Ok((tail, size))
+        })
+    }
+
+    fn read_ranges(&self, ranges: Vec<ByteRange>) -> BoxFuture<'_, Result<Vec<Bytes>>> {
+        Box::pin(async move {
+            let len = self.len();
+            match &self.0.source {
+                Source::Memory(_) => {
+                    let mut all = Vec::with_capacity(ranges.len());
+                    for range in ranges {
+                        all.push(self.0.source.read(range).await?);
+                    }
+                    Ok(all)
+                }
+                Source::Stored(stored) => {
+                    let mut places = Vec::with_capacity(ranges.len());
+                    for range in ranges {
+                        let range = range.within_size(len)?;
+                        places.push(Place {
+                            artifact: stored.artifact,
+                            range: stored.value.slice(range.start(), range.end())?,
+                        });
+                    }
+                    let read = stored.metadata.artifacts.read(&places).await;
+                    read.within(|| stored.name.clone())
+                }
+            }
+        })
+    }
+
+    fn known_size(&self) -> Option<u64> {
+        Some(self.len())
+    }
+}
