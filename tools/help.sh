@@ -1,0 +1,90 @@
+#!/usr/bin/env bash
+# Prints docs/guide/command-line.md, with the text of every `--help`. Its argument is the command line's program; without
+# one it is built.
+#
+#   tools/help.sh target/debug/arrow-shard >docs/guide/command-line.md
+#   tools/help.sh target/debug/arrow-shard | diff docs/guide/command-line.md -
+set -euo pipefail
+cd "$(dirname "$0")/.."
+program=${1:-target/debug/arrow-shard}
+if [ $# = 0 ]; then
+    cargo build --quiet --features cli --bin arrow-shard
+fi
+# The width that clap has where there is no terminal.
+export COLUMNS=100
+
+# Fenced text without blanks at the ends of lines.
+help_of() {
+    local text
+    text=$("$program" help "$@" | sed 's/[[:space:]]*$//')
+    printf '```text\n%s\n```\n' "$text"
+}
+
+cat <<'PAGE'
+# The command line
+
+<!-- Made by tools/help.sh: change it there, or in the help texts in src/bin/arrow-shard. -->
+
+Install it with `cargo install --path . --features cli` in a clone; with the feature `cloud`, files may be
+[URLs of object stores](object-stores.md#the-command-line).
+
+| command | what it does |
+|-|-|
+| [`convert IN OUT`](#convert) | converts between shards, Parquet, Arrow IPC, [COLE](../cole.md), CSV, NDJSON and [Lance](../../integrations/lance) |
+| [`schema FILE`](#schema) | prints the Arrow schema; with `--shard`, the stored one |
+| [`head FILE`](#head), [`cat FILE...`](#cat) | print rows, or those that match a `--filter`, as a table, CSV, JSON, or a line for each value |
+| [`inspect FILE`](#inspect) | shows sizes, encodings and statistics; with `--explain`, the encodings that the writer weighs |
+| [`verify FILE...`](#verify) | compares every checksum, decodes every block, and checks columns against statistics, filters and sort order |
+| [`merge FILE... -o OUT`](#merge), [`append FILE OTHER...`](#append) | make one shard of several by reference |
+| [`delete FILE --where CONDITION`](#delete), [`undelete FILE`](#undelete) | mark rows as deleted, and bring them back |
+| [`select FILE`](#select) | keeps, drops and renames columns, by reference |
+| [`compact FILE`](#compact) | writes small and much deleted stripes again |
+| [`pack IN OUT`](#pack) | makes one file of a shard that consists of several |
+| [`vacuum FOLDER`](#vacuum) | lists or removes files that no shard needs |
+| [`ls FOLDER`](#ls) | lists the shards of a folder |
+
+## Filters
+
+`--filter` and `--where` take a condition in a [subset of SQL](../filters.md). Put it in double quotes, and text, dates and
+times in single quotes:
+
+```sh
+arrow-shard cat --filter "day >= '2024-02-29' AND (flight.origin IN ('OSL', 'LIM') OR NOT delay BETWEEN 0 AND 1.5)" flights.amudai.shard
+```
+
+## Inputs
+
+* The format of a file is that of its name, or else of its content; `--from` and `--to` override both.
+* Compressed text is read through a pipe: `gzip -dc t.csv.gz | arrow-shard convert --from csv - t.amudai.shard`.
+* Types of CSV and JSON are inferred from all rows. A column gets the type that holds every value; one impossible date makes
+  the whole column text. JSON may be an object per line, objects over several lines, or an array of objects.
+* Parquet has no seconds. Times in seconds and `Date64` are stored there in milliseconds, and read back as they were.
+* For files from people you do not know, `--strict` refuses shards that need more memory, columns, stripes or nesting than
+  ordinary tables do, and `--max-memory 512M` bounds the memory. All commands except `ls` have both.
+
+## Outputs
+
+* An output appears when it is complete: it is written to a temporary file, which is then renamed. An error or a signal
+  (SIGINT, SIGTERM, SIGHUP) removes the temporary file. If the process is killed, the file stays; the next writer to the
+  folder deletes it once it is an hour old, on file systems that support locks.
+* `convert` and `pack` replace an existing file only with `--force`. `delete`, `undelete`, `select`, `append` and `compact`
+  change their shard in place, unless `--output` names a new file. `--dry-run` shows the result and writes nothing. `merge`
+  and `--output` never replace a file.
+* After an edit, a shard consists of several files, which belong together: see
+  [Backup, copy, move](life.md#backup-copy-move).
+* Symbolic links are followed. Named pipes are written to. Devices are refused, except `/dev/null` and `/dev/stdout`.
+
+| exit code | meaning |
+|-|-|
+| 0 | done |
+| 1 | an error, or a damaged shard |
+| 2 | wrong usage, or a wrong filter |
+
+## All commands
+
+PAGE
+help_of
+for command in convert schema head cat inspect verify merge append delete undelete select compact pack vacuum ls; do
+    printf '\n## %s\n\n' "$command"
+    help_of "$command"
+done
