@@ -105,7 +105,8 @@ impl Shard {
             return Err(Error::invalid("no column is named"));
         };
         let data_type = column.field.data_type();
-        if !data_type.is_binary() && !data_type.is_string() {
+        let is_fixed = matches!(data_type, DataType::FixedSizeBinary(_));
+        if is_fixed || !(data_type.is_binary() || data_type.is_string()) {
             return Err(Error::new(
                 ErrorKind::SchemaMismatch,
                 format!("column `{name}` is {data_type}; only binary values and texts are opened"),

@@ -59,7 +59,11 @@ pub(crate) fn random_blobs(
 /// Whether all columns of this name are of bytes or texts.
 fn may_have_blobs(schema: &Schema, name: &str) -> bool {
     let mut named = schema.fields().iter().filter(|field| field.name() == name);
-    named.all(|field| field.data_type().is_binary() || field.data_type().is_string())
+    named.all(|field| {
+        let data_type = field.data_type();
+        let is_fixed = matches!(data_type, DataType::FixedSizeBinary(_));
+        (data_type.is_binary() || data_type.is_string()) && !is_fixed
+    })
 }
 
 pub(crate) fn has_leaf(field: &Field) -> bool {
