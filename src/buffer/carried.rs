@@ -236,9 +236,10 @@ mod tests {
                 error.to_string().contains("block 0, file `s.stripe`: "),
                 "{error}"
             );
-            let expected = match blocks > most {
-                true => ErrorKind::Checksum,
-                false => ErrorKind::WrongFile,
+            let expected = if blocks > most {
+                ErrorKind::Checksum
+            } else {
+                ErrorKind::WrongFile
             };
             assert_eq!(whole.kind(), expected, "{blocks} blocks: {whole}");
         }

@@ -43,9 +43,10 @@ impl RangeIndexInput<'_> {
     /// # Errors
     /// If a part exceeds 4 GiB.
     pub fn encode(&self, plan: impl Fn(&[u8]) -> number::Plan) -> Result<Vec<u8>> {
-        let invalid: Vec<u8> = match self.invalid.iter().all(|&count| count == 0) {
-            true => Vec::new(),
-            false => self.invalid.iter().flat_map(|n| n.to_le_bytes()).collect(),
+        let invalid: Vec<u8> = if self.invalid.iter().all(|&count| count == 0) {
+            Vec::new()
+        } else {
+            self.invalid.iter().flat_map(|n| n.to_le_bytes()).collect()
         };
         let mut out = Vec::new();
         out.extend_from_slice(&VERSION.to_le_bytes());
@@ -123,11 +124,14 @@ impl RangeIndexHeader {
                 number(0, 2)
             )));
         }
-        let expect = |what: &str, found: u64, expected: u64| match found == expected {
-            true => Ok(()),
-            false => Err(Error::corrupt(format!(
-                "{what}: expected {expected}, found {found}"
-            ))),
+        let expect = |what: &str, found: u64, expected: u64| {
+            if found == expected {
+                Ok(())
+            } else {
+                Err(Error::corrupt(format!(
+                    "{what}: expected {expected}, found {found}"
+                )))
+            }
         };
         expect("type of the field", number(2, 1), node.basic_type as u64)?;
         expect("positions of the field", number(4, 8), positions)?;
@@ -315,13 +319,13 @@ impl RangeIndex {
     fn block(&self, i: usize, positions: Range<u64>) -> IndexedBlock {
         let invalid = self.invalid(i);
         let bytes = i * self.width..(i + 1) * self.width;
-        let range = match invalid == positions.end - positions.start {
-            true => None,
-            false => self
-                .minimums
+        let range = if invalid == positions.end - positions.start {
+            None
+        } else {
+            self.minimums
                 .get(bytes.clone())
                 .zip(self.maximums.get(bytes))
-                .map(|(min, max)| (self.value(min), self.value(max))),
+                .map(|(min, max)| (self.value(min), self.value(max)))
         };
         IndexedBlock {
             positions,
@@ -356,9 +360,10 @@ impl RangeIndex {
 /// What the entries of the index of a field are, and their width in bytes.
 fn bounds_of(node: &DataType) -> Result<(BoundKind, usize)> {
     use BasicType as T;
-    let integer = match node.signed {
-        true => BoundKind::Signed,
-        false => BoundKind::Unsigned,
+    let integer = if node.signed {
+        BoundKind::Signed
+    } else {
+        BoundKind::Unsigned
     };
     Ok(match (node.basic_type, node.label(), node.fixed_size) {
         (T::Int8, _, _) => (integer, 1),
@@ -387,9 +392,10 @@ fn decode(block: &[u8], checksum: bool, len: u64, cx: &mut Context<'_>) -> Resul
     // An index over more positions than it could have bytes for is refused before it costs any.
     cx.limits.check_block_bytes(len)?;
     cx.limits.check_block_values(len)?;
-    let content = match checksum {
-        true => envelope::strip_checksum(block, true)?,
-        false => block,
+    let content = if checksum {
+        envelope::strip_checksum(block, true)?
+    } else {
+        block
     };
     let mut bytes = vec![0u8; to_usize(len)?];
     let values = envelope::open(content)?.values;

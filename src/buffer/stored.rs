@@ -84,9 +84,10 @@ impl FieldBuffers {
 
     /// The compressor dictionaries, once they have been loaded, or if there are none.
     pub fn dictionaries(&self) -> Option<&Dictionaries> {
-        match self.compressors.is_empty() {
-            true => Some(Dictionaries::none()),
-            false => self.loaded_compressors.get(),
+        if self.compressors.is_empty() {
+            Some(Dictionaries::none())
+        } else {
+            self.loaded_compressors.get()
         }
     }
 

@@ -134,11 +134,12 @@ pub fn read_strings(
             })
         }
         _ => {
-            let form = match buffers.is_delimited() {
-                true => BlockForm::Delimited,
-                false => BlockForm::Region {
+            let form = if buffers.is_delimited() {
+                BlockForm::Delimited
+            } else {
+                BlockForm::Region {
                     presence: buffers.embedded_presence,
-                },
+                }
             };
             read_blocks(data, layout, form, rows, cx, &mut cache.blocks)
                 .within(|| "DATA buffer".to_owned())
@@ -308,11 +309,12 @@ fn read_blocks(
     let mut builder = BytesBuilder::new(layout, to_usize(rows.len())?);
     let mut nulls = NullsBuilder::default();
     for part in &parts {
-        let kept = match cx.sequential && !part.is_whole() {
-            true => cache
+        let kept = if cx.sequential && !part.is_whole() {
+            cache
                 .get_or_decode((layout, part.block.ordinal), || read_whole(part, cx))?
-                .as_ref(),
-            false => None,
+                .as_ref()
+        } else {
+            None
         };
         let Some(block) = kept else {
             read_part(data, part, layout, form, cx, &mut builder, &mut nulls)?;

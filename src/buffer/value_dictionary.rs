@@ -77,9 +77,10 @@ impl DictionaryInput<'_> {
             section_size(sorted.len()),
         ];
         let mut out = Vec::with_capacity(REFERENCE_HEADER + sizes.iter().sum::<usize>());
-        match spec_header {
-            true => self.write_spec_header(&sizes, &mut out),
-            false => self.write_reference_header(&sizes, &mut out),
+        if spec_header {
+            self.write_spec_header(&sizes, &mut out)
+        } else {
+            self.write_reference_header(&sizes, &mut out)
         }
         write_section(self.values, &mut out);
         if let Some(offsets) = offsets {

@@ -43,11 +43,12 @@ pub(crate) enum Sign {
 /// # Errors
 /// [`Unsupported`](crate::ErrorKind::Unsupported) if this build cannot convert such decimals.
 pub(crate) fn check_supported() -> Result<()> {
-    match cfg!(feature = "decimal") {
-        true => Ok(()),
-        false => Err(Error::unsupported(
+    if cfg!(feature = "decimal") {
+        Ok(())
+    } else {
+        Err(Error::unsupported(
             "decimals of type KustoDecimal need the feature \"decimal\" of this build",
-        )),
+        ))
     }
 }
 

@@ -70,9 +70,10 @@ impl Ledger {
         let accounts = || self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let before = {
             let accounts = accounts();
-            match accounts.charged.contains(&i) {
-                true => Budget::new(bytes).0,
-                false => accounts.left,
+            if accounts.charged.contains(&i) {
+                Budget::new(bytes).0
+            } else {
+                accounts.left
             }
         };
         let mut budget = Budget(before);

@@ -258,9 +258,10 @@ fn reference_args<'b>(
     let named = names.clone().filter(|name| !name.is_empty()).count();
     Ok(reference::DataTypeArgs {
         parent_schema_id,
-        lookup: match named >= MIN_LOOKUP_NAMES {
-            true => Some(reference_lookup(builder, names)?),
-            false => None,
+        lookup: if named >= MIN_LOOKUP_NAMES {
+            Some(reference_lookup(builder, names)?)
+        } else {
+            None
         },
         ..Default::default()
     })

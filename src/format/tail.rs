@@ -38,9 +38,10 @@ impl DirectoryTail {
     pub fn locate(last_bytes: &[u8], file_size: u64, limits: &Limits) -> Result<ByteRange> {
         let given = u64::try_from(last_bytes.len()).unwrap_or(u64::MAX);
         if file_size < MIN_FILE_LEN {
-            let kind = match given == file_size && last_bytes.starts_with(&MAGIC) {
-                true => ErrorKind::Corrupt,
-                false => ErrorKind::NotAShard,
+            let kind = if given == file_size && last_bytes.starts_with(&MAGIC) {
+                ErrorKind::Corrupt
+            } else {
+                ErrorKind::NotAShard
             };
             return Err(Error::new(
                 kind,
@@ -59,10 +60,7 @@ impl DirectoryTail {
             )));
         };
         if !footer.starts_with(&MAGIC) {
-            let head = match given == file_size {
-                true => last_bytes,
-                false => &[],
-            };
+            let head = if given == file_size { last_bytes } else { &[] };
             return Err(Self::no_footer(head, footer));
         }
         FormatVersion::parse(footer, "footer")?;

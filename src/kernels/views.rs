@@ -101,10 +101,7 @@ fn append(
     values: &mut Vec<u8>,
     ends: &mut Vec<u64>,
 ) -> usize {
-    let length = |i: usize| match is_valid(i) {
-        true => low(views[i]),
-        false => 0,
-    };
+    let length = |i: usize| if is_valid(i) { low(views[i]) } else { 0 };
     let mut taken = views.len();
     let mut total: usize = (0..taken).map(length).sum();
     if total > limit {

@@ -255,9 +255,10 @@ impl Parts<'_> {
                 let codes = self.compressed.get(start(stretch)..end(stretch.end - 1));
                 let codes = codes.unwrap_or_default();
                 let len = to_usize(offset(first + values.len()) - offset(first))?;
-                match fixed.is_some() || unwanted.is_empty() {
-                    true => symbols.decompress(codes, len, buffer)?,
-                    false => symbols.decompress_first(codes, len, buffer)?,
+                if fixed.is_some() || unwanted.is_empty() {
+                    symbols.decompress(codes, len, buffer)?
+                } else {
+                    symbols.decompress_first(codes, len, buffer)?
                 }
                 first += values.len();
             }

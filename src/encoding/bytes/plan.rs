@@ -262,10 +262,11 @@ fn try_encode(input: &Clean<'_>, plan: &Plan, out: &mut Vec<u8>) -> Result<bool>
         }
         Plan::Fsst { symbols, offsets } => symbols.with(&input.values, |encoder| {
             let offsets = offsets.as_ref();
-            match encoder.symbols().is_empty() {
+            if encoder.symbols().is_empty() {
                 // The reference panics on blocks without symbols, which only escape anyway.
-                true => compressed::encode(input, Method::Lz4, offsets, out),
-                false => fsst::encode(input, encoder, offsets, out),
+                compressed::encode(input, Method::Lz4, offsets, out)
+            } else {
+                fsst::encode(input, encoder, offsets, out)
             }
         })?,
         Plan::FsstValues { symbols, lengths } => symbols.with(&input.values, |encoder| {

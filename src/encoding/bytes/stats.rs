@@ -75,10 +75,7 @@ impl Stats {
             .into_iter()
             .map(|i| {
                 let is_present = clean.is_present(i);
-                sample_bytes.extend_from_slice(match is_present {
-                    true => clean.value(i),
-                    false => &zeros,
-                });
+                sample_bytes.extend_from_slice(if is_present { clean.value(i) } else { &zeros });
                 (sample_bytes.len(), is_present)
             })
             .collect();

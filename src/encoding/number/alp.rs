@@ -486,10 +486,9 @@ mod tests {
                     values.iter().map(|&v| scale.try_encode(v)).collect();
                 let filler = encoded.iter().find(|(_, exact)| *exact);
                 let filler = filler.map_or(0, |(integer, _)| *integer);
-                let expected = encoded.iter().map(|&(integer, exact)| match exact {
-                    true => integer,
-                    false => filler,
-                });
+                let expected = encoded
+                    .iter()
+                    .map(|&(integer, exact)| if exact { integer } else { filler });
                 assert!(expected.eq(integers), "{exceptions} {exponent} {factor}");
                 let inexact: Vec<u32> = (0..)
                     .zip(&encoded)

@@ -38,9 +38,10 @@ impl<L: Layout> Codec for Mapped<L> {
         dst: &mut Slots<'_, W>,
     ) -> Result<()> {
         let parts = L::parse(values)?;
-        match parts.nested {
-            true => super::fill(parts.payload, NumberKind::Unsigned, cx, dst)?,
-            false => super::super::fields::read_words(parts.payload, dst.values())?,
+        if parts.nested {
+            super::fill(parts.payload, NumberKind::Unsigned, cx, dst)?
+        } else {
+            super::super::fields::read_words(parts.payload, dst.values())?
         }
         L::map(dst.values(), parts.reference);
         Ok(())

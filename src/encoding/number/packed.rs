@@ -80,18 +80,20 @@ impl<'a, W: Word> Packed<'a, W> {
     }
 
     pub(super) fn decode(&self, dst: &mut Slots<'_, W>) -> Result<()> {
-        match dst.unpack(self.chunks, self.width, self.reference) {
-            true => Ok(()),
-            false => Err(too_few(dst.len())),
+        if dst.unpack(self.chunks, self.width, self.reference) {
+            Ok(())
+        } else {
+            Err(too_few(dst.len()))
         }
     }
 
     /// Values that begin with `first` and of which neighbours differ by the packed ones; there is at
     /// most one more than of these.
     pub(super) fn decode_sums(&self, first: W, dst: &mut Slots<'_, W>) -> Result<()> {
-        match dst.unpack_sums(self.chunks, self.width, self.reference, first) {
-            true => Ok(()),
-            false => Err(too_few(dst.len())),
+        if dst.unpack_sums(self.chunks, self.width, self.reference, first) {
+            Ok(())
+        } else {
+            Err(too_few(dst.len()))
         }
     }
 
@@ -121,9 +123,10 @@ impl<'a, W: Word> Packed<'a, W> {
                 return;
             };
             let local = pieces.map(|piece| piece.start % CHUNK..piece.end - chunk * CHUNK);
-            match wanted < WHOLE_CHUNK {
-                true => ahead.unpack(self, selected, now),
-                false => self.select_in(chunk, local, now, &mut values),
+            if wanted < WHOLE_CHUNK {
+                ahead.unpack(self, selected, now)
+            } else {
+                self.select_in(chunk, local, now, &mut values)
             }
             selected += wanted;
             dst = later;
