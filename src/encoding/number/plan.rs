@@ -1,18 +1,18 @@
-//! Trees of encodings: what a writer decided for a block.
+//! Plans: trees of encodings that a writer chooses for a block.
 
 use std::fmt;
 
 /// How to encode numbers: a tree of encodings. Parts that are `None` are stored raw.
 ///
-/// A plan says what is hoped for. A block that violates it is encoded in another way, and never
+/// A plan is an expectation. A block that violates it is encoded in another way, which is never
 /// larger than [`Plain`](Plan::Plain).
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum Plan {
-    /// Values as they are.
+    /// Unencoded values.
     Plain,
     /// One value for all positions.
     SingleValue,
-    /// Bit-packed; for signed integers this is [`Ffor`](Plan::Ffor).
+    /// Bit-packed. For signed integers, this means [`Ffor`](Plan::Ffor).
     FlBitPack,
     /// Bit-packed differences to the minimum.
     Ffor,
@@ -37,7 +37,7 @@ pub enum Plan {
         /// For the length of each run.
         lengths: Option<Box<Plan>>,
     },
-    /// The narrowest signed integers that hold the values of the block.
+    /// The narrowest signed integers that hold all values of the block.
     #[cfg_attr(
         not(any(test, feature = "experimental")),
         expect(dead_code, reason = "the writer does not choose it")
@@ -78,7 +78,7 @@ pub enum Plan {
         /// For the integers.
         integers: Box<Plan>,
     },
-    /// Floats cut in two.
+    /// Floats split in two.
     AlpRd {
         /// For the codes of the left parts.
         left: Box<Plan>,
