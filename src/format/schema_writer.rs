@@ -164,11 +164,12 @@ macro_rules! writer {
             node: &DataType,
             parent: u32,
         ) -> Result<WIPOffset<$p::DataType<'b>>> {
-            let children = node.children.iter();
-            let children: Vec<_> = children
+            let written: Vec<_> = node
+                .children
+                .iter()
                 .map(|child| $node(builder, child, node.schema_id))
                 .collect::<Result<_>>()?;
-            let children = builder.create_vector(&children);
+            let children = builder.create_vector(&written);
             let extended_type = match &node.extended_type {
                 Some(extended) => Some($extended(builder, extended)?),
                 None => None,
@@ -280,11 +281,12 @@ fn reference_lookup<'a, 'b>(
 }
 
 fn write_spec(builder: &mut FlatBufferBuilder<'_>, schema: &Schema) -> Result<()> {
-    let fields = schema.fields.iter();
-    let fields: Vec<_> = fields
+    let written: Vec<_> = schema
+        .fields
+        .iter()
         .map(|f| spec_field(builder, f))
         .collect::<Result<_>>()?;
-    let fields = Some(builder.create_vector(&fields));
+    let fields = Some(builder.create_vector(&written));
     let root = spec::Schema::create(builder, &spec::SchemaArgs { fields });
     builder.finish(root, None);
     Ok(())
@@ -295,13 +297,14 @@ fn write_reference(
     schema: &Schema,
     node_count: u32,
 ) -> Result<()> {
-    let fields = schema.fields.iter();
-    let names = fields.clone().map(|f| f.data_type.name.as_str());
-    let fields: Vec<_> = fields
+    let written: Vec<_> = schema
+        .fields
+        .iter()
         .map(|f| reference_field(builder, f))
         .collect::<Result<_>>()?;
+    let names = schema.fields.iter().map(|f| f.data_type.name.as_str());
     let args = reference::SchemaArgs {
-        fields: Some(builder.create_vector(&fields)),
+        fields: Some(builder.create_vector(&written)),
         schema_id_count: node_count,
         field_lookup: Some(reference_lookup(builder, names)?),
     };

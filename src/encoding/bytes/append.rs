@@ -73,14 +73,15 @@ impl BytesBuilder {
         let (Some(first), Some(last)) = (ranges.first(), ranges.last()) else {
             return Ok(());
         };
-        let window = offsets.get(first.start..=last.end).unwrap_or_default();
-        let window: Vec<u64> = window
+        let window: Vec<u64> = offsets
+            .get(first.start..=last.end)
+            .unwrap_or_default()
             .iter()
             .map(|offset| offset.as_usize() as u64)
             .collect();
-        let local = |range: &Range<usize>| range.start - first.start..range.end - first.start;
-        let local: Vec<Range<usize>> = ranges.iter().map(local).collect();
-        self.push_slices(Spans::Offsets(&window), &local, data)
+        let in_window = |range: &Range<usize>| range.start - first.start..range.end - first.start;
+        let window_ranges: Vec<Range<usize>> = ranges.iter().map(in_window).collect();
+        self.push_slices(Spans::Offsets(&window), &window_ranges, data)
     }
 }
 
