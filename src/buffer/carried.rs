@@ -1,5 +1,5 @@
 //! Spec: docs/format.md, "Checksums of raw buffers and block maps": the checksums that a buffer carries,
-//! repeated in the descriptor, so that a whole block of another file is told from the right one.
+//! repeated in the descriptor, which shows whether an intact block belongs to another file.
 
 use crate::encoding::envelope;
 use crate::error::{Error, ErrorKind, Result, to_usize};

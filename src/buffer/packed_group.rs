@@ -15,7 +15,7 @@ use std::ops::Range;
 
 const WORD: usize = size_of::<u32>();
 
-/// Finds the blocks of a struct's members.
+/// The packed group of a struct, which holds the blocks of its members.
 #[derive(Debug)]
 pub struct PackedGroup {
     buffer: StoredBuffer,

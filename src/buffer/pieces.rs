@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 /// Bytes of every piece except the last: the bytes that one checksum covers.
 const PIECE_BYTES: usize = CHUNK_BYTES as usize;
 
-/// Largest memory for encoding a block that is kept, in bytes. Longer blocks are rare.
+/// Largest vector for encoding a block that is kept, in bytes. Longer blocks are rare.
 const MOST_SCRATCH: usize = 1 << 20;
 
 /// Memory of written pieces, for reuse by the next stripe. Getting fresh memory from the system takes longer
@@ -50,7 +50,7 @@ impl PiecePool {
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    // A panic cannot leave more than empty or unused vectors.
+    // Poisoning is harmless, because the vectors hold no data.
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 

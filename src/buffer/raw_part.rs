@@ -9,7 +9,7 @@ use std::ops::Range;
 pub(super) struct RawPart<'a> {
     /// Their range of bytes in the buffer.
     wanted: Range<u64>,
-    /// The bytes that must be read to verify them.
+    /// The bytes that must be read to verify the elements.
     pub(super) covered: Range<u64>,
     checksums: Option<&'a Chunks>,
 }

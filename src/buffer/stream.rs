@@ -16,7 +16,7 @@ use arrow_buffer::{BooleanBuffer, BooleanBufferBuilder, Buffer, MutableBuffer};
 use bytes::Bytes;
 use std::ops::Range;
 
-/// Provides bytes of artifacts that have been fetched, or are always in memory.
+/// A source of bytes of artifacts that have been fetched, or are always in memory.
 pub trait ByteSource {
     /// Returns the bytes of a place that was requested before.
     fn bytes(&self, place: Place) -> Result<Bytes>;
@@ -108,7 +108,7 @@ impl<T, K: PartialEq> BlockCache<T, K> {
     }
 }
 
-/// Adds to an error the name of the file of a buffer.
+/// Adds the name of a buffer's file to an error.
 #[cold]
 fn in_file(error: Error, buffer: &StoredBuffer, cx: &ReadContext<'_>) -> Error {
     match cx.source.name(buffer.place.artifact) {
@@ -378,7 +378,7 @@ fn check_section(section: &[u8], embedded: bool) -> Result<()> {
     Ok(())
 }
 
-/// Collects presence. Without nulls, it needs no memory.
+/// A builder of presence bits. Without nulls, it needs no memory.
 #[derive(Default)]
 pub(super) struct NullsBuilder {
     len: usize,

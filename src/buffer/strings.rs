@@ -26,8 +26,8 @@ pub struct Strings {
     pub nulls: Option<BooleanBuffer>,
 }
 
-/// The block that was decoded last, by layout and ordinal: values that do not fit 32-bit offsets are decoded as
-/// views, and later rows with offsets again. `None` if the decoded block is too large to keep.
+/// The block that was decoded last, by layout and ordinal. The layout may change from rows to rows, because values
+/// that do not fit 32-bit offsets are decoded as views. `None` if the decoded block is too large to keep.
 type StringBlocks = BlockCache<Option<Strings>, (BytesLayout, usize)>;
 
 /// The blocks of a field of byte strings that were decoded last.

@@ -330,7 +330,7 @@ fn section(buffer: &[u8], range: ByteRange) -> Result<Range<usize>> {
     Ok(range.start + payload.start..range.start + payload.end)
 }
 
-/// Reads packed little-endian numbers from bytes that are long enough.
+/// A reader of packed little-endian numbers from bytes that are long enough.
 struct Fields<'a>(&'a [u8]);
 
 impl Fields<'_> {

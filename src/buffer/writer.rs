@@ -18,7 +18,7 @@ use std::sync::Arc;
 /// Alignment of the block map after the blocks of a stream.
 const DATA_ALIGNMENT: usize = 16;
 
-/// Collects the blocks of one stream.
+/// A writer of the blocks of one stream.
 #[derive(Debug)]
 pub struct BlockStreamWriter {
     pool: Arc<PiecePool>,

@@ -59,7 +59,7 @@ pub enum EncodingCode {
 }
 
 impl EncodingCode {
-    /// Returns the encoding with a code.
+    /// Returns the encoding with this code.
     pub fn from_u16(code: u16) -> Self {
         match code {
             1 => Self::Plain,

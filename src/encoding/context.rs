@@ -105,7 +105,7 @@ impl<'a> Context<'a> {
         result
     }
 
-    /// Fails if a block may not decode to that many bytes.
+    /// Checks that a block may decode to `bytes` bytes.
     pub(super) fn check_bytes(&self, bytes: u64) -> Result<()> {
         self.limits.check_block_bytes(bytes)
     }

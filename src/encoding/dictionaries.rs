@@ -16,7 +16,7 @@ pub enum DictionaryKind {
 }
 
 impl DictionaryKind {
-    /// Returns the kind with a number.
+    /// Returns the kind with this number.
     ///
     /// # Errors
     /// [`Unsupported`](crate::ErrorKind::Unsupported) for an unknown number.

@@ -3,7 +3,7 @@
 use crate::error::{Error, Result};
 use crate::kernels::{Word, as_bytes, as_bytes_mut};
 
-/// Reads fields from the front of a region.
+/// A reader of the fields at the front of a region.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Fields<'a> {
     rest: &'a [u8],

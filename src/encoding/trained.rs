@@ -5,7 +5,7 @@ use std::fmt;
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
-/// A Zstandard dictionary to compress blocks with. All of them are equal, so that plans that only differ in
+/// A Zstandard dictionary to compress blocks with. All of them compare as equal, so that plans that only differ in
 /// their dictionaries are equal, too.
 #[derive(Clone)]
 pub struct Trained(Arc<Inner>);

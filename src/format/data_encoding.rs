@@ -102,7 +102,7 @@ pub enum BufferKind {
 }
 
 impl BufferKind {
-    /// Returns the kind with a number.
+    /// Returns the kind with this number.
     pub(crate) fn from_i32(value: i32) -> Self {
         match value {
             0 => Self::Data,

@@ -51,25 +51,25 @@ pub struct RangeStats {
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum TypeStats {
-    /// For strings, in bytes.
+    /// Statistics of strings. Lengths are in bytes.
     String {
         /// The lengths.
         lengths: LengthStats,
         /// Number of values that are ASCII.
         ascii_count: Option<u64>,
     },
-    /// For lists and maps, in elements.
+    /// Lengths of lists and maps, in elements.
     List(LengthStats),
-    /// For booleans.
+    /// Statistics of booleans.
     Boolean {
         /// Number of true values.
         true_count: u64,
         /// Number of false values.
         false_count: u64,
     },
-    /// For decimals.
+    /// Statistics of decimals.
     Decimal(SignStats),
-    /// For floating-point numbers.
+    /// Statistics of floating-point numbers.
     Floating {
         /// Counts by sign.
         signs: SignStats,
@@ -78,7 +78,7 @@ pub enum TypeStats {
         /// Number of values that are negative infinity.
         negative_infinity_count: u64,
     },
-    /// For binary values, in bytes.
+    /// Lengths of binary values, in bytes.
     Binary(LengthStats),
 }
 

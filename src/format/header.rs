@@ -23,7 +23,7 @@ pub const HEADER: [u8; HEADER_LEN] = FormatVersion::CURRENT.to_bytes();
 /// Version of the format of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct FormatVersion {
-    /// Incompatible changes. Readers reject versions later than they know.
+    /// Incompatible changes. Readers reject later versions than they know.
     pub major: u8,
     /// Additions that old readers can ignore.
     pub minor: u16,

@@ -62,7 +62,7 @@ impl BasicType {
         )
     }
 
-    /// Returns the type with a number.
+    /// Returns the type with this number.
     pub fn from_u8(value: u8) -> Option<Self> {
         use BasicType::*;
         const ALL: [BasicType; 18] = [

@@ -35,7 +35,7 @@ pub(super) const MAX_NAME_BYTES: usize = 1 << 16;
 /// `parent_schema_id` of top-level fields in the reference's layout.
 pub(super) const NO_PARENT: u32 = u32::MAX;
 
-/// Reads a stored schema field by field.
+/// A reader of a stored schema, field by field.
 ///
 /// Opening a schema takes the same time for ten fields as for fifty thousand. [`field`](Self::field) reads and
 /// checks one field and its nested nodes.

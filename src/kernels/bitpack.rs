@@ -88,7 +88,7 @@ trait Unpack<W> {
     fn unpack(packed: &[u8], width: u32, reference: W, dst: &mut [MaybeUninit<W>; CHUNK]);
 }
 
-/// Unpacks with loops that the compiler vectorizes.
+/// Unpacking by loops that the compiler vectorizes.
 struct Loops;
 
 impl<W: Word> Unpack<W> for Loops {
@@ -166,7 +166,7 @@ pub(super) fn unpack_places<W: Word>(
     unpack_by_level(packed, width, reference, dst);
 }
 
-/// Unpacks words of 2 bytes and more with shifts across two vectors, on CPUs that have them.
+/// Unpacking of words of 2 bytes and more with shifts across two vectors, on CPUs that have them.
 #[cfg(target_arch = "x86_64")]
 struct Funnels;
 

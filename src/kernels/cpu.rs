@@ -1,4 +1,4 @@
-//! Chooses at run time for which vector instructions of the CPU a loop is compiled.
+//! Compiles loops for several instruction sets, and chooses between them at run time.
 
 /// Instruction sets that loops are compiled for, in addition to the instruction set of the build.
 #[cfg(target_arch = "x86_64")]

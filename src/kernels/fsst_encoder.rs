@@ -7,6 +7,7 @@ use std::ops::Range;
 
 /// Slots of the hash table for symbols of three bytes or more. The hash covers their first three bytes.
 const SLOTS: usize = 1 << 11;
+/// Shortest symbol in the hash table, in bytes.
 const SHORTEST_HASHED: usize = 3;
 /// Number of pairs of bytes.
 const SHORTS: usize = 1 << 16;
@@ -23,7 +24,7 @@ const ESCAPED: u16 = 1 << 8;
 /// Lowest bit of the length in a find result. The low byte holds the code or the escape.
 const LENGTH_SHIFT: u32 = 12;
 
-/// Finds the symbol that some bytes begin with.
+/// A table that finds the symbol at the start of some bytes.
 pub(crate) struct FsstEncoder {
     symbols: Vec<[u8; MAX_SYMBOL]>,
     lengths: Vec<u8>,
@@ -71,13 +72,15 @@ fn width(found: u16) -> usize {
 /// A string that is being compressed.
 #[derive(Clone, Copy)]
 struct Lane {
-    /// Position of the next byte to compress, followed by the end of its piece.
+    /// Position of the next byte to compress.
     at: usize,
+    /// End of its piece.
     end: usize,
     /// Position of the next code.
     out: usize,
-    /// First and end of the pieces that are still to be compressed, the current one included.
+    /// The current piece.
     piece: usize,
+    /// End of the pieces of the lane.
     stop: usize,
 }
 

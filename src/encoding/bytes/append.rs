@@ -34,7 +34,7 @@ impl BytesBuilder {
     ///
     /// # Errors
     /// [`OffsetOverflow`](crate::ErrorKind::OffsetOverflow) if the offsets of the layout are too narrow,
-    /// or if there are more bytes than the limits allow.
+    /// [`LimitExceeded`](crate::ErrorKind::LimitExceeded) if there are more bytes than the limits allow.
     pub fn append_repeated(&mut self, value: &[u8], n: usize, cx: &Context<'_>) -> Result<()> {
         self.push_repeated(value, n, |_| true, cx)
     }

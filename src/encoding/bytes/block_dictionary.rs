@@ -185,7 +185,7 @@ impl Codec for BlockDictionary {
     }
 }
 
-/// Returns codes, and the distinct present values. The most frequent come first, so that codes are small.
+/// Returns codes, and the distinct present values. The most frequent come first, so that codes pack well.
 fn distinct<'a>(input: &'a Clean<'_>) -> Result<(Vec<u32>, Vec<&'a [u8]>)> {
     let mut ids: HashMap<&[u8], u32> = HashMap::new();
     let mut entries: Vec<(&[u8], u64)> = Vec::new();

@@ -45,7 +45,7 @@ pub enum Decoded {
     Fixed(Buffer),
 }
 
-/// Collects decoded blocks as byte strings of one layout.
+/// A builder that collects decoded blocks as byte strings of one layout.
 #[derive(Debug)]
 pub struct BytesBuilder {
     pub(super) len: usize,
@@ -255,7 +255,7 @@ impl BytesBuilder {
         Ok(())
     }
 
-    /// Appends `count` copies of the value. If sizes vary, positions that are not `present` get an empty value.
+    /// Appends `count` copies of the value. With offsets, positions that are not `present` get an empty value.
     pub(super) fn push_repeated(
         &mut self,
         value: &[u8],

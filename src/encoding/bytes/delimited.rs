@@ -1,5 +1,5 @@
 //! Spec: Chapter 6, "Primitive Variable-Sized Encoding"; docs/format.md, "Other layouts": delimited byte
-//! strings, each behind its length.
+//! strings, each after its length.
 //!
 //! ```text
 //! u32 size | region of size u8, which decode to: u32 length | bytes | u32 length | bytes ...

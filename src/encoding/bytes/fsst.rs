@@ -105,8 +105,8 @@ fn learn(values: &[u8]) -> FsstEncoder {
 
 /// Bytes that are compressed to judge how well symbols suit values.
 const PROBE: usize = 1 << 15;
-/// Largest number of codes per byte, relative to the values that the symbols were learned from, with which symbols
-/// are kept.
+/// Symbols are kept for values that take at most this many times the codes per byte of the values that the
+/// symbols were learned from.
 const WORSE: f32 = 1.03;
 
 /// Returns the codes per byte of values, judged by pieces of them.
@@ -119,7 +119,7 @@ fn codes_per_byte(encoder: &FsstEncoder, values: &[u8]) -> f32 {
     number::ratio(encoder.compressed_len(&probe), probe.len())
 }
 
-/// Symbols that several blocks share. All of them are equal, so that plans that only differ in their symbols
+/// Symbols that several blocks share. All of them compare as equal, so that plans that only differ in their symbols
 /// are equal, too.
 #[derive(Clone, Default)]
 pub struct Learned(Option<Arc<Lesson>>, Option<u32>);

@@ -102,7 +102,7 @@ struct Request<'a> {
     count: usize,
 }
 
-/// Decodes one encoding.
+/// The decoder of one encoding.
 trait Codec {
     /// Appends the wanted values.
     fn select(

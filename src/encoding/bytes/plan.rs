@@ -24,54 +24,54 @@ pub enum Plan {
     SingleValue,
     /// Codes into the distinct values.
     BlockDictionary {
-        /// For the codes.
+        /// Plan for the codes.
         codes: number::Plan,
-        /// For the lengths of the distinct values.
+        /// Plan for the lengths of the distinct values.
         lengths: Option<number::Plan>,
     },
     /// Codes for frequent stretches of up to 8 bytes.
     Fsst {
         /// Symbols that were learned before. Otherwise, every block has its own.
         symbols: Learned,
-        /// For the offsets of the values.
+        /// Plan for the offsets of the values.
         offsets: Option<number::Plan>,
     },
     /// FSST for a few values at a time, so that single values can be read.
     FsstValues {
         /// Symbols that were learned before. Otherwise, every block has its own.
         symbols: Learned,
-        /// For the lengths of the values.
+        /// Plan for the lengths of the values.
         lengths: number::Plan,
     },
     /// Zstandard; LZ4 in builds without it.
     Zstd {
         /// Compression level, 0 for the default of the library.
         level: i32,
-        /// For the offsets of the values.
+        /// Plan for the offsets of the values.
         offsets: Option<number::Plan>,
     },
     /// Zstandard with a dictionary that several blocks share.
     Trained {
         /// The dictionary.
         dictionary: Trained,
-        /// For the offsets of the values.
+        /// Plan for the offsets of the values.
         offsets: Option<number::Plan>,
     },
     /// LZ4.
     Lz4 {
-        /// For the offsets of the values.
+        /// Plan for the offsets of the values.
         offsets: Option<number::Plan>,
     },
     /// Integers of 16 bytes, split in two. Only for values of that size.
     Split128 {
-        /// For the high halves.
+        /// Plan for the high halves.
         high: number::Plan,
-        /// For the low halves.
+        /// Plan for the low halves.
         low: number::Plan,
     },
     /// Every value after its length. This is not a region, but the delimited values of a whole block.
     Delimited {
-        /// For the bytes, including the lengths.
+        /// Plan for the bytes, including the lengths.
         bytes: number::Plan,
     },
 }

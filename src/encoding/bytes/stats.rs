@@ -7,9 +7,11 @@ use crate::error::Result;
 use hashbrown::{HashMap, HashSet};
 use xxhash_rust::xxh3::xxh3_64;
 
-/// Most values and bytes of a sample, and number of its stretches.
+/// Most values in a sample.
 const SAMPLE_VALUES: usize = 2048;
+/// Approximate size of the largest sample, in bytes.
 const SAMPLE_BYTES: usize = 1 << 16;
+/// Number of stretches of neighbours in a sample.
 const STRETCHES: usize = 16;
 
 /// Largest number of distinct values that is counted.

@@ -247,10 +247,11 @@ impl Codec for Alp {
     }
 }
 
-/// Number of values from which exponent and factor are chosen, and how many of them are tried at a time.
+/// Number of values from which exponent and factor are chosen.
 const TRIED: usize = 32;
+/// Number of those values that are tried at a time.
 const AT_A_TIME: usize = 8;
-/// Values that are converted together. Only groups with exceptions are searched one by one.
+/// Number of values that are converted together. Only groups with exceptions are converted one by one.
 const GROUP: usize = 64;
 
 /// Chooses the exponent and factor with the smallest expected size, judged by some of the values.

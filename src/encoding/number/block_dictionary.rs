@@ -153,7 +153,7 @@ impl Codec for BlockDictionary {
     }
 }
 
-/// Returns codes from 1, and the distinct values. The most frequent come first, so that codes are small.
+/// Returns codes from 1, and the distinct values. The most frequent come first, so that codes pack well.
 fn distinct<W: Word>(values: &[W]) -> Result<(Vec<u32>, Vec<W>)> {
     let mut counts: HashMap<W, u32> = HashMap::new();
     for &v in values {

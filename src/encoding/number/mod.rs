@@ -84,7 +84,7 @@ impl<W> View<W> {
 
 type Children = Vec<(&'static str, EncodingTree)>;
 
-/// Decodes one encoding. `values` is always the whole region, starting with its code. The caller has checked
+/// The decoder of one encoding. `values` is always the whole region, starting with its code. The caller has checked
 /// the code and that it is legal.
 trait Codec {
     /// Decodes all `dst.len()` values of the region.

@@ -87,8 +87,8 @@ impl<'a, W: Word> Packed<'a, W> {
         }
     }
 
-    /// Decodes values that start with `first` and have the packed values as differences. There is at most one value
-    /// more than packed differences.
+    /// Decodes values that start with `first` and have the packed values as differences. There is at most one
+    /// more value than differences.
     pub(super) fn decode_sums(&self, first: W, dst: &mut Slots<'_, W>) -> Result<()> {
         if dst.unpack_sums(self.chunks, self.width, self.reference, first) {
             Ok(())
@@ -170,7 +170,7 @@ fn too_few(n: usize) -> Error {
     Error::corrupt(format!("expected chunks of {n} values, found fewer"))
 }
 
-/// Unpacks scattered values, and prefetches the following ones from memory.
+/// An unpacker of scattered values that prefetches the following ones from memory.
 struct Ahead<I> {
     /// Indexes of all wanted values.
     wanted: I,

@@ -22,19 +22,19 @@ pub enum Plan {
         expect(dead_code, reason = "the writer does not choose it")
     )]
     For {
-        /// For the differences.
+        /// Plan for the differences.
         deltas: Box<Plan>,
     },
     /// Differences of neighbours.
     Delta {
-        /// For the differences.
+        /// Plan for the differences.
         differences: Box<Plan>,
     },
     /// Runs of equal values.
     RunLength {
-        /// For the value of each run.
+        /// Plan for the value of each run.
         values: Option<Box<Plan>>,
-        /// For the length of each run.
+        /// Plan for the length of each run.
         lengths: Option<Box<Plan>>,
     },
     /// The narrowest signed integers that hold all values of the block.
@@ -43,7 +43,7 @@ pub enum Plan {
         expect(dead_code, reason = "the writer does not choose it")
     )]
     Truncate {
-        /// For the narrow values.
+        /// Plan for the narrow values.
         values: Option<Box<Plan>>,
     },
     /// Signed integers folded into unsigned ones.
@@ -52,14 +52,14 @@ pub enum Plan {
         expect(dead_code, reason = "the writer does not choose it")
     )]
     ZigZag {
-        /// For the unsigned values.
+        /// Plan for the unsigned values.
         values: Box<Plan>,
     },
     /// Codes into the distinct values.
     BlockDictionary {
-        /// For the codes.
+        /// Plan for the codes.
         codes: Box<Plan>,
-        /// For the distinct values.
+        /// Plan for the distinct values.
         values: Option<Box<Plan>>,
     },
     /// Only the values that are not 0.
@@ -68,21 +68,21 @@ pub enum Plan {
         expect(dead_code, reason = "the writer does not choose it")
     )]
     Sparse {
-        /// For their positions.
+        /// Plan for their positions.
         positions: Option<Box<Plan>>,
-        /// For the values.
+        /// Plan for the values.
         values: Option<Box<Plan>>,
     },
     /// Floats as decimal integers.
     Alp {
-        /// For the integers.
+        /// Plan for the integers.
         integers: Box<Plan>,
     },
     /// Floats split in two.
     AlpRd {
-        /// For the codes of the left parts.
+        /// Plan for the codes of the left parts.
         left: Box<Plan>,
-        /// For the right parts.
+        /// Plan for the right parts.
         right: Box<Plan>,
     },
     /// Zstandard; LZ4 in builds without it.

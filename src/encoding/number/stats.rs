@@ -7,13 +7,14 @@ use hashbrown::HashMap;
 
 /// Most values of a sample, in stretches spread over all values.
 const SAMPLE: usize = 2048;
+/// Number of values per stretch.
 const STRETCH: usize = 128;
 /// Number of values that are sampled in any case.
 const FEWEST: usize = 512;
 /// Number of values that are compared with each other.
 const COMPARED: usize = 256;
 
-/// How many of 256 sampled values occurred before in the sample.
+/// Number of repetitions among 256 sampled values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Alike {
     /// Repeated single values.

@@ -33,12 +33,12 @@ impl<'a> Cx<'a> {
     }
 }
 
-/// Converts to the generated message `P`.
+/// Conversion to the generated message `P`.
 pub(super) trait ToWire<P> {
     fn to_wire(&self, cx: Cx<'_>) -> Result<P>;
 }
 
-/// Checks and converts the generated message `P`.
+/// Checked conversion from the generated message `P`.
 pub(super) trait FromWire<P>: Sized {
     fn from_wire(message: P, cx: Cx<'_>) -> Result<Self>;
 }
