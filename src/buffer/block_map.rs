@@ -60,7 +60,7 @@ impl BlockMap {
     }
 
     #[cfg(feature = "experimental")]
-    /// Returns whether there are no blocks.
+    /// Returns whether the map is empty.
     pub fn is_empty(&self) -> bool {
         self.value_ends.is_empty()
     }

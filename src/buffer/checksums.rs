@@ -144,7 +144,7 @@ impl ChecksumTable {
         NameValuePair::new(CHECKSUMS_PROPERTY, bytes)
     }
 
-    /// Finds the table in the properties of a stripe field. It is empty if there is no such property.
+    /// Finds the table in the properties of a stripe field. It is empty without such a property.
     ///
     /// # Errors
     /// [`Corrupt`](ErrorKind::Corrupt) if the property is malformed.

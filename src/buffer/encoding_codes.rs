@@ -17,7 +17,7 @@ pub struct EncodingCodes {
 }
 
 impl EncodingCodes {
-    /// Finds the codes in the properties of a stripe field. They are empty if there is no such property.
+    /// Finds the codes in the properties of a stripe field. They are empty without such a property.
     ///
     /// # Errors
     /// [`Corrupt`](crate::ErrorKind::Corrupt) if the property is malformed.

@@ -44,7 +44,7 @@ impl MapCopies {
         }
     }
 
-    /// Returns whether there are no copies.
+    /// Returns whether the list is empty.
     pub fn is_empty(&self) -> bool {
         self.copies.is_empty()
     }
@@ -63,7 +63,7 @@ impl MapCopies {
         NameValuePair::new(BLOCK_MAPS_PROPERTY, bytes)
     }
 
-    /// Finds the copies in the properties of a stripe field. There are none without such a property.
+    /// Finds the copies in the properties of a stripe field. The list is empty without such a property.
     ///
     /// # Errors
     /// [`Corrupt`](crate::ErrorKind::Corrupt) if the property is malformed.

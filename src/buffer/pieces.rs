@@ -79,7 +79,7 @@ impl Pieces {
     }
 
     #[cfg(any(test, feature = "experimental"))]
-    /// Returns whether there are no bytes.
+    /// Returns whether the sequence is empty.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }

@@ -304,7 +304,7 @@ impl RangeIndex {
     }
 
     #[cfg(any(test, feature = "experimental"))]
-    /// Returns whether there are no blocks.
+    /// Returns whether the index is empty.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }

@@ -82,7 +82,7 @@ impl FieldBuffers {
         bytes.fold(0, u64::saturating_add)
     }
 
-    /// Returns the compressor dictionaries if they have been loaded, or if there are none.
+    /// Returns the compressor dictionaries, unless they still have to be loaded.
     pub fn dictionaries(&self) -> Option<&Dictionaries> {
         if self.compressors.is_empty() {
             Some(Dictionaries::none())

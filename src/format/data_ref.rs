@@ -39,7 +39,7 @@ impl DataRefArray {
     }
 
     #[cfg(feature = "experimental")]
-    /// Returns whether there are no elements.
+    /// Returns whether the array is empty.
     pub fn is_empty(&self) -> bool {
         self.ranges.is_empty()
     }

@@ -100,7 +100,7 @@ impl SchemaReader {
     }
 
     #[cfg(feature = "experimental")]
-    /// Returns whether there are no fields.
+    /// Returns whether the schema is empty.
     pub fn is_empty(&self) -> bool {
         self.len == 0
     }

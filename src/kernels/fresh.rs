@@ -13,7 +13,7 @@ pub(super) fn initialised<W: Word>(values: &mut [W]) -> &mut [MaybeUninit<W>] {
 }
 
 /// Appends the bytes that `write` writes, at most `most`. `write` gets the fresh memory after the content
-/// and returns how many bytes it has written, counted from the start of that memory.
+/// and returns the number of bytes it has written, from the start of that memory on.
 ///
 /// # Safety
 /// `write` initialises every byte that it counts.
@@ -26,7 +26,7 @@ pub(super) unsafe fn append_bytes(
     let len = buffer.len();
     // SAFETY: the reserved bytes follow the content in the same allocation.
     let fresh = unsafe { buffer.as_mut_ptr().add(len) };
-    // SAFETY: `most` bytes were reserved, and there is no other reference to them.
+    // SAFETY: `most` bytes were reserved, and nothing else refers to them.
     let places = unsafe { slice::from_raw_parts_mut(fresh.cast::<MaybeUninit<u8>>(), most) };
     let written = write(places).min(most);
     // SAFETY: the bytes were reserved, and `write` has initialised them.

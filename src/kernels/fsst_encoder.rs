@@ -63,7 +63,7 @@ fn codes(found: u16, word: u64) -> [u8; WIDEST] {
     [found.to_le_bytes()[0], word.to_le_bytes()[0]]
 }
 
-/// Returns how many of the two bytes of [`codes`] count.
+/// Returns the number of bytes of [`codes`] that count.
 #[inline(always)]
 fn width(found: u16) -> usize {
     1 + usize::from(found & ESCAPED != 0)

@@ -39,7 +39,7 @@ pub(super) fn unpack_sums_places<W: Word>(
         sum = sums_of_chunk(bytes, width, reference, sum, chunk);
     }
     match (rest, packed.next()) {
-        // A last sum needs no more differences.
+        // A single last sum needs no difference.
         ([last], _) => drop(last.write(sum)),
         (rest, Some(bytes)) if !rest.is_empty() => {
             let mut values = [MaybeUninit::new(W::ZERO); CHUNK];

@@ -74,7 +74,7 @@ impl Entries {
     }
 
     #[cfg(feature = "experimental")]
-    /// Returns whether there are no entries.
+    /// Returns whether the list is empty.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }

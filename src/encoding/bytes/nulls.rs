@@ -26,7 +26,7 @@ impl<'a> NullsOut<'a> {
     }
 
     #[cfg(feature = "experimental")]
-    /// Returns whether there are no positions.
+    /// Returns whether the range of positions is empty.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }

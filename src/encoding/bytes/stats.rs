@@ -34,7 +34,7 @@ pub struct Stats {
     pub min_length: usize,
     /// Size of the longest present value, in bytes.
     pub max_length: usize,
-    /// Whether all present values are equal, and there are no nulls if the size is fixed.
+    /// Whether all present values are equal. If the size is fixed, nulls make it false.
     pub all_equal: bool,
     /// Number of distinct present values. `None` if they are too many for a dictionary to pay off.
     pub distinct: Option<usize>,

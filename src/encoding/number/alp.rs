@@ -249,7 +249,7 @@ impl Codec for Alp {
 
 /// Number of values from which exponent and factor are chosen.
 const TRIED: usize = 32;
-/// Number of those values that are tried at a time.
+/// Values that are tried at a time.
 const AT_A_TIME: usize = 8;
 /// Number of values that are converted together. Only groups with exceptions are converted one by one.
 const GROUP: usize = 64;

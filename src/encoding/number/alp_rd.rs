@@ -282,7 +282,7 @@ pub(super) fn encode<W: Word>(
     let at = out.len();
     super::encode(&codes, NumberKind::Unsigned, left_plan, out)?;
     if !(out.len() - at).is_multiple_of(8) {
-        // There is no padding between the parts, and other readers require the right one to be aligned.
+        // The parts are not padded, and other readers require the right one to be aligned.
         out.truncate(at);
         let largest = codes.iter().copied().max().unwrap_or_default();
         fl_bit_pack::encode(&codes, largest.bit_length().max(1), out);

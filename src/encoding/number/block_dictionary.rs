@@ -191,7 +191,7 @@ pub(super) fn encode<W: Word>(
     let size = out.len() - at;
     set_size(out, start + 2, size)?;
     match values_plan {
-        // There is no padding between the parts, and other readers require nested values to be aligned.
+        // The parts are not padded, and other readers require nested values to be aligned.
         Some(plan) if size.is_multiple_of(8) => {
             if let Some(flag) = out.get_mut(start + 10) {
                 *flag = 1;

@@ -50,7 +50,7 @@ impl Alike {
 /// An odd number with random-looking bits, so that the highest bits of its product with a key look random.
 const SCATTER: u64 = 0x9E37_79B9_7F4A_7C15;
 
-/// Returns how many of up to [`COMPARED`] keys occurred before. Their highest bits must look random.
+/// Returns the number of repetitions among up to [`COMPARED`] keys. Their highest bits must look random.
 fn alike(keys: impl Iterator<Item = u64>) -> usize {
     const SLOTS: usize = 2 * COMPARED;
     let mut slots = [0; SLOTS];
@@ -75,9 +75,9 @@ pub struct Stats<W> {
     pub n: usize,
     /// Meaning of the words.
     pub kind: NumberKind,
-    /// Smallest value, in the order of `kind`; 0 if there are no values.
+    /// Smallest value, in the order of `kind`; 0 without values.
     pub min: W,
-    /// Largest value, in the order of `kind`; 0 if there are no values.
+    /// Largest value, in the order of `kind`; 0 without values.
     pub max: W,
     /// Number of maximal runs of equal values.
     pub runs: usize,
@@ -164,7 +164,7 @@ impl<W: Word> Stats<W> {
         })
     }
 
-    /// Returns how many sampled values are repeated.
+    /// Returns the numbers of repetitions in the sample.
     pub(super) fn alike(&self) -> Alike {
         self.alike
     }

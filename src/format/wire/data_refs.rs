@@ -85,7 +85,7 @@ impl DataRefs {
     }
 
     #[cfg(feature = "experimental")]
-    /// Returns whether there are no references.
+    /// Returns whether the list is empty.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
