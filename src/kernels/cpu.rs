@@ -60,8 +60,8 @@ pub(crate) fn prefetch(bytes: &[u8], at: usize) {
     let _ = (bytes, at);
 }
 
-/// Defines a function with a body that is an `#[inline(always)]` function of the same signature, and is
-/// compiled once per instruction set.
+/// Defines a function that is compiled once per instruction set. Its body is an `#[inline(always)]` function
+/// of the same signature.
 macro_rules! dispatch {
     ($(#[$meta:meta])* $vis:vis fn $name:ident<W: Word>($($arg:ident: $ty:ty),* $(,)?) $(-> $ret:ty)? = $body:ident;) => {
         $(#[$meta])*
