@@ -195,7 +195,8 @@ fn try_encode<W: Word>(
     Ok(true)
 }
 
-/// Encodes a block that was expected to hold one value: as runs if there are few, else bit-packed.
+/// Encodes a block that was expected to hold one value: as runs if there are few, else bit-packed. Returns
+/// false for floats with many runs.
 fn single_value_or_other<W: Word>(
     values: &[W],
     kind: NumberKind,
