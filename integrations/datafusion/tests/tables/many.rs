@@ -243,7 +243,7 @@ async fn the_damaged_file_of_several_is_named() {
     // A byte whose damage opens, and ends a scan. The table is made afterwards: what its open has read, it keeps.
     let mut bytes = std::fs::read(path("2")).unwrap();
     let ends_a_scan = |bytes: &[u8]| {
-        Shard::from_bytes(bytes.to_vec()).is_ok_and(|shard| {
+        Shard::from_bytes(bytes.to_vec().into()).is_ok_and(|shard| {
             shard
                 .scan()
                 .build()
