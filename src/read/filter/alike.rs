@@ -71,12 +71,11 @@ impl Filter {
         let mut columns = vec![None; self.bound.columns.len()];
         for &ordinal in ordinals {
             let tested = &self.bound.columns[ordinal];
-            columns[ordinal] = Some(match tested.is_presence() {
-                true => reader.presence(tested.nodes(), &first)?,
-                false => {
-                    let read = reader.read(std::slice::from_ref(&tested.column), &first)?;
-                    member(&read[0], tested.depth)?
-                }
+            columns[ordinal] = Some(if tested.is_presence() {
+                reader.presence(tested.nodes(), &first)?
+            } else {
+                let read = reader.read(std::slice::from_ref(&tested.column), &first)?;
+                member(&read[0], tested.depth)?
             });
         }
         let rows = Rows {
@@ -103,9 +102,10 @@ fn is_alike(column: &FilterColumn, fields: &StripeFields) -> bool {
             }
         });
     };
-    match column.is_presence() {
-        true => column.nodes().for_each(&mut look),
-        false => column.column.node.walk(&mut look),
+    if column.is_presence() {
+        column.nodes().for_each(&mut look);
+    } else {
+        column.column.node.walk(&mut look);
     }
     is_alike
 }

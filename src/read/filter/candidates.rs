@@ -104,9 +104,10 @@ impl Candidates {
                 self.len()
             )));
         }
-        self.alive = match self.matches == self.len() {
-            true => matches.clone(),
-            false => &self.alive & matches,
+        self.alive = if self.matches == self.len() {
+            matches.clone()
+        } else {
+            &self.alive & matches
         };
         self.matches = self.alive.count_set_bits();
         Ok(())
@@ -120,9 +121,10 @@ impl Candidates {
     /// The rows to read in order to test those in question: all where blocks are decoded whole anyway, and
     /// what is kept of them would cost more than to test the others.
     pub(super) fn tested(&self) -> Selection {
-        self.selection(match self.has_long_runs() {
-            true => RUNS_WHOLE,
-            false => TEST_WHOLE,
+        self.selection(if self.has_long_runs() {
+            RUNS_WHOLE
+        } else {
+            TEST_WHOLE
         })
     }
 

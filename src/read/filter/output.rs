@@ -162,9 +162,10 @@ impl Output {
             return Ok(());
         }
         // What was read has no more need of bytes.
-        let mut rows = match pending.is_complete() {
-            true => Selection::default(),
-            false => pending.rows(),
+        let mut rows = if pending.is_complete() {
+            Selection::default()
+        } else {
+            pending.rows()
         };
         for range in part.map_or_else(Selection::default, read_rows).ranges() {
             rows.push(range.clone());
@@ -270,14 +271,11 @@ impl Output {
             let is_read = part.values(i).is_some();
             let is_cut = has_runs && !is_read && self.is_of_blocks(column);
             // Each is filtered while it is in the processor's cache, and makes room for the next.
-            columns.push(match is_cut || defeats_filter(column.field.data_type()) {
-                true => {
-                    let matching = matching.get_or_init(|| part.selection(0));
-                    self.read_column(format, i, matching, &[])?
-                }
-                false => {
-                    filter.filter(&self.read_column(format, i, &rows, part.all_values())?)?
-                }
+            columns.push(if is_cut || defeats_filter(column.field.data_type()) {
+                let matching = matching.get_or_init(|| part.selection(0));
+                self.read_column(format, i, matching, &[])?
+            } else {
+                filter.filter(&self.read_column(format, i, &rows, part.all_values())?)?
             });
         }
         Ok(columns)

@@ -309,12 +309,13 @@ impl Filter {
         let columns = (0..bound.columns.len()).map(|c| {
             wanted.contains(&c).then(|| {
                 let column = &bound.columns[c];
-                match are_coded[c] {
-                    true => column.with_value_type(&DataType::Dictionary(
+                if are_coded[c] {
+                    column.with_value_type(&DataType::Dictionary(
                         Box::new(DataType::UInt32),
                         Box::new(column.value_type.clone()),
-                    )),
-                    false => column.column.clone(),
+                    ))
+                } else {
+                    column.column.clone()
                 }
             })
         });

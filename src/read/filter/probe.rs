@@ -239,9 +239,10 @@ impl Probe {
             if let Some((rows, columns)) = read {
                 let is_whole = rows.len() == piece.len() as u64;
                 // Functions are asked about no row but those in question.
-                let filtered = match is_whole && conjunct.calls && piece.matches() < piece.len() {
-                    true => Some(piece.filtered(&columns)?),
-                    false => None,
+                let filtered = if is_whole && conjunct.calls && piece.matches() < piece.len() {
+                    Some(piece.filtered(&columns)?)
+                } else {
+                    None
                 };
                 let values = match filtered {
                     Some(_) => piece.matches(),
@@ -254,9 +255,10 @@ impl Probe {
                     Some(known) => &values & known.inner(),
                     None => values,
                 };
-                match is_whole && filtered.is_none() {
-                    true => piece.keep_if(&matches)?,
-                    false => piece.keep_selected(&matches)?,
+                if is_whole && filtered.is_none() {
+                    piece.keep_if(&matches)?
+                } else {
+                    piece.keep_selected(&matches)?
                 }
                 if is_whole {
                     self.keep_values(format, conjunct, &columns, &mut piece);
@@ -350,12 +352,11 @@ impl Probe {
                 let column = plan.columns[ordinal].as_ref();
                 let column = column.ok_or_else(|| Error::corrupt("a column is not open"))?;
                 let tested = &filter.bound.columns[ordinal];
-                columns[ordinal] = Some(match tested.is_presence() {
-                    true => reader.presence(tested.nodes(), rows)?,
-                    false => {
-                        let read = reader.read(std::slice::from_ref(column), rows)?;
-                        member(&read[0], tested.depth)?
-                    }
+                columns[ordinal] = Some(if tested.is_presence() {
+                    reader.presence(tested.nodes(), rows)?
+                } else {
+                    let read = reader.read(std::slice::from_ref(column), rows)?;
+                    member(&read[0], tested.depth)?
                 });
             }
             Ok(columns)
@@ -392,8 +393,9 @@ fn asked(conjunct: &Conjunct, plan: &StripePlan, chunk: &Candidates) -> Selectio
         let column = plan.columns.get(column).and_then(Option::as_ref);
         column.is_none_or(|column| defeats_filter(column.field.data_type()))
     };
-    match conjunct.calls && columns.any(defeats) {
-        true => chunk.selection(0),
-        false => chunk.tested(),
+    if conjunct.calls && columns.any(defeats) {
+        chunk.selection(0)
+    } else {
+        chunk.tested()
     }
 }

@@ -81,9 +81,12 @@ impl IndexedStripe {
 
 /// The same truth in all blocks.
 fn in_all(truth: Truth, blocks: usize) -> Truths {
-    let bits = |set| match set {
-        true => BooleanBuffer::new_set(blocks),
-        false => BooleanBuffer::new_unset(blocks),
+    let bits = |set| {
+        if set {
+            BooleanBuffer::new_set(blocks)
+        } else {
+            BooleanBuffer::new_unset(blocks)
+        }
     };
     Truths {
         may_be_true: bits(truth.may_be_true),
@@ -209,9 +212,10 @@ impl Bounds {
         let above = self.orders(Comparison::GtEq, &self.high, first)?;
         let below = self.orders(Comparison::LtEq, &self.low, last)?;
         let within = &above & &below;
-        Ok(match is_nan(first, 0) || is_nan(last, 0) {
-            true => &within | &self.nan,
-            false => within,
+        Ok(if is_nan(first, 0) || is_nan(last, 0) {
+            &within | &self.nan
+        } else {
+            within
         })
     }
 }

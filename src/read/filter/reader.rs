@@ -365,13 +365,15 @@ impl FilteredReader {
         probe.adopt(&self.fetched)?;
         self.fetched.clear();
         // Where no column is tested, those of the scan are all that is fetched.
-        let window = match plan.fields.is_empty() {
-            true => output.window_rows(&self.format).await?,
-            false => fetched_rows(&plan.fields, rows.end - first, &inner.artifacts),
+        let window = if plan.fields.is_empty() {
+            output.window_rows(&self.format).await?
+        } else {
+            fetched_rows(&plan.fields, rows.end - first, &inner.artifacts)
         };
-        let tested = match inner.artifacts.are_near() {
-            true => Vec::new(),
-            false => plan.tested(columns),
+        let tested = if inner.artifacts.are_near() {
+            Vec::new()
+        } else {
+            plan.tested(columns)
         };
         self.stripe = Some(OpenStripe {
             first,
@@ -426,9 +428,10 @@ impl FilteredReader {
         // Where few rows match, larger pieces cost less.
         let matches: u64 = chunks.iter().map(|chunk| chunk.matches() as u64).sum();
         let is_sparse = matches.saturating_mul(32) < end - start;
-        stripe.chunk_rows = match is_sparse && stripe.probe.may_grow() {
-            true => self.format.batch_size.max(WINDOW),
-            false => self.format.batch_size,
+        stripe.chunk_rows = if is_sparse && stripe.probe.may_grow() {
+            self.format.batch_size.max(WINDOW)
+        } else {
+            self.format.batch_size
         };
         for chunk in chunks {
             chunk.split(self.format.batch_size, &mut stripe.parts);

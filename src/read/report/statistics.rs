@@ -361,11 +361,12 @@ fn known_array(
             arrays.push(array.unwrap_or_else(|| new_null_array(&target.value_type, 1)));
         }
         let pieces: Vec<&dyn Array> = arrays.iter().map(AsRef::as_ref).collect();
-        let all = match pieces.is_empty() {
-            true => new_null_array(&target.value_type, 0),
-            false => concat(&pieces).map_err(|e| {
+        let all = if pieces.is_empty() {
+            new_null_array(&target.value_type, 0)
+        } else {
+            concat(&pieces).map_err(|e| {
                 Error::new(ErrorKind::OffsetOverflow, format!("too many bounds: {e}"))
-            })?,
+            })?
         };
         Ok((all, Arc::new(exact.finish())))
     };

@@ -225,9 +225,10 @@ impl<'a> Verifier<'a> {
 
     /// Adds a problem, or takes note of a reader that has failed.
     fn add(&mut self, at: At, error: Error) {
-        match error.is_of_reader() {
-            true => self.failed = self.failed.take().or(Some(error)),
-            false => self.report.add(at, &error),
+        if error.is_of_reader() {
+            self.failed = self.failed.take().or(Some(error));
+        } else {
+            self.report.add(at, &error);
         }
     }
 
@@ -439,9 +440,10 @@ impl<'a> Verifier<'a> {
         rows.end = rows.end.min(rows.start.saturating_add(most));
         let mut nulls = (rows.end == stripe.row_range().end).then_some(0);
         let mut left_bytes = MOST_BYTES.saturating_add(bytes.saturating_mul(BYTES_PER_BYTE));
-        let mut batch_rows = match checked.largest_block > ORDINARY_BLOCK {
-            true => FIRST_ROWS,
-            false => BATCH_ROWS.into(),
+        let mut batch_rows = if checked.largest_block > ORDINARY_BLOCK {
+            FIRST_ROWS
+        } else {
+            BATCH_ROWS.into()
         };
         let mut failures = 0;
         while !rows.is_empty() && failures < MAX_FAILED_BATCHES && self.failed.is_none() {

@@ -157,9 +157,10 @@ pub(in crate::read) fn check_value(value: &AnyValue, node: &DataType) -> Result<
         T::Boolean => constant_bool(value).map(|_| ()),
         _ => {
             let bytes = constant_bytes(value, node)?;
-            match node.basic_type == T::String && std::str::from_utf8(&bytes).is_err() {
-                true => Err(Error::corrupt("the bytes of the constant are no UTF-8")),
-                false => Ok(()),
+            if node.basic_type == T::String && std::str::from_utf8(&bytes).is_err() {
+                Err(Error::corrupt("the bytes of the constant are no UTF-8"))
+            } else {
+                Ok(())
             }
         }
     }

@@ -31,9 +31,10 @@ impl Fit {
     ) -> Result<(usize, T)> {
         let mut now = len.min(self.most);
         // Of the next rows twice as many may fit.
-        let mut most = match now < len {
-            true => now.saturating_mul(2),
-            false => self.most,
+        let mut most = if now < len {
+            now.saturating_mul(2)
+        } else {
+            self.most
         };
         loop {
             match read(now) {

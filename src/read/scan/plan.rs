@@ -158,9 +158,10 @@ impl StripeReader<'_> {
         }
         let mut complete = true;
         for column in columns {
-            let fetched = match column.described {
-                true => self.fetch_described(&column.node, rows),
-                false => self.fetch_node(&column.node, rows),
+            let fetched = if column.described {
+                self.fetch_described(&column.node, rows)
+            } else {
+                self.fetch_node(&column.node, rows)
             };
             complete &= fetched.within(|| {
                 format!(
@@ -267,9 +268,10 @@ impl StripeReader<'_> {
                 let Column {
                     field, node, casts, ..
                 } = column;
-                match column.described {
-                    true => self.read_described(column, rows),
-                    false => assemble_as(field, node, casts, rows, &mut self.source()),
+                if column.described {
+                    self.read_described(column, rows)
+                } else {
+                    assemble_as(field, node, casts, rows, &mut self.source())
                 }
                 .within(|| format!("stripe {}", self.fields.stripe))
             })

@@ -106,9 +106,10 @@ impl From<Range<u64>> for RowSelection {
 
 impl From<RangeInclusive<u64>> for RowSelection {
     fn from(range: RangeInclusive<u64>) -> Self {
-        match range.is_empty() {
-            true => Self::default(),
-            false => (*range.start()..range.end().saturating_add(1)).into(),
+        if range.is_empty() {
+            Self::default()
+        } else {
+            (*range.start()..range.end().saturating_add(1)).into()
         }
     }
 }

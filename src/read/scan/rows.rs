@@ -88,11 +88,13 @@ struct OpenStripe {
 
 impl RowReader {
     pub(in crate::read) fn new(format: RowFormat, rows: Range<u64>) -> Self {
-        // What is fetched too early is kept by a reader of all rows, and lost to other readers.
-        let span = match rows == format.rows {
-            _ if format.metadata.artifacts.are_near() => Span::Any,
-            true => Span::Few,
-            false => Span::NotOthers,
+        // A reader of all rows keeps bytes that were fetched too early; a reader of a part loses them.
+        let span = if format.metadata.artifacts.are_near() {
+            Span::Any
+        } else if rows == format.rows {
+            Span::Few
+        } else {
+            Span::NotOthers
         };
         Self {
             fetched: format.fetched(span),

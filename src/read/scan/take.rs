@@ -52,9 +52,10 @@ pub(in crate::read) async fn take(
         times[place] += 1;
     }
     let limits = metadata.artifacts.limits();
-    let mut bytes = match format.row_number {
-        true => (rows.len() as u64).saturating_mul(size_of::<u64>() as u64),
-        false => 0,
+    let mut bytes = if format.row_number {
+        (rows.len() as u64).saturating_mul(size_of::<u64>() as u64)
+    } else {
+        0
     };
     let mut arrays = Vec::with_capacity(format.schema.fields().len());
     for (i, column) in columns.iter().enumerate() {
@@ -67,9 +68,10 @@ pub(in crate::read) async fn take(
             before += piece.len();
         }
         limits.check_batch_bytes(bytes, 1).within(place)?;
-        arrays.push(match pieces.is_empty() {
-            true => new_empty_array(column.field.data_type()),
-            false => pick(&pieces, &order).within(place)?,
+        arrays.push(if pieces.is_empty() {
+            new_empty_array(column.field.data_type())
+        } else {
+            pick(&pieces, &order).within(place)?
         });
     }
     if format.row_number {

@@ -247,9 +247,10 @@ impl<'a> Columns<'a> {
         let parts = self.schema.find_all(others.flat_map(|path| heads(path)))?;
         let resolve = |&path: &&'p str| {
             for head in std::iter::once(path).chain(heads(path)) {
-                let fields = match head.len() == path.len() {
-                    true => &whole,
-                    false => &parts,
+                let fields = if head.len() == path.len() {
+                    &whole
+                } else {
+                    &parts
                 };
                 match self.of_name(fields, head).as_slice() {
                     [] => {}

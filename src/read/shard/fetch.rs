@@ -233,9 +233,10 @@ impl Fetched {
         for place in missing {
             lacking.extend(self.lacking(*place)?);
         }
-        let gap = match self.is_sparse {
-            true => sparse_gap(&lacking, gap)?,
-            false => gap,
+        let gap = if self.is_sparse {
+            sparse_gap(&lacking, gap)?
+        } else {
+            gap
         };
         let mut requests = Vec::new();
         for place in coalesce(lacking, gap, u64::MAX, later)? {
@@ -362,9 +363,10 @@ impl<'a> Bench<'a> {
     fn into_missing(self) -> (Vec<Place>, Vec<Place>, Vec<Place>) {
         let along = self.along.into_inner();
         let bytes = along.iter().map(|place| place.range.len());
-        let most = match self.fetched.is_sparse {
-            true => self.artifacts.fetch_bytes(),
-            false => self.fetched.along,
+        let most = if self.fetched.is_sparse {
+            self.artifacts.fetch_bytes()
+        } else {
+            self.fetched.along
         };
         if !along.is_empty() && bytes.fold(0, u64::saturating_add) <= most {
             return (self.missing.into_inner(), along, Vec::new());
@@ -448,15 +450,14 @@ fn attempt<T>(
     }
     let gap = artifacts.coalesce_gap();
     let places = [missing.as_slice(), &along].concat();
-    let requests = match artifacts.are_near() {
-        // Reading a part again costs no more than putting parts together.
-        true => coalesce(places, gap, MAX_REQUEST, &later)?,
-        false => {
-            // The end of the file was read when the shard was opened.
-            let (place, tail) = artifacts.tail()?;
-            fetched.insert(place, tail);
-            fetched.requests(&places, gap, &later)?
-        }
+    let requests = if artifacts.are_near() {
+        // Reading a part again costs no more than joining it with the other parts.
+        coalesce(places, gap, MAX_REQUEST, &later)?
+    } else {
+        // The end of the file was read when the shard was opened.
+        let (place, tail) = artifacts.tail()?;
+        fetched.insert(place, tail);
+        fetched.requests(&places, gap, &later)?
     };
     Ok(Attempt::Lacks { missing, requests })
 }

@@ -31,9 +31,10 @@ impl Metadata {
         let layout = match field.described() {
             None => FieldLayout::absent(node)?,
             Some((artifact, descriptor)) => {
-                let group = match is_member(descriptor) {
-                    true => ready!(self.group_of(bench, key)),
-                    false => None,
+                let group = if is_member(descriptor) {
+                    ready!(self.group_of(bench, key))
+                } else {
+                    None
                 };
                 let layout = FieldLayout::try_new(node, descriptor, group.as_deref(), &mut |url| {
                     self.artifacts.resolve(url, artifact)

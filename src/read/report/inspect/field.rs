@@ -382,9 +382,10 @@ fn part_of(native: &NativeDataEncoding, buffer: &EncodedBuffer) -> BufferRole {
 
 /// A block without its checksum; of a super-block, the block of that member.
 fn block_content(bytes: &[u8], checksums: bool, member: Option<u32>) -> Result<&[u8]> {
-    let content = match checksums {
-        true => envelope::strip_checksum(bytes, false)?,
-        false => bytes,
+    let content = if checksums {
+        envelope::strip_checksum(bytes, false)?
+    } else {
+        bytes
     };
     match member {
         Some(index) => Ok(&content[member_block(content, index)?]),

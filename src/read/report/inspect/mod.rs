@@ -425,8 +425,9 @@ impl StripeInfo {
 /// # Errors
 /// Returns the error of a reader, which says nothing about the shard.
 fn problem(error: Error) -> Result<String> {
-    match error.is_of_reader() {
-        true => Err(error),
-        false => Ok(format!("{error:#}")),
+    if error.is_of_reader() {
+        Err(error)
+    } else {
+        Ok(format!("{error:#}"))
     }
 }

@@ -84,9 +84,10 @@ impl<'s> Verifier<'s> {
         in_order(checked, prefetch, |(verifier, stripe, is_readable)| {
             self.absorb(verifier);
             self.report.stripes += 1;
-            match is_readable {
-                true => readable.push(stripe),
-                false => self.counts.miss(),
+            if is_readable {
+                readable.push(stripe);
+            } else {
+                self.counts.miss();
             }
         })
         .await;

@@ -44,9 +44,10 @@ impl Verifier<'_> {
             return Checked::readable(0);
         };
         self.stripe_statistics(&descriptor.field, node, at);
-        let group = match is_member(descriptor) {
-            true => self.group(key).await,
-            false => Ok(None),
+        let group = if is_member(descriptor) {
+            self.group(key).await
+        } else {
+            Ok(None)
         };
         // A layout of its own, because that of the shard remembers what was verified before.
         let layout = group.and_then(|group| {
@@ -409,11 +410,12 @@ impl BlockDecoder<'_> {
         let range = range.slice(block.bytes.start, block.bytes.end)?;
         let artifact = self.buffer.place.artifact;
         let bytes = self.cx.source.bytes(Place { artifact, range })?;
-        match bytes.starts_with(&blob_header(value.end - value.start)) {
-            true => Ok(()),
-            false => Err(Error::corrupt(
+        if bytes.starts_with(&blob_header(value.end - value.start)) {
+            Ok(())
+        } else {
+            Err(Error::corrupt(
                 "the property arrow_shard.blobs says that the block is a blob of another size",
-            )),
+            ))
         }
     }
 

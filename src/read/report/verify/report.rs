@@ -172,9 +172,10 @@ impl At {
             .split(", ")
             .filter(|p| !p.is_empty() && !known(p))
             .collect();
-        let message = match places.is_empty() {
-            true => error.whole_message(),
-            false => format!("{}: {}", places.join(", "), error.whole_message()),
+        let message = if places.is_empty() {
+            error.whole_message()
+        } else {
+            format!("{}: {}", places.join(", "), error.whole_message())
         };
         Problem {
             file: self.file,

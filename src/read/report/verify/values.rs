@@ -63,9 +63,10 @@ impl Claims {
         }
         let len = values.len();
         let nulls = NullBuffer::union(nulls.as_ref(), values.logical_nulls().as_ref());
-        let nan = match self.column.value_type.is_floating() {
-            true => BooleanBuffer::collect_bool(len, |i| is_nan(&values, i)),
-            false => BooleanBuffer::new_unset(len),
+        let nan = if self.column.value_type.is_floating() {
+            BooleanBuffer::collect_bool(len, |i| is_nan(&values, i))
+        } else {
+            BooleanBuffer::new_unset(len)
         };
         Some(Rows {
             valid: nulls.map_or_else(|| BooleanBuffer::new_set(len), |n| n.inner().clone()),

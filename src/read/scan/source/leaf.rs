@@ -56,9 +56,10 @@ impl Source<'_> {
             }
             Storage::Constant(value) => {
                 field.cx.check_batch_bytes(rows.len().div_ceil(8), 1)?;
-                let values = match constant_bool(value)? {
-                    true => BooleanBuffer::new_set(len),
-                    false => BooleanBuffer::new_unset(len),
+                let values = if constant_bool(value)? {
+                    BooleanBuffer::new_set(len)
+                } else {
+                    BooleanBuffer::new_unset(len)
                 };
                 return Ok(Chunk {
                     len,
