@@ -1,7 +1,7 @@
 //! Truth values that a predicate may have over rows that have not been read.
 //!
 //! The rows of a shard or stripe have three outcomes: none matches, all match, or some may match. This module reads
-//! nothing: its input are [`Facts`].
+//! nothing; what is known comes in as [`Facts`].
 
 mod facts;
 
