@@ -19,7 +19,7 @@ pub(super) struct RowPlan {
     pub(super) selection: Option<Arc<Selection>>,
 }
 
-/// Reads rows on the thread that asks for them.
+/// Reads rows on the calling thread.
 #[derive(Debug)]
 pub(super) enum BatchReader {
     All(Box<RowReader>),

@@ -70,7 +70,7 @@ struct State {
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    // Nothing is left half changed, so another thread's panic does no harm.
+    // No operation leaves it half changed, so another thread's panic does no harm.
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
@@ -305,7 +305,7 @@ impl ShardDecoder {
         })
     }
 
-    /// Supplies bytes that a step has asked for.
+    /// Supplies bytes that a step needs.
     ///
     /// # Errors
     /// [`InvalidArgument`](crate::ErrorKind::InvalidArgument) for a wrong number of bytes, or a request of another
@@ -417,7 +417,7 @@ impl ScanDecoder {
         self.schema.as_ref()
     }
 
-    /// Supplies bytes that a step has asked for.
+    /// Supplies bytes that a step needs.
     ///
     /// # Errors
     /// [`InvalidArgument`](crate::ErrorKind::InvalidArgument) for a wrong number of bytes, or a request of another

@@ -61,18 +61,16 @@ pub struct Shard {
 }
 
 impl Shard {
-    /// Opens the shard whose directory file is `path`. The other files of the shard must be in the same folder.
-    ///
+    /// Opens the shard with the directory file `path`. The other files of the shard must be in the same folder.
     /// # Errors
-    /// [`NotFound`](crate::ErrorKind::NotFound), [`NotAShard`](crate::ErrorKind::NotAShard),
-    /// [`UnsupportedVersion`](crate::ErrorKind::UnsupportedVersion), or if the
-    /// file is damaged.
+    /// [`NotFound`](crate::ErrorKind::NotFound), [`NotAShard`](crate::ErrorKind::NotAShard) or
+    /// [`UnsupportedVersion`](crate::ErrorKind::UnsupportedVersion). Also fails if the file is damaged.
     #[cfg(not(target_family = "wasm"))]
     pub fn open(path: impl AsRef<Path>) -> Result<Self> {
         Self::open_with(path, ShardOptions::default())
     }
 
-    /// Opens the shard whose directory file is `path`, with options.
+    /// Opens the shard with the directory file `path`, with options.
     ///
     /// # Errors
     /// Returns the same errors as [`open`](Self::open).
@@ -136,8 +134,7 @@ impl Shard {
         )
     }
 
-    /// Opens the shard whose directory file `reader` reads and whose other files are in `container`.
-    ///
+    /// Opens the shard with a directory file behind `reader`, and the other files in `container`.
     /// # Errors
     /// Returns the errors of the reader. Fails if the bytes are not a shard, are damaged, or are not supported.
     pub fn from_reader(
@@ -178,19 +175,19 @@ impl Shard {
         Self::open_at(names, reader, files, None, options).await
     }
 
-    /// Opens the shard whose directory file `reader` reads without blocking. Opening takes one request, or two for a
-    /// directory larger than [`tail_bytes`](ShardOptions::with_tail_bytes).
+    /// Opens the shard with a directory file behind `reader`, which does not block. Opening takes one request, or two
+    /// for a directory larger than [`tail_bytes`](ShardOptions::with_tail_bytes).
     ///
     /// Then use the asynchronous methods: `ScanBuilder::build_stream` (feature `async`),
     /// [`take_async`](Self::take_async), `verify_async` and so on. The blocking methods never wait for bytes:
     ///
     /// | blocking method | result for a shard behind an asynchronous reader |
     /// |-|-|
-    /// | [`num_rows`](Self::num_rows), [`num_deleted_rows`](Self::num_deleted_rows), [`num_stripes`](Self::num_stripes), [`wire`](Self::wire) | work: opening has read what they need |
+    /// | [`num_rows`](Self::num_rows), [`num_deleted_rows`](Self::num_deleted_rows), [`num_stripes`](Self::num_stripes), [`wire`](Self::wire) | work: opening has read the bytes |
     /// | [`schema`](Self::schema), [`parse_predicate`](Self::parse_predicate) | work once [`schema_async`](Self::schema_async) has returned |
     /// | [`properties`](Self::properties), [`property`](Self::property), [`sorting_columns`](Self::sorting_columns) | work once [`properties_async`](Self::properties_async) or `schema_async` has returned |
     /// | [`stripes`](Self::stripes), [`ScanBuilder::split`] | work once [`stripes_async`](Self::stripes_async) has returned |
-    /// | all others: `ScanBuilder::build`, [`take`](Self::take), [`verify`](Self::verify), [`inspect`](Self::inspect), ... | fail |
+    /// | all other methods: `ScanBuilder::build`, [`take`](Self::take), [`verify`](Self::verify), [`inspect`](Self::inspect), ... | fail |
     ///
     /// They fail at once, with [`InvalidArgument`](crate::ErrorKind::InvalidArgument), even if the tail already
     /// contains the bytes that they need: whether a method works does not depend on the size of the shard.
@@ -213,7 +210,7 @@ impl Shard {
         Self::open_at(names, reader, files, None, options).await
     }
 
-    /// Opens the shard whose directory file is the object at `path`. The other files of the shard must be next to it.
+    /// Opens the shard with the directory file at `path` in an object store. The other files of the shard must be next to it.
     /// See [`open_async`](Self::open_async) for the methods that work with such a shard.
     ///
     /// Ranges less than 1 MiB apart share a request, and at most 16 requests for an object are in flight.

@@ -35,9 +35,9 @@ use std::sync::Arc;
 /// About how many descriptors to fetch at once.
 #[cfg(any(not(target_family = "wasm"), feature = "object_store"))]
 const AT_ONCE: usize = 1 << 15;
-/// Rows that are tested at a time.
+/// Most rows to test at a time.
 const BATCH_ROWS: u32 = 65_536;
-/// Bits of deleted rows that are read at a time.
+/// Most bits of deleted rows to read at a time.
 const BATCH_BITS: u64 = 1 << 20;
 
 impl Shard {

@@ -102,16 +102,15 @@ impl ScanBuilder {
         self
     }
 
-    /// Reads the columns that the schema names, in its types, which may be:
+    /// Reads the columns that the schema names, in its types. Replaces a projection. The types may be:
     ///
     /// * Text and bytes in every layout, and each as the other if the bytes are UTF-8.
     /// * Lists in every layout; some of the members of a struct; dictionaries and runs, or their values.
     /// * Leaves of any other type that `arrow_cast` casts them to: between numbers, times, decimals and text, such as
     ///   Int64 to Utf8 and back.
     ///
-    /// The schema replaces a projection. Values are converted as `arrow_cast` does: fractions of numbers and of coarser
-    /// times are cut off, decimals are rounded, 1e300 becomes infinite as Float32, and a local time keeps its clock in
-    /// a time zone. Where `arrow_cast` would return null or its arithmetic would wrap around, the scan ends with an
+    /// Values are converted as `arrow_cast` does: fractions of numbers and of coarser times are cut off, decimals are
+    /// rounded, 1e300 becomes infinite as Float32, and a local time keeps its clock in a time zone. Where `arrow_cast` would return null or its arithmetic would wrap around, the scan ends with an
     /// error, after all rows before that one. Values of rows that the scan does not return are not cast.
     /// [`with_strict_casts`](Self::with_strict_casts) refuses casts that change a value.
     ///
@@ -216,8 +215,7 @@ impl ScanBuilder {
         self
     }
 
-    /// Also returns deleted rows; by default they are skipped, as if a filter excluded them. Row numbers count them
-    /// either way.
+    /// Also returns deleted rows; by default, they are skipped as by a filter. Row numbers count them either way.
     #[must_use]
     pub fn with_deleted_rows(mut self, deleted_rows: bool) -> Self {
         self.deleted_rows = deleted_rows;
@@ -404,8 +402,7 @@ impl ScanBuilder {
         Ok((plan.read(wanted.rows), wanted.cut, schema))
     }
 
-    /// Sets how many windows of rows a stream fetches ahead of the caller, at least 1; 4 by default. More windows need
-    /// more memory and send more requests at a time.
+    /// Fetches this many windows of rows ahead, at least 1; 4 by default. Memory and requests at a time grow with it.
     #[cfg(feature = "async")]
     #[must_use]
     pub fn with_prefetch(mut self, windows: usize) -> Self {

@@ -36,7 +36,7 @@ pub struct ShardStream {
     plan: RowPlan,
     pieces: Windows,
     cut: Cut,
-    /// Pieces whose bytes are being fetched, in order.
+    /// Pieces that are being fetched, in order.
     ahead: VecDeque<Ahead>,
     /// Most pieces to fetch at a time, not counting the current one.
     prefetch: usize,

@@ -21,7 +21,7 @@ pub struct ScanMetrics {
     pub skipped_by_range_indexes: Skipped,
     /// Rows ruled out by the entries of value dictionaries.
     pub skipped_by_dictionaries: Skipped,
-    /// Rows of stripes whose statistics say that every row matches.
+    /// Rows of stripes in which every row matches according to their statistics.
     pub rows_known_to_match: u64,
     /// Values of the predicate's columns that were tested, not counting dictionary entries. A run of
     /// equal values counts once.
@@ -36,7 +36,7 @@ pub struct ScanMetrics {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub struct Skipped {
-    /// The rows.
+    /// Number of rows.
     pub rows: u64,
     /// Stripes that were skipped as a whole.
     pub stripes: u64,

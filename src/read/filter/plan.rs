@@ -72,7 +72,7 @@ pub(super) struct StripePlan {
 pub(super) type Entries = Vec<Option<Arc<BooleanArray>>>;
 
 impl StripePlan {
-    /// Whether there is no row left to test or to read.
+    /// Whether no row remains to be tested or read.
     pub(super) fn matches_none(&self) -> bool {
         let no_rows = self.rows.as_ref().is_some_and(Selection::is_empty);
         no_rows || matches!(self.outcome, Outcome::None(_))

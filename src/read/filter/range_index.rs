@@ -1,4 +1,4 @@
-//! Spec: docs/format.md, "Range indexes": the positions of a stripe that may match.
+//! Spec: docs/format.md, "Range indexes": which positions of a stripe may match.
 
 use super::predicate::{Bound, Comparison, FilterColumn, Node, Test, Truth};
 use super::prune::{Facts, is_nan, truths};

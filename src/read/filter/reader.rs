@@ -58,9 +58,9 @@ struct OpenStripe {
     parts: VecDeque<Candidates>,
     /// Scattered matching rows that wait until they make a batch.
     pending: Pending,
-    /// Rows that are tested at a time.
+    /// Most rows to test at a time.
     chunk_rows: u64,
-    /// Rows whose bytes are fetched at a time; `None` if all are in memory.
+    /// Most rows to fetch at a time; `None` if all bytes are in memory.
     window_rows: Option<u64>,
     /// Columns of the scan that the predicate reads in part; the bytes fetched for the predicate are kept until these
     /// columns are read. Empty for near files.

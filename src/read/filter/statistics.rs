@@ -1,4 +1,4 @@
-//! Spec: Chapter 6, "(Shard) Field Descriptor": the facts about a column's values in its descriptors.
+//! Spec: Chapter 6, "(Shard) Field Descriptor": what descriptors say about the values of a column.
 
 use super::predicate::{Comparison, FilterColumn, Test};
 use super::prune::{Bound, Facts, is_nan};

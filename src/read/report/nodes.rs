@@ -21,7 +21,7 @@ pub struct NodeInfo {
     pub properties: Vec<(String, String)>,
     /// Role of an internal field; readers hide such columns.
     pub internal_kind: Option<String>,
-    /// The nodes below.
+    /// The child nodes.
     pub children: Vec<NodeInfo>,
 }
 

@@ -36,7 +36,7 @@ use std::iter;
 use std::ops::ControlFlow;
 use values::Claims;
 
-/// Rows that are assembled at a time.
+/// Most rows to assemble at a time.
 const BATCH_ROWS: u32 = 8192;
 /// Most rows of a column of a stripe to assemble per byte of its buffers: more than any column has that a writer
 /// creates. Equal rows cost the file nothing, so a damaged file may claim any number of them.
@@ -53,7 +53,7 @@ const BYTES_PER_BYTE: u64 = 65_536;
 const ORDINARY_BLOCK: u64 = 65_536;
 /// Rows of the first batch of a column with larger blocks.
 const FIRST_ROWS: u64 = 64;
-/// About how many bytes the later batches of such a column have.
+/// Stops at this many failed batches of a column of a stripe.
 const PACED_BYTES: u64 = 4 << 20;
 /// Failed batches of a column of a stripe after which the remaining batches are skipped.
 const MAX_FAILED_BATCHES: u32 = 64;

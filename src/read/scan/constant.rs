@@ -245,7 +245,7 @@ pub(in crate::read) fn leaf_array(
     assemble(&field, node, &rows, &mut GivenValues(values))
 }
 
-/// A leaf with given values, all of which are read.
+/// A leaf with given values; every read covers all of them.
 struct GivenValues(Chunk<Values>);
 
 impl GivenValues {

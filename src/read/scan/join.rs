@@ -365,7 +365,7 @@ mod tests {
         (Arc::new(item), Arc::new(items))
     }
 
-    /// One row of many items, as a list of any kind.
+    /// Returns one row of many items, as a list of any kind.
     fn lists() -> Vec<ArrayRef> {
         let (item, items) = items();
         let ends = || OffsetBuffer::new(vec![0, ITEMS].into());
@@ -398,7 +398,7 @@ mod tests {
             assert_eq!(join(&[list.clone(), none]).unwrap().len(), 1);
             let error = join(&[list.clone(), list.clone()]).unwrap_err();
             assert_eq!(error.kind(), ErrorKind::OffsetOverflow, "{error}");
-            // Views of the same items may be any number.
+            // Any number of views may share the same items.
             let twice = pick(std::slice::from_ref(&list), &[0, 0]);
             match list.data_type() {
                 DataType::ListView(_) => assert_eq!(twice.unwrap().len(), 2),
@@ -455,7 +455,7 @@ mod tests {
             Arc::new(StringArray::from_iter_values(texts)) as ArrayRef
         };
         let piece = |keys: Int8Array, from| -> ArrayRef {
-            // Below a list, where the kernel has no way to merge dictionaries.
+            // Inside of a list, where the kernel cannot merge dictionaries.
             let array = DictionaryArray::<Int8Type>::new(keys, texts(from));
             let item = Arc::new(Field::new("item", array.data_type().clone(), true));
             let ends = OffsetBuffer::from_lengths([array.len()]);

@@ -213,7 +213,7 @@ impl StripeReader<'_> {
         Ok(complete)
     }
 
-    /// Fetches the bytes of a field itself, without those of its children.
+    /// Fetches the bytes of a field itself, but not of its children.
     fn fetch_own(
         &mut self,
         node: &DataType,
@@ -393,7 +393,7 @@ pub(in crate::read) fn fetched_rows(
     (!fields.are_resident()).then(|| window_rows(fields, rows, artifacts.fetch_bytes()))
 }
 
-/// Creates a batch of columns; `rows` is the number of rows, which matters if there is no column.
+/// Creates a batch of columns; a batch without columns has `rows` rows.
 pub(in crate::read) fn record_batch(
     schema: &SchemaRef,
     columns: Vec<ArrayRef>,

@@ -80,9 +80,9 @@ struct OpenStripe {
     fields: StripeFields,
     /// Its rows, by number in the shard.
     rows: Range<u64>,
-    /// Rows whose bytes have been fetched, by number in the stripe.
+    /// Rows with fetched bytes, by number in the stripe.
     window: Range<u64>,
-    /// Rows that are fetched at a time.
+    /// Most rows to fetch at a time.
     window_rows: u64,
 }
 
@@ -121,7 +121,7 @@ impl RowReader {
         self.rows.start = self.rows.end;
     }
 
-    /// Skips the rows that have not been read yet, and returns them unless there are none.
+    /// Skips the rows that have not been read yet, and returns them; `None` if all have been read.
     pub(in crate::read) fn take_rest(&mut self) -> Option<Range<u64>> {
         let rest = self.rows.clone();
         self.stop();

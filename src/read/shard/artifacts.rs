@@ -76,7 +76,7 @@ impl Others {
         self.artifacts.get((artifact as usize).checked_sub(1)?)
     }
 
-    /// The reader of an artifact, if it is open.
+    /// Returns the reader of an artifact, if it is open.
     fn reader(&mut self, ordinal: usize) -> Option<Arc<dyn ReadAt>> {
         if let Some((reader, _)) = &self.artifacts.get(ordinal)?.resident {
             return Some(reader.clone());

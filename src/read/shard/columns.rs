@@ -90,7 +90,7 @@ impl<'a> Columns<'a> {
         self.places.as_ref().map_or(self.schema.len(), Vec::len)
     }
 
-    /// Returns the internal field with number `i`; their numbers follow those of the columns.
+    /// Returns the internal field with number `i`; the numbers follow the columns' numbers.
     fn internal(&self, i: usize) -> Option<&(usize, String)> {
         self.internal.get(i.checked_sub(self.len())?)
     }

@@ -1,5 +1,5 @@
-//! Spec: Chapter 6, "(Shard) Field Descriptor": nulls, bounds and NaN in a descriptor. Scans that skip rows and the
-//! statistics for planners read them the same way.
+//! Spec: Chapter 6, "(Shard) Field Descriptor": what a descriptor says of nulls, bounds and NaN. What it
+//! says is the same for scans that skip rows by it and for statistics that planners read.
 
 use crate::format::{AnyValue, BasicType, DataType, FieldDescriptor, TypeStats, ValueKind};
 

@@ -1,4 +1,4 @@
-//! How errors and reports name the files of a shard.
+//! The names of a shard's files in errors and reports.
 
 use crate::io::RelativeUrl;
 
@@ -9,7 +9,7 @@ pub(in crate::read) struct FileNames {
     name: String,
     /// The directory file as a place in errors.
     place: String,
-    /// The path of the folder that references start from; empty, or ends in a separator.
+    /// The path of the folder where references start; empty, or ends in a separator.
     folder: String,
     /// The noun for a file of the store.
     noun: &'static str,

@@ -1,4 +1,4 @@
-//! Where a literal of any type lies among the values of another type.
+//! The place of a literal of any type among the values of another type.
 
 use super::Literal;
 use super::advice::advice;

@@ -151,7 +151,7 @@ impl Facts {
     }
 }
 
-/// How values may compare with another value.
+/// The possible orders of the values relative to another value.
 #[derive(Debug, Clone, Copy)]
 struct Position {
     less: bool,

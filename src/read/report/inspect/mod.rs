@@ -80,9 +80,9 @@ pub struct ShardInfo {
     pub creation_min: Option<u64>,
     /// Latest creation time, in 100 ns ticks since 0001-01-01.
     pub creation_max: Option<u64>,
-    /// Bytes of the values before encoding.
+    /// Size of the values before encoding, in bytes.
     pub raw_data_size: Option<u64>,
-    /// Bytes of all encoded buffers.
+    /// Size of all encoded buffers in bytes.
     pub encoded_bytes: u64,
     /// The properties of the format, then the properties of the user.
     pub properties: Vec<NameValuePair>,
@@ -112,9 +112,9 @@ pub struct StripeInfo {
     pub rows: Range<u64>,
     /// Number of deleted rows.
     pub deleted_rows: u64,
-    /// Bytes of the values before encoding.
+    /// Size of the values before encoding, in bytes.
     pub raw_data_size: Option<u64>,
-    /// Bytes of all encoded buffers.
+    /// Size of all encoded buffers in bytes.
     pub encoded_bytes: u64,
     /// The properties of the format, then the properties of the user.
     pub properties: Vec<NameValuePair>,
@@ -165,9 +165,9 @@ pub struct FieldInfo {
     pub membership_filter: Option<SplitBlockBloomFilter>,
     /// Statistics that contradict each other.
     pub contradictions: Vec<String>,
-    /// Bytes of the field's own values before encoding.
+    /// Size of the field's own values before encoding, in bytes.
     pub raw_data_size: Option<u64>,
-    /// Bytes of the field's own buffers.
+    /// Size of the field's own buffers in bytes.
     pub encoded_bytes: u64,
     /// The encoded buffers, of all encodings of the field.
     pub buffers: Vec<BufferInfo>,

@@ -29,7 +29,7 @@ use std::cmp::Ordering;
 use std::ops::Range;
 
 impl Verifier<'_> {
-    /// Checks the descriptor of a field of a stripe, and its buffers without those of its children.
+    /// Checks the descriptor of a field of a stripe and its own buffers, but not its children.
     pub(super) async fn field_data(&mut self, stripe: u64, node: &DataType, at: &At) -> Checked {
         let unreadable = Checked::default();
         let key = (stripe, node.schema_id);
