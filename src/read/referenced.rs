@@ -305,10 +305,13 @@ impl Shard {
         mut found: impl FnMut(Range<u64>) -> Result<()>,
         mut left: impl FnMut(u64),
     ) -> Result<()> {
-        let scan = self.scan().with_projection(Projection::Indices(Vec::new()));
-        let scan = scan.with_row_number("row").with_filter(predicate);
-        let scan = scan.with_deleted_rows(true);
-        let scan = scan.with_batch_size(BATCH_ROWS as usize);
+        let scan = self
+            .scan()
+            .with_projection(Projection::Indices(Vec::new()))
+            .with_row_number("row")
+            .with_filter(predicate)
+            .with_deleted_rows(true)
+            .with_batch_size(BATCH_ROWS as usize);
         let (mut reader, _, _) = scan.planned(true).await?;
         loop {
             while let Some(rows) = reader.take_known().await? {

@@ -65,7 +65,7 @@ pub(super) struct Output {
     fields: Option<StripeFields>,
     state: ReadState,
     fetched: Fetched,
-    /// Rows with fetched bytes, where they match.
+    /// Rows covered by the last fetch, which fetched bytes only where they match.
     window: Range<u64>,
     fit: Fit,
 }

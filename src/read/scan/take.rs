@@ -92,7 +92,7 @@ fn check_live(rows: &[u64], deleted: &[ArrayRef]) -> Result<()> {
     }
 }
 
-/// Most stripes to fetch at once; with this many, few rounds are enough for any number of stripes.
+/// Most stripes to fetch at once: enough that many stripes take few rounds.
 const MOST_STRIPES: usize = 64;
 
 /// The rows of a stripe, by number in it.

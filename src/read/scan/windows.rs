@@ -33,21 +33,23 @@ impl StripeRows {
 
 /// Returns the stripes with rows of a range, and these rows.
 async fn stripes_of(metadata: &Metadata, rows: &Range<u64>) -> Result<VecDeque<StripeRows>> {
-    let stripes = metadata.run(|bench| {
+    let found = metadata.run(|bench| {
         let stripes = ready!(metadata.stripes(bench));
         let before =
             stripes.partition_point(|s| s.record_offset + s.total_record_count <= rows.start);
-        let stripes = stripes[before..].iter();
-        let stripes = stripes.take_while(|s| s.record_offset < rows.end).map(|s| {
+        let started = stripes[before..]
+            .iter()
+            .take_while(|s| s.record_offset < rows.end);
+        let parts = started.map(|s| {
             let end = s.record_offset + s.total_record_count;
             StripeRows {
                 first: s.record_offset,
                 rows: s.record_offset.max(rows.start)..end.min(rows.end),
             }
         });
-        Ok(Some(stripes.filter(|s| !s.rows.is_empty()).collect()))
+        Ok(Some(parts.filter(|s| !s.rows.is_empty()).collect()))
     });
-    stripes.await
+    found.await
 }
 
 /// Rows cut at the borders of stripes. Inside of a stripe, they are cut at the first multiple of `batch` rows, counted

@@ -234,7 +234,7 @@ impl Artifacts {
         }
     }
 
-    /// Whether small reads of the directory file are as fast per byte as large ones.
+    /// Whether small reads of the directory file are as efficient as large ones.
     pub(in crate::read) fn are_near(&self) -> bool {
         self.root.is_near()
     }

@@ -96,9 +96,11 @@ impl Fetched {
         let Place { artifact, range } = place;
         let key = (artifact, range.start());
         // `piece_at` looks for the last piece that begins before a position; a piece inside of this one would hide it.
-        let inside = self.pieces.range(key..(artifact, range.end()));
-        let inside = inside.filter(|((_, start), p)| start + p.bytes.len() as u64 <= range.end());
-        let inside: Vec<_> = inside.map(|(key, _)| *key).collect();
+        let begin_inside = self.pieces.range(key..(artifact, range.end()));
+        let inside: Vec<_> = begin_inside
+            .filter(|((_, start), p)| start + p.bytes.len() as u64 <= range.end())
+            .map(|(key, _)| *key)
+            .collect();
         for key in inside {
             self.pieces.remove(&key);
         }

@@ -450,8 +450,8 @@ impl Metadata {
         let mut scratch = Scratch::default();
         let mut cx = Context::new(self.artifacts.limits(), &mut scratch);
         let header = self.header_checksums(stored);
-        let index = RangeIndex::parse(&bytes, node, layout.positions, header, &mut cx);
-        let index = index.and_then(|index| {
+        let parsed = RangeIndex::parse(&bytes, node, layout.positions, header, &mut cx);
+        let checked = parsed.and_then(|index| {
             if let Some(expected) = stored.carried.as_ref().filter(|_| self.verifies()) {
                 expected.check_all(&RangeIndex::carried_checksums(&bytes)?)?;
             }
@@ -459,7 +459,7 @@ impl Metadata {
         });
         let index = self
             .artifacts
-            .placed(stored.place.artifact, index.within(name));
+            .placed(stored.place.artifact, checked.within(name));
         let index = Arc::new(index?);
         if field.range_index.set(index.clone()).is_ok() {
             self.fields.grow(&key, index.memory_size());
@@ -487,10 +487,10 @@ impl Metadata {
         };
         let bytes = ready!(bench.get(place));
         let checksums = self.header_checksums(stored);
-        let header = RangeIndexHeader::parse(&bytes, node, layout.positions, checksums);
-        let header = header.within(|| "range index".to_owned());
-        let header = self.artifacts.placed(place.artifact, header);
-        header.map(|h| Some(Some(h)))
+        let parsed = RangeIndexHeader::parse(&bytes, node, layout.positions, checksums)
+            .within(|| "range index".to_owned());
+        let header = self.artifacts.placed(place.artifact, parsed)?;
+        Ok(Some(Some(header)))
     }
 
     fn header_checksums<'a>(&self, stored: &'a StoredIndex) -> Option<&'a Chunks> {

@@ -11,7 +11,7 @@ pub(super) const MAX_REQUEST: u64 = 16 << 20;
 /// The gap that is read through between scattered rows if there are few requests.
 pub(super) const SPARSE_GAP: u64 = 64 << 10;
 
-/// Requests that a store serves at a time without delay: more small requests take longer, regardless of their size.
+/// Requests that are sent at a time. More of them take longer, unless they are so large that their transfer dominates.
 const FEW_REQUESTS: usize = 16;
 
 /// From this size on, the transfer of a request takes longer than its round trip.
@@ -27,9 +27,11 @@ pub(super) fn sparse_gap(places: &[Place], most: u64) -> Result<u64> {
         return Ok(least);
     };
     let pairs = requests.iter().zip(requests.iter().skip(1));
-    let gaps = pairs.filter(|(a, b)| a.artifact == b.artifact);
-    let gaps = gaps.map(|(a, b)| b.range.start().saturating_sub(a.range.end()));
-    let mut gaps: Vec<u64> = gaps.filter(|&gap| gap <= most).collect();
+    let mut gaps: Vec<u64> = pairs
+        .filter(|(a, b)| a.artifact == b.artifact)
+        .map(|(a, b)| b.range.start().saturating_sub(a.range.end()))
+        .filter(|&gap| gap <= most)
+        .collect();
     gaps.sort_unstable();
     let mut spare: u64 = requests.iter().map(|request| request.range.len()).sum();
     let spanned = gaps.iter().take(excess + 1).take_while(|&&gap| {

@@ -65,7 +65,7 @@ impl Reader {
         }
     }
 
-    /// Whether small reads are as fast per byte as large ones.
+    /// Whether small reads are as efficient as large ones.
     pub(in crate::read) fn is_near(&self) -> bool {
         match self {
             Self::Blocking(reader) => reader.is_near(),

@@ -15,7 +15,7 @@ thread_local! {
 /// The recommendation if the name of the asynchronous method is not known.
 const ITS_TWIN: &str = "the asynchronous one";
 
-/// Runs a future that does not wait to its end; blocking readers answer at once.
+/// Runs a future to its end without waiting; blocking readers answer at once.
 ///
 /// # Errors
 /// Returns the errors of the future, and [`InvalidArgument`](crate::ErrorKind::InvalidArgument) if it would ask an
@@ -24,7 +24,7 @@ pub(crate) fn now<T>(future: impl Future<Output = Result<T>>) -> Result<T> {
     now_or(ITS_TWIN, future)
 }
 
-/// Runs a future that does not wait to its end. Errors recommend the method `instead`, which waits.
+/// Runs a future to its end without waiting. Errors recommend the method `instead`, which waits.
 ///
 /// # Errors
 /// Returns the same errors as [`now`].

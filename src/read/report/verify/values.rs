@@ -188,9 +188,8 @@ impl Verifier<'_> {
             };
             let leaf = column.leaf();
             let key = (stripe.ordinal(), leaf.schema_id);
-            let index = inner.run(|bench| inner.range_index(bench, key, leaf));
-            let index = index.await;
-            let index = self.again(&at, index).flatten();
+            let read = inner.run(|bench| inner.range_index(bench, key, leaf)).await;
+            let index = self.again(&at, read).flatten();
             let index = index.filter(|index| index.positions() == stripe.all_rows());
             all.push(Claims {
                 index: index.and_then(|index| Bounds::new(&index, &column, &facts)),
