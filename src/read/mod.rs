@@ -1,9 +1,8 @@
 //! Reading shards.
 //!
-//! [`Shard`] opens one. [`ScanBuilder`] gives its rows in order, narrowed by a [`Projection`], a
-//! [`Predicate`] or a [`RowSelection`]; [`Shard::take`] gives single rows by their numbers.
-//! [`Shard::statistics`] says what is known without reading data, [`Shard::verify`] whether a shard is
-//! sound.
+//! [`Shard`] opens a shard. [`ScanBuilder`] reads its rows in order, narrowed by a [`Projection`], a [`Predicate`] or a
+//! [`RowSelection`]; [`Shard::take`] reads single rows by their numbers. [`Shard::statistics`] reports facts that are
+//! known without reading data, and [`Shard::verify`] checks whether a shard is sound.
 
 mod batches;
 mod blob;

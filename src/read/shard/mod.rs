@@ -1,4 +1,4 @@
-//! Metadata of an open shard, its files, and the bytes that were fetched of them.
+//! Metadata of an open shard, its files, and the bytes fetched from them.
 
 pub(in crate::read) mod artifacts;
 pub(in crate::read) mod cache;
