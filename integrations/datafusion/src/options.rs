@@ -106,7 +106,8 @@ impl TableShardOptions {
         options.cloned().unwrap_or_default()
     }
 
-    /// Applies the options of a table to those of the session. Keys have the prefix `format.` or `shard.`, or none.
+    /// Applies the options of a table on top of the session's options. Keys have the prefix `format.` or `shard.`, or
+    /// none.
     ///
     /// # Errors
     /// Returns a configuration error for an unknown option or an invalid value.
