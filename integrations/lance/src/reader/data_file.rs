@@ -1,4 +1,4 @@
-//! One data file: a file of its own, or one of a dataset.
+//! Reads one data file: a single file, or a file of a dataset.
 
 use super::checked_io::CheckedIo;
 use super::footer;
@@ -105,7 +105,7 @@ impl Rows {
         })
     }
 
-    /// Returns the next batch; nothing at the end.
+    /// Returns the next batch; `None` at the end.
     pub(super) async fn next(&mut self) -> Result<Option<RecordBatch>> {
         let within = |error: Error| error.within(file_name(&self.path));
         let Some(batch) = self.stream.next().await else {
@@ -130,7 +130,7 @@ impl fmt::Debug for Rows {
     }
 }
 
-/// Returns a schema of Lance as one of ours.
+/// Converts a schema of Lance to an Arrow schema.
 pub(super) fn arrow_schema_of(schema: &LanceSchema) -> Result<SchemaRef> {
     let schema = lance_arrow_schema::Schema::from(schema);
     Ok(Arc::new(schema_from_lance(&schema)?))
