@@ -85,9 +85,10 @@ async fn held_among(shards: &[(Path, OpenShard)]) -> Result<Vec<(usize, usize)>>
     let held = match local.collect::<Option<Vec<_>>>() {
         Some(local) => arrow_shard::ops::held_shards(local).await,
         None => {
-            let objects = shards.iter();
-            let objects = objects.map(|(path, open)| (path.clone(), open.shard.clone()));
-            let objects: Vec<_> = objects.collect();
+            let objects: Vec<_> = shards
+                .iter()
+                .map(|(path, open)| (path.clone(), open.shard.clone()))
+                .collect();
             arrow_shard::ops::held_shard_objects(objects).await
         }
     };

@@ -193,9 +193,11 @@ impl FileSink for ShardSink {
             );
             tasks.spawn(written.with_elapsed_compute(elapsed.clone()));
         }
-        let demuxed = demux_task.join_unwind().await;
-        let demuxed = demuxed.map_err(|error| DataFusionError::ExecutionJoin(Box::new(error)));
-        let demuxed = demuxed.and_then(|result| result);
+        let demuxed = demux_task
+            .join_unwind()
+            .await
+            .map_err(|error| DataFusionError::ExecutionJoin(Box::new(error)))
+            .and_then(|result| result);
         tell.send_replace(Some(demuxed.is_ok()));
         let mut written = Vec::new();
         let mut failed = None;

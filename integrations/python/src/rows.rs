@@ -74,13 +74,11 @@ pub(crate) fn row_numbers(rows: &Bound<'_, PyAny>) -> PyResult<Vec<u64>> {
         return Err(invalid_argument(py, message));
     }
     if array.data_type().is_signed_integer() {
-        let numbers = cast(&array, &DataType::Int64);
-        let numbers = numbers.map_err(|error| arrow_exception(py, error))?;
-        let numbers = numbers.as_primitive::<Int64Type>().values().iter();
+        let signed = cast(&array, &DataType::Int64).map_err(|error| arrow_exception(py, error))?;
         let number = |&row: &i64| u64::try_from(row).map_err(|_| no_row(py, row));
-        return numbers.map(number).collect();
+        let values = signed.as_primitive::<Int64Type>().values();
+        return values.iter().map(number).collect();
     }
-    let numbers = cast(&array, &DataType::UInt64);
-    let numbers = numbers.map_err(|error| arrow_exception(py, error))?;
-    Ok(numbers.as_primitive::<UInt64Type>().values().to_vec())
+    let unsigned = cast(&array, &DataType::UInt64).map_err(|error| arrow_exception(py, error))?;
+    Ok(unsigned.as_primitive::<UInt64Type>().values().to_vec())
 }

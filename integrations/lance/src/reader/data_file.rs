@@ -87,16 +87,16 @@ impl Rows {
         batch_rows: u32,
     ) -> Result<Self> {
         let schema = arrow_schema_of(&columns.schema)?;
-        let stream = file.read_stream_projected(
-            ReadBatchParams::RangeFull,
-            batch_rows,
-            1,
-            columns,
-            FilterExpression::no_filter(),
-        );
-        let stream = stream.await;
-        let stream =
-            stream.map_err(|e| from_lance(&e, ErrorKind::Corrupt).within(file_name(path)))?;
+        let stream = file
+            .read_stream_projected(
+                ReadBatchParams::RangeFull,
+                batch_rows,
+                1,
+                columns,
+                FilterExpression::no_filter(),
+            )
+            .await
+            .map_err(|e| from_lance(&e, ErrorKind::Corrupt).within(file_name(path)))?;
         Ok(Self {
             path: path.to_path_buf(),
             schema,

@@ -231,9 +231,12 @@ fn assemble(
                 Some((&it.children[..], array.columns()))
             });
             let members: Vec<Columns<'_>> = members.collect();
-            let columns = field.children.iter().zip(fields);
-            let columns = columns.map(|(child, ours)| assemble(child, ours, &members, rows));
-            let columns = columns.collect::<Result<Vec<_>>>()?;
+            let columns = field
+                .children
+                .iter()
+                .zip(fields)
+                .map(|(child, ours)| assemble(child, ours, &members, rows))
+                .collect::<Result<Vec<_>>>()?;
             Ok(Arc::new(StructArray::try_new_with_length(
                 fields.clone(),
                 columns,

@@ -63,9 +63,11 @@ impl ShardTable {
         // session, and would reject unknown ones.
         let context = SessionContext::new();
         check_there(locations).await?;
-        let urls = locations.iter().enumerate();
-        let urls = urls.map(|(i, location)| url_of(location, i, &context));
-        let urls = urls.collect::<Result<Vec<_>>>()?;
+        let urls = locations
+            .iter()
+            .enumerate()
+            .map(|(i, location)| url_of(location, i, &context))
+            .collect::<Result<Vec<_>>>()?;
         let format = ShardFormat::default();
         let schema = format.table_schema(columns);
         let options = ListingOptions::new(Arc::new(format)).with_file_extension("");
