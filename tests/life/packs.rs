@@ -230,7 +230,7 @@ fn what_is_refused_leaves_no_file() {
         "{text}"
     );
     assert!(!path("new").exists());
-    // A scan returns the same error.
+    // The error of a scan names the command, too.
     let scan = Shard::open(path("two")).unwrap().scan().build().unwrap();
     let error = collect(scan).unwrap_err().to_string();
     assert!(error.contains("arrow-shard pack"), "{error}");
@@ -345,7 +345,7 @@ mod objects {
             let taken = pack_object(store.clone(), &from, &to, &options).await;
             assert_eq!(taken.unwrap_err().kind(), ErrorKind::AlreadyExists);
 
-            // No conditional writes are sent to a store without support for them.
+            // An unchanged shard is not written, so this also works in a store without conditional writes.
             let editor = ShardEditor::open_object(store.clone(), &to).await.unwrap();
             let done = editor.commit_object(store.clone()).await.unwrap();
             assert!(done.is_unchanged());

@@ -1,4 +1,4 @@
-//! Other Arrow types that a reader may be asked for.
+//! Other Arrow types that a reader may request.
 
 use arrow_schema::{DataType, Field, FieldRef, Fields, UnionFields, UnionMode};
 use rand::Rng;
@@ -6,8 +6,8 @@ use rand::rngs::StdRng;
 use rand::seq::IndexedRandom;
 use std::sync::Arc;
 
-/// A random type that holds the same values: other offsets, views, keys, run ends, dense unions for sparse ones, and
-/// dictionaries or runs instead of plain values and the other way round; at every level.
+/// Returns a random type for the same values: other offsets, views, keys, run ends, dense or sparse unions, and
+/// dictionaries or run-end encoding instead of plain values, or the reverse, at every level.
 pub(crate) fn other_type(rng: &mut StdRng, data_type: &DataType) -> DataType {
     use DataType::{
         Binary, BinaryView, Dictionary, FixedSizeList, LargeBinary, LargeList, LargeListView,
