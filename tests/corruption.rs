@@ -65,7 +65,7 @@ struct Content {
 struct Questions {
     /// A predicate over all columns.
     any: Predicate,
-    /// Predicates of which each case uses one.
+    /// Further predicates; each case uses one of them.
     others: Vec<Predicate>,
 }
 

@@ -93,7 +93,7 @@ fn seconds_reach_parquet_with_their_meaning_and_come_back() {
     }
     folder.run(&["convert", "t.parquet", "back.arrow"]).ok();
     assert_eq!(read_ipc(&folder.path("back.arrow")), batch);
-    // More milliseconds than 64 bits hold.
+    // More milliseconds than fit into 64 bits.
     let late = TimestampSecondArray::from(vec![i64::MAX / 10]);
     let batch = RecordBatch::try_from_iter([("late", Arc::new(late) as ArrayRef)]).unwrap();
     let folder = Folder::with(&batch);

@@ -151,7 +151,7 @@ fn threads_change_nothing_of_a_conversion() {
             .ok();
     }
     assert!(fs::read(folder.path("a.csv")).unwrap() == fs::read(folder.path("b.csv")).unwrap());
-    // Each shard has an identifier of its own.
+    // Each shard has a unique identifier.
     let size = |name| folder.path(name).metadata().unwrap().len();
     assert_eq!(size("a.shard"), size("b.shard"));
     let error = folder

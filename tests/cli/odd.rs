@@ -128,7 +128,7 @@ fn coded() -> Vec<ArrayRef> {
     for word in [Some("1"), None, Some("x"), Some("1")] {
         words.append_option(word);
     }
-    // A null that is an entry, and an entry that nothing uses.
+    // A null entry, and an unused entry.
     let entries = Arc::new(StringArray::from(vec![None, Some("e"), Some("unused")]));
     let keys = Int32Array::from(vec![Some(0), Some(1), None, Some(1)]);
     let numbers = Arc::new(Int64Array::from(vec![7, -7]));

@@ -302,7 +302,7 @@ fn edit(
             table.deleted.fill(false);
         }
         5 => {
-            // Every shard keeps its key, and unions.
+            // Every shard keeps its key and its unions.
             let drop = |field: &Field| {
                 let is_union = |t: &DataType| matches!(t, DataType::Union(..));
                 field.name() != "key" && !any_type(field.data_type(), &mut |t| is_union(t))
@@ -352,7 +352,7 @@ fn add_values(
     let config = Config {
         max_depth: 2,
         odd_names: false,
-        // Rows that are appended later are null.
+        // Rows that are appended later are null, which unions do not support.
         allow: |t| is_kept_by_kernels(t) && !matches!(t, DataType::Union(..)),
         ..Config::default()
     };

@@ -113,7 +113,7 @@ fn a_writer_makes_times_and_identities_that_are_hidden_until_they_are_asked_for(
             let taken = shard.take(&[299, 0], [RECORD_IDENTITY, INGESTION_TIMESTAMP]);
             let taken = internal(&taken.unwrap());
             assert_eq!([taken[0], taken[1]], [rows[299], rows[0]]);
-            // Two columns that the shard does not show, in the types of a schema.
+            // Two internal columns that scans do not return by default, requested with types in a schema.
             let ticks = Field::new(INGESTION_TIMESTAMP, DataType::UInt64, true);
             let seconds = DataType::Timestamp(TimeUnit::Second, None);
             let seconds = Field::new(INGESTION_TIMESTAMP, seconds, true);

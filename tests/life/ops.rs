@@ -56,7 +56,7 @@ fn a_merge_carries_statistics_filters_indexes_and_properties() {
         .as_primitive::<UInt64Type>()
         .value(0);
     assert!((30_000..=40_000).contains(&distinct), "{distinct}");
-    // The filter of one stripe and the index of the other rule out nearly everything.
+    // The Bloom filter of one stripe and the range index of the other rule out nearly all rows.
     let mut scan = shard
         .scan()
         .with_filter(col("id").eq(30_007))
@@ -413,7 +413,7 @@ fn shards_of_a_folder_are_one_table() {
         rows(table.scan().with_offset(20).with_limit(6)),
         expected[20..26]
     );
-    // Null where a shard lacks the column.
+    // Rows of a shard without the column are null.
     assert_eq!(rows(table.scan().with_filter(col("x").gt(1))), [27, 28, 29]);
     assert_eq!(rows(table.scan().with_filter(col("x").is_null())).len(), 43);
     let mut scan = table.scan().with_filter(col("id").eq(40)).build().unwrap();

@@ -16,7 +16,7 @@ use arrow_shard::{Error, ErrorKind, Shard};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// Spreads a number over all bits.
+/// Returns a pseudo-random number from an index.
 fn mixed(i: usize) -> u64 {
     (i as u64 + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15)
 }

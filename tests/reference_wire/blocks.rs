@@ -189,7 +189,7 @@ fn segment_record(
     Ok(at)
 }
 
-/// Checks one block; returns its number of nulls.
+/// Checks one block, and returns its number of nulls.
 fn check_block(block: &[u8], count: u64, stream: &Stream) -> Result<u64, String> {
     let n = usize::try_from(count).unwrap();
     let (presence_size, values_size) = (size_at(block, 0)?, size_at(block, 4)?);

@@ -353,8 +353,8 @@ impl<'a> Region<'a> {
     fn byte_strings(&self, fixed: Option<usize>, null: &[bool]) -> Check {
         let code = u16_at(self.bytes, 0)?;
         let suits = match fixed {
-            // Its reader takes the distinct values of a fixed size from the wrong place, and makes
-            // offsets for a single one, which it cannot join with values that have none.
+            // The reference's reader takes distinct values of a fixed size from the wrong place. For a single value it
+            // creates offsets, which it cannot combine with values without offsets.
             Some(_) => matches!(code, 1 | 15..=17),
             None => matches!(code, 1 | 7 | 14..=17),
         };
@@ -407,8 +407,8 @@ impl<'a> Region<'a> {
         }
     }
 
-    /// Offsets behind `end` and its padding, to the end of the region; of fixed sizes the padding
-    /// alone.
+    /// Checks the offsets after `end` and its padding, up to the end of the region; values of fixed size have only the
+    /// padding.
     fn offsets(&self, end: usize, nested: u8, fixed: Option<usize>) -> Check {
         let start = self.padded(end)?;
         let rest = self.rest(start)?.len();
@@ -486,7 +486,7 @@ fn compressed(code: u16, bytes: &[u8], len: usize) -> Check {
     })
 }
 
-/// The decompressed size, if the bytes state it.
+/// Checks compressed bytes, and returns the decompressed size if the bytes contain it.
 fn compressed_any(code: u16, bytes: &[u8]) -> Result<Option<usize>, String> {
     if code == 17 {
         return size_at(bytes, 0).map(Some);
@@ -495,7 +495,7 @@ fn compressed_any(code: u16, bytes: &[u8]) -> Result<Option<usize>, String> {
     rule(magic, "ZSTD is a Zstandard frame", || {
         format!("{:?}", bytes.first_chunk::<4>())
     })?;
-    // Bits 0 and 1 of the frame header say how long the id of a dictionary is.
+    // Bits 0 and 1 of the frame header are the length of a dictionary id.
     let named = u8_at(bytes, 4)? & 3;
     rule(named == 0, "Zstandard frames name no dictionary", || {
         format!("{named}")
@@ -503,7 +503,7 @@ fn compressed_any(code: u16, bytes: &[u8]) -> Result<Option<usize>, String> {
     Ok(None)
 }
 
-/// The codes of a region of u32, if they are encoded in one of the usual ways.
+/// Returns the codes of a region of u32, if they are Plain, FLBitPack or a single value.
 fn small_codes(region: &[u8], n: usize) -> Result<Option<Vec<u64>>, String> {
     Ok(match u16_at(region, 0)? {
         1 => Some(words(&region[2..2 + 4 * n], 4)),
@@ -522,7 +522,7 @@ fn small_codes(region: &[u8], n: usize) -> Result<Option<Vec<u64>>, String> {
     })
 }
 
-/// The 1,024 u32 of a chunk: every lane is a stream of bits, and the lanes take turns.
+/// Unpacks the 1,024 u32 of a chunk: every lane is a stream of bits, and the lanes are interleaved.
 fn unpack(chunk: &[u8], bits: usize) -> Vec<u64> {
     const ORDER: [usize; 8] = [0, 4, 2, 6, 1, 5, 3, 7];
     let packed = words(chunk, 4);

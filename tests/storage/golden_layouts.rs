@@ -142,7 +142,7 @@ fn words() -> RecordBatch {
     table(vec![("id", ids(ROWS)), ("text", Arc::new(text))])
 }
 
-/// Returns rows for a shard with deleted rows: each row before a multiple of 7 is deleted.
+/// Returns rows for a shard with deleted rows: every row before a multiple of 7 is deleted.
 fn numbers() -> RecordBatch {
     let numbers: Int64Array = (0..1500)
         .map(|i| (i % 11 != 0).then(|| noise(i) as i64 >> 30))

@@ -1,4 +1,4 @@
-//! Shards of numbers in local folders.
+//! Writes shards of numbers to local folders.
 
 #![allow(
     dead_code,

@@ -17,7 +17,7 @@ use rand::Rng;
 use rand::rngs::StdRng;
 use rand::seq::IndexedRandom;
 
-/// A column, or a member of structs in it.
+/// A column, or a member of structs in a column.
 #[derive(Debug, Clone)]
 pub(crate) struct Path {
     pub(crate) name: String,

@@ -1,4 +1,4 @@
-//! A small HTTP server of objects in memory, with ranges and e-tags.
+//! A small HTTP server for objects in memory, with ranges and e-tags.
 
 #![allow(
     dead_code,

@@ -46,7 +46,7 @@ impl Container for Copied {
     }
 }
 
-/// Stores may need a runtime.
+/// Waits for an answer in a runtime, which stores may need.
 fn wait<T>(answer: impl Future<Output = T>) -> T {
     let mut runtime = tokio::runtime::Builder::new_current_thread();
     runtime.enable_all().build().unwrap().block_on(answer)

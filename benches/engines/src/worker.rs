@@ -133,7 +133,7 @@ fn compare(
     answers.iter().filter_map(fault).collect()
 }
 
-/// Rows as text, sorted; doubles with as many digits as do not depend on the order of a sum.
+/// Returns sorted rows as text. Doubles are rounded, because their last digits depend on the order of a sum.
 fn rows(batches: &[RecordBatch]) -> Result<Vec<String>> {
     let options = FormatOptions::new();
     let mut rows = Vec::new();

@@ -67,7 +67,7 @@ pub(crate) struct Scan {
     pub(crate) reverse: bool,
     #[prost(bool, tag = "7")]
     pub(crate) preserve_order: bool,
-    /// The limit in rows; `base` cuts it to 32 bits.
+    /// The limit in rows; `base` truncates it to 32 bits.
     #[prost(uint64, optional, tag = "8")]
     pub(crate) limit: Option<u64>,
     /// One entry for each file, in the order of the groups.

@@ -1,6 +1,6 @@
 //! Shards of [`arrow_shard`] as tables of [Apache DataFusion](https://datafusion.apache.org/).
 //!
-//! One call registers the format, and SQL does the rest:
+//! One call registers the format; everything else is SQL:
 //!
 //! ```
 //! use datafusion::prelude::SessionContext;

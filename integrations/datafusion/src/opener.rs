@@ -125,7 +125,7 @@ impl ShardOpener {
     }
 }
 
-/// A file that is being opened.
+/// The state of opening a file.
 struct Opening {
     store: Arc<dyn ObjectStore>,
     cache: Option<Arc<FileMetadataCache>>,

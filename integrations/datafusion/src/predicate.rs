@@ -256,7 +256,7 @@ impl Converter<'_> {
     fn column(&self, expr: &Arc<dyn PhysicalExpr>) -> Option<(ColumnRef, DataType)> {
         let reference = Reference::of(expr, self.file)?;
         let data_type = reference.field.data_type().clone();
-        // A union has no nulls, not even where the struct around it is null.
+        // A union is never null, even if the struct around it is.
         let is_union = matches!(data_type, DataType::Union(..));
         (!is_union).then(|| (col_at(reference.ordinals), data_type))
     }

@@ -111,7 +111,7 @@ impl Editing {
         }
     }
 
-    /// Refuses two shards that refer to the same data.
+    /// Returns an error if two shards refer to the same data.
     fn check_distinct(&self) -> Result<()> {
         match &self.at {
             Location::Local(_) => self.editor.check_distinct(),

@@ -150,7 +150,7 @@ fn schemas_that_say_nothing_sensible_are_an_error_and_no_panic() {
             let float = float.finish().as_union_value();
             field(b, (Type::FloatingPoint, float), None)
         },
-        // A map of a number.
+        // A map with entries of a number type.
         &|b| {
             let ty = int(b, 8);
             let item = field(b, ty, None);

@@ -124,8 +124,8 @@ fn dictionaries_in(path: &Path) -> usize {
         .map_or(0, |dictionaries| dictionaries.len())
 }
 
-/// A reader may look up the entries of the outer dictionary when it reads a batch: were only the inner one replaced, it
-/// would find other words for the same keys.
+/// A reader may resolve the outer dictionary's entries only when it reads a batch: if only the inner dictionary were
+/// replaced, the same keys would lead to other words.
 #[test]
 fn a_dictionary_in_a_stream_comes_with_the_one_within_it() {
     let batch = |words: [&str; 2], keys: [i8; 2]| {

@@ -73,7 +73,7 @@ fn damaged_messages_never_panic() {
 fn other_versions_are_named() {
     let (bytes, inputs) = messages().remove(0);
     let head = b"\0shard".len();
-    // The length, whose last byte has no high bit, then the version.
+    // First the length, which ends with a byte below 128, then the version.
     let length = bytes[head..].iter().position(|byte| *byte < 128).unwrap();
     let version = head + length + 1;
     let mut newer = bytes;

@@ -37,7 +37,7 @@ pub(crate) async fn try_answer(
     Ok(rows)
 }
 
-/// Runs statements whose answers do not matter.
+/// Runs statements, and ignores their answers.
 pub(crate) async fn run(session: &SessionContext, statements: &[String]) {
     for sql in statements {
         answer(session, sql).await;
