@@ -28,8 +28,7 @@
 //! | | |
 //! |-|-|
 //! | projection | of columns and members of structs; expressions are evaluated on the values read |
-//! | filters | all except volatile ones: as a [`Predicate`](arrow_shard::read::Predicate) with the same meaning,
-//! otherwise as a function of the columns, after statistics |
+//! | filters | all except volatile ones: as a [`Predicate`](arrow_shard::read::Predicate) with the same meaning, otherwise as a function of the columns, after statistics |
 //! | dynamic filters | of joins and TopK, checked again at every stripe and every 65,536 rows |
 //! | limit | if no filter is above the scan |
 //! | order | from the sorting columns of the files: exact, or in reverse for TopK |

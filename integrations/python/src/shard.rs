@@ -325,12 +325,11 @@ impl ShardFile {
     /// * ``columns``: names, paths of nested fields such as ``"a.b"``, or numbers; all columns by default. A repeated
     ///   column is read once.
     /// * ``filter``: a condition of :func:`col`, its text, such as ``"delay > 60 AND origin LIKE 'OS%'"``, or an
-    ///   expression
-    ///   of ``pyarrow.compute``, with the meaning that it has in pyarrow. If it is a list, all conditions must be true.
+    ///   expression of ``pyarrow.compute``, with the meaning that it has in pyarrow. All conditions of a list must be
+    ///   true.
     /// * ``limit``, ``offset``: numbers of matching rows to return and to skip.
     /// * ``batch_size``: rows per batch, 32,768 by default. Smaller batches cost more time in Python; larger ones do
-    ///   not fit
-    ///   the caches of a processor.
+    ///   not fit the caches of a processor.
     /// * ``threads``: the number of threads that decode, by default one per core. Shards in stores are decoded by one
     ///   thread.
     /// * ``with_row_number``: the name of an additional last column with row numbers.
