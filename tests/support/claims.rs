@@ -12,8 +12,7 @@ use arrow_shard::{Limits, Shard};
 use std::sync::Arc;
 
 /// Changes a shard of one stripe, without statistics of the whole shard, to claim `stripes` stripes of `rows` rows,
-/// with
-/// `deletes` deleted rows each. `edit` gets the schema id of each field.
+/// with `deletes` deleted rows each. `edit` gets the schema id of each field.
 pub(crate) fn claiming(
     file: &[u8],
     rows: u64,

@@ -94,8 +94,7 @@ impl PhysicalExtensionCodec for ShardPhysicalExtensionCodec {
             return self.inner.try_decode(buf, inputs, ctx, proto_converter);
         }
         // DataFusion's decoders panic on some messages that DataFusion never writes, such as a constraint without a
-        // kind.
-        // A damaged message must not end the process.
+        // kind. A damaged message must not end the process.
         let decode = || self.decode_ours(buf, inputs, ctx, proto_converter);
         catch_unwind(AssertUnwindSafe(decode))
             .unwrap_or_else(|_| Err(damaged("DataFusion cannot read a part of it")))

@@ -105,10 +105,8 @@ impl ShardSource {
     }
 
     /// Sets the predicate, on the columns of the table before the projection. The scan returns only rows that match,
-    /// or,
-    /// where [`evaluates`](Self::evaluates) is false, all rows of stripes that may contain a match. Rows that do not
-    /// match
-    /// a part with a dynamic filter may be returned as well.
+    /// or, where [`evaluates`](Self::evaluates) is false, all rows of stripes that may contain a match. Rows that do
+    /// not match a part with a dynamic filter may be returned as well.
     #[must_use]
     pub fn with_predicate(mut self, predicate: Arc<dyn PhysicalExpr>) -> Self {
         self.predicate = Some(predicate);

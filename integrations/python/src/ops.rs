@@ -216,10 +216,8 @@ pub(crate) fn append(
 }
 
 /// Marks rows as deleted: the rows that match ``where``, a filter as for ``ShardFile.scan``, or the rows with the
-/// numbers
-/// ``rows``. Scans skip deleted rows; the other rows keep their numbers. The changed shard replaces the shard at
-/// ``path``,
-/// or is written to ``to``.
+/// numbers ``rows``. Scans skip deleted rows; the other rows keep their numbers. The changed shard replaces the shard
+/// at ``path``, or is written to ``to``.
 ///
 /// >>> sh.delete(path, sh.col("name") == "Oslo").changed_rows
 /// 1

@@ -420,8 +420,7 @@ impl ShardFile {
 
     /// Checks everything: every checksum, every block, and every column against its statistics, filters and indexes.
     /// ``progress`` is called for every column of every stripe, with its path, the number of columns done, and their
-    /// total
-    /// number.
+    /// total number.
     ///
     /// >>> report = sh.open(path).verify()
     /// >>> report.is_sound, report.problems

@@ -68,8 +68,7 @@ impl Rewrite {
     }
 
     /// Returns statements to run before a file. By default, scans of Parquet do not evaluate filters, so scans of
-    /// shards
-    /// must not either.
+    /// shards must not either.
     pub(crate) fn first(self) -> &'static [&'static str] {
         match self.0 {
             [] => &[],

@@ -241,8 +241,7 @@ async fn the_damaged_file_of_several_is_named() {
         place.write(&path(name), &numbers(10_000, 2000), &stripes_of(1000));
     }
     // Finds a byte that, when damaged, lets the shard open but makes a scan fail. The table is created after the
-    // damage,
-    // because an open shard keeps the metadata that it has read.
+    // damage, because an open shard keeps the metadata that it has read.
     let mut bytes = std::fs::read(path("2")).unwrap();
     let ends_a_scan = |bytes: &[u8]| {
         Shard::from_bytes(bytes.to_vec()).is_ok_and(|shard| {
