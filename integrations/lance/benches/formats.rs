@@ -1,4 +1,4 @@
-//! Lance files beside shards: size, time to write, to scan, and to take rows, of three tables.
+//! Compares Lance files with shards: size, time to write, to scan, and to take rows, of three tables.
 //!
 //! ```sh
 //! cargo bench --bench formats
@@ -179,7 +179,7 @@ impl Format {
     }
 }
 
-/// Reads rows of a Lance file; how many there are.
+/// Reads rows of a Lance file, and returns their number.
 async fn read(path: &Path, rows: ReadBatchParams) -> usize {
     let store = Arc::new(ObjectStore::local());
     let scheduler = ScanScheduler::new(store.clone(), SchedulerConfig::max_bandwidth(&store));
@@ -279,7 +279,7 @@ fn log() -> Vec<RecordBatch> {
     pieces(&RecordBatch::try_from_iter(columns).unwrap())
 }
 
-/// What a search over documents keeps: texts, vectors, tags, and small images.
+/// Returns a table as for a search over documents: texts, vectors, tags, and small images.
 fn documents() -> Vec<RecordBatch> {
     const ROWS: usize = 20_000;
     const WORDS: [&str; 12] = [
