@@ -7,8 +7,6 @@
 //! ```
 
 use super::BlockRange;
-use super::stored::FieldBuffers;
-use super::stored_buffer::Body;
 use crate::encoding::EncodingCode;
 use crate::error::{Error, Result};
 use crate::format::{NameValuePair, ValueKind, find_property};
@@ -74,7 +72,7 @@ impl BlobTable {
     }
 
     /// Returns the range of the block's value in its buffer, if the block is a blob.
-    fn find(&self, block: &BlockRange, checksums: bool) -> Result<Option<Range<u64>>> {
+    pub(super) fn find(&self, block: &BlockRange, checksums: bool) -> Result<Option<Range<u64>>> {
         let padding = match self.0.get(block.ordinal) {
             Some(0) => return Ok(None),
             Some(entry) => u64::from(entry - 1),
@@ -97,19 +95,6 @@ impl BlobTable {
                 block.values.end - block.values.start,
                 block.bytes.end - block.bytes.start
             ))),
-        }
-    }
-}
-
-impl FieldBuffers {
-    /// Returns the range in DATA of the value of a block, if the block is a blob.
-    ///
-    /// # Errors
-    /// [`Corrupt`](crate::ErrorKind::Corrupt) if the table lists the block as a blob and it cannot be one.
-    pub fn blob(&self, block: &BlockRange) -> Result<Option<Range<u64>>> {
-        match (&self.blobs, self.data.as_ref().map(|data| &data.body)) {
-            (Some(table), Some(Body::Blocks(blocks))) => table.find(block, blocks.checksums),
-            _ => Ok(None),
         }
     }
 }

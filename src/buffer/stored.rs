@@ -8,7 +8,7 @@ use super::own_properties::OwnProperties;
 use super::packed_group::PackedGroup;
 use super::physical::Physical;
 use super::stored_buffer::{Body, Place, StoredBuffer, place, stored_buffer};
-use super::{RANGE_INDEX_HEADER, Selection};
+use super::{BlockRange, RANGE_INDEX_HEADER, Selection};
 use crate::encoding::Dictionaries;
 use crate::error::{Error, Result};
 use crate::format::{
@@ -94,6 +94,17 @@ impl FieldBuffers {
     /// Keeps the compressor dictionaries. The caller must have loaded all of them.
     pub fn load_dictionaries(&self, dictionaries: Dictionaries) {
         self.loaded_compressors.get_or_init(|| dictionaries);
+    }
+
+    /// Returns the range in DATA of the value of a block, if the block is a blob.
+    ///
+    /// # Errors
+    /// [`Corrupt`](crate::ErrorKind::Corrupt) if the table lists the block as a blob and it cannot be one.
+    pub fn blob(&self, block: &BlockRange) -> Result<Option<Range<u64>>> {
+        match (&self.blobs, self.data.as_ref().map(|data| &data.body)) {
+            (Some(table), Some(Body::Blocks(blocks))) => table.find(block, blocks.checksums),
+            _ => Ok(None),
+        }
     }
 
     fn add_compressor(

@@ -37,7 +37,7 @@ pub use crate::format::{
     SplitBlockBloomFilter, StripeProperties, TypeStats, ValueKind, Wire,
 };
 pub use crate::sorting::SortingColumn;
-pub use blob::{AsyncBlob, Blob, BlobForm};
+pub use blob::{AsyncBlob, Blob};
 pub use decoder::{Request, ScanDecoder, ShardDecoder, Step};
 pub use filter::predicate::{ColumnRef, Literal, Predicate, col, col_at, lit};
 pub use filter::{DynamicPredicate, ScanMetrics, Skipped};
@@ -51,6 +51,7 @@ pub use report::nodes::NodeInfo;
 pub use report::verify::{Problem, VerifyOptions, VerifyProgress, VerifyReport};
 pub use scan::row_selection::RowSelection;
 pub use scan_builder::ScanBuilder;
+pub use shard::blob_form::BlobForm;
 pub use shard::options::ShardOptions;
 pub use shard::projection::Projection;
 #[cfg(feature = "async")]

@@ -1,7 +1,6 @@
 //! Scans: rows of a shard, in order, as RecordBatches.
 
 use super::batches::{BatchReader, RowPlan};
-use super::blob::BlobForm;
 use super::cut::Cut;
 use super::filter::predicate::Predicate;
 use super::filter::{Conditions, DynamicPredicate, Filter};
@@ -11,6 +10,7 @@ use super::scan::row_selection::RowSelection;
 use super::scan::rows::RowFormat;
 use super::scan::take::take;
 use super::scan::windows::split;
+use super::shard::blob_form::BlobForm;
 use super::shard::column::{Column, ProjectedColumns};
 use super::shard::columns::InternalFields;
 use super::shard::fetch::Bench;

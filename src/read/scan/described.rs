@@ -5,7 +5,7 @@ use crate::buffer::{Body, Selection, Storage};
 use crate::column::assemble_as;
 use crate::error::{Error, Result, to_usize};
 use crate::format::DataType;
-use crate::read::blob::description_fields;
+use crate::read::shard::blob_form::description_fields;
 use crate::read::shard::column::Column;
 use arrow_array::cast::AsArray;
 use arrow_array::{Array, ArrayRef, StructArray, UInt64Array};
