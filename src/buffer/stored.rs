@@ -15,6 +15,7 @@ use crate::format::{
     AnyValue, BufferKind, DataEncoding, DataType, EncodedBuffer, NativeDataEncoding,
     StripeFieldDescriptor,
 };
+use std::ops::Range;
 use std::sync::OnceLock;
 
 /// How and where the values of a stripe field are stored.

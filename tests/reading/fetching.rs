@@ -248,7 +248,9 @@ fn scans_count_the_bytes_that_they_read() {
                 let first = scan();
                 let requested = bytes_of(&file.requests());
                 let counted = scan();
-                assert!((counted..=requested).contains(&first), "{context}: {first}");
+                assert!(first <= requested, "{context}: {first}");
+                // Of several threads, a slow one reads again what two pieces share and a fast one has forgotten.
+                assert!(threads > 1 || counted <= first, "{context}: {first}");
                 assert_eq!(counted, bytes_of(&file.requests()), "{context}");
                 assert!(counted > 0, "{context}");
             }
