@@ -220,3 +220,10 @@ pub use write::{ShardWriter, WriterOptions};
 #[cfg(all(doctest, feature = "object_store"))]
 #[doc = include_str!("../README.md")]
 struct Readme;
+
+/// The examples of the guide, likewise.
+#[cfg(all(doctest, feature = "object_store"))]
+#[doc = include_str!("../docs/guide/reading.md")]
+#[doc = include_str!("../docs/guide/object-stores.md")]
+#[doc = include_str!("../docs/guide/life.md")]
+struct Guide;

@@ -35,7 +35,7 @@ impl BlobTable {
 
     /// Adds the block of a blob of `len` bytes. The block has `block` bytes.
     pub fn push_blob(&mut self, block: usize, len: usize, checksums: bool) {
-        let tail = if checksums { CHECKSUM as usize } else { 0 };
+        let tail = if checksums { size_of::<u32>() } else { 0 };
         let padding = block.saturating_sub(BLOB_HEADER + len + tail);
         self.0.push(u8::try_from(padding + 1).unwrap_or(u8::MAX));
     }

@@ -4,7 +4,7 @@ use super::column::Column;
 use arrow_schema::{DataType, Field, Fields};
 
 /// Form in which a scan returns the values of binary columns, see
-/// [`ScanBuilder::with_blobs_as`](super::ScanBuilder::with_blobs_as).
+/// [`ScanBuilder::with_blobs_as`](crate::read::ScanBuilder::with_blobs_as).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 #[non_exhaustive]
 pub enum BlobForm {
