@@ -188,11 +188,12 @@ async fn read(path: &Path, rows: ReadBatchParams) -> usize {
         .open_file(&place, &CachedFileSize::unknown())
         .await
         .unwrap();
+    let cache = LanceCache::no_cache();
     let reader = FileReader::try_open(
         file,
         None,
         Arc::default(),
-        &LanceCache::no_cache(),
+        &cache,
         FileReaderOptions::default(),
     );
     let reader = reader.await.unwrap();
@@ -206,7 +207,7 @@ async fn read(path: &Path, rows: ReadBatchParams) -> usize {
 fn lineitem() -> Vec<RecordBatch> {
     let generator =
         LineItemArrow::new(LineItemGenerator::new(0.1, 1, 1)).with_batch_size(BATCH_ROWS);
-    let batches: Vec<RecordBatch> = generator.collect();
+    let batches: Vec<RecordBatch> = generator.collect::<Result<_, _>>().unwrap();
     let schema = batches[0].schema();
     let columns = concat_batches(&schema, &batches).unwrap();
     let columns = schema
