@@ -70,8 +70,7 @@ fn main() {
         ("documents", documents()),
     ] {
         let rows: usize = batches.iter().map(RecordBatch::num_rows).sum();
-        let bytes: usize = batches.iter().map(RecordBatch::get_array_memory_size).sum();
-        println!("\n{name}: {rows} rows, {bytes} bytes in memory\n");
+        println!("\n{name}: {rows} rows\n");
         println!("| | bytes | write, ms | scan, ms | take {TAKEN} rows, ms |\n|-|-|-|-|-|");
         let mut random = StdRng::seed_from_u64(9);
         let taken: Vec<u64> = (0..TAKEN)
