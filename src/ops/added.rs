@@ -155,23 +155,25 @@ pub(super) fn encode(
 
 /// Fails if the values are not of the field's type.
 pub(super) fn check_type(field: &Field, values: &ArrayRef) -> Result<()> {
-    match values.data_type() == field.data_type() {
-        true => Ok(()),
-        false => Err(Error::new(
+    if values.data_type() == field.data_type() {
+        Ok(())
+    } else {
+        Err(Error::new(
             ErrorKind::SchemaMismatch,
             format!(
                 "the values are {}, and the field is {}",
                 values.data_type(),
                 field.data_type()
             ),
-        )),
+        ))
     }
 }
 
 fn other_count(given: u64, total: u64) -> Error {
-    let found = match given > total {
-        true => format!("{given} or more"),
-        false => given.to_string(),
+    let found = if given > total {
+        format!("{given} or more")
+    } else {
+        given.to_string()
     };
     Error::invalid(format!(
         "a column of {found} values for {total} rows, the deleted ones included"

@@ -71,9 +71,10 @@ fn finer(a: TimeUnit, b: TimeUnit) -> Option<TimeUnit> {
         TimeUnit::Millisecond,
         TimeUnit::Microsecond,
     ];
-    match order.contains(&a) && order.contains(&b) {
-        true => Some(a.max(b)),
-        false => (a == b).then_some(a),
+    if order.contains(&a) && order.contains(&b) {
+        Some(a.max(b))
+    } else {
+        (a == b).then_some(a)
     }
 }
 

@@ -397,11 +397,12 @@ impl Columns {
 
 /// Fails if another column or member has the name.
 fn check_is_new<'a>(name: &str, others: impl IntoIterator<Item = &'a String>) -> Result<()> {
-    match others.into_iter().any(|other| other == name) {
-        true => Err(Error::invalid(format!(
+    if others.into_iter().any(|other| other == name) {
+        Err(Error::invalid(format!(
             "`{name}` is the name of another column already"
-        ))),
-        false => Ok(()),
+        )))
+    } else {
+        Ok(())
     }
 }
 

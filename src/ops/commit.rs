@@ -203,11 +203,12 @@ impl Needed {
     /// Fails if the file is smaller than the directory needs.
     pub(super) fn check_size(&self, size: u64) -> Result<()> {
         let least = self.least_size;
-        match size < least {
-            true => Err(Error::corrupt(format!(
+        if size < least {
+            Err(Error::corrupt(format!(
                 "expected {least} bytes or more, found {size}"
-            ))),
-            false => Ok(()),
+            )))
+        } else {
+            Ok(())
         }
     }
 
@@ -377,9 +378,10 @@ impl Plan<'_> {
             fields.push(described);
         }
         if has_deleted {
-            fields.push(match keeps_deletes {
-                true => found.next().flatten(),
-                false => deletes.descriptor(ordinal, &mut urls).await?,
+            fields.push(if keeps_deletes {
+                found.next().flatten()
+            } else {
+                deletes.descriptor(ordinal, &mut urls).await?
             });
         }
         Ok(StripeRecord {
@@ -484,14 +486,15 @@ impl References<'_> {
                 _ => Ok(known.clone()),
             };
         }
-        let url = match is_directory_file {
-            true => self.directory_file(file())?,
+        let url = if is_directory_file {
+            self.directory_file(file())?
+        } else {
             // The error names the place of the shard if that is the cause: callers do not know the files that it refers
             // to.
-            false => key.0.seen_from(self.target).or_else(|error| {
+            key.0.seen_from(self.target).or_else(|error| {
                 source.place.seen_from(self.target)?;
                 Err(error)
-            })?,
+            })?
         };
         let url = url.to_string();
         self.known.insert(key, url.clone());

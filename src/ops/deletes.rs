@@ -91,9 +91,10 @@ impl Stripe {
     ) -> Result<u64> {
         let mut deleted = self.deleted(source).await?;
         let before = deleted.len();
-        match is_deleted {
-            true => deleted.add(rows),
-            false => deleted.remove(rows),
+        if is_deleted {
+            deleted.add(rows)
+        } else {
+            deleted.remove(rows)
         }
         let count = deleted.len();
         let changed = count.abs_diff(before);

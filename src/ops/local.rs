@@ -43,7 +43,7 @@ impl ShardEditor {
     /// Columns are united by name. If one of the shards lacks a column, its rows are null in that column.
     ///
     /// If the two shards use different [wires](crate::write::Wire), the new directory is `Wire::Spec`, and Bloom
-    /// filters that `Wire::Spec` cannot store are left out.
+    /// filters with another hash seed are left out.
     ///
     /// A column may have 32-bit integers in one shard and 64-bit integers in another. It then becomes 64-bit, which
     /// works only if each stripe of the 32-bit column is constant or null; other values would have to be rewritten. The
@@ -206,9 +206,12 @@ fn keep(kept: &Kept, path: &Path, may_clone: &mut bool, summary: &mut EditSummar
     // The opened file is the one to keep: the name may refer to another file by now.
     let file = LocalFile::open(path)?;
     let expected = &kept.file.version;
-    let check = |file: &LocalFile| match expected.is_some() && file.version() != *expected {
-        true => Err(kept.file.conflict()),
-        false => Ok(()),
+    let check = |file: &LocalFile| {
+        if expected.is_some() && file.version() != *expected {
+            Err(kept.file.conflict())
+        } else {
+            Ok(())
+        }
     };
     check(&file)?;
     let size = file.size()?;

@@ -180,9 +180,10 @@ fn mismatch(path: &str, own: &DataType, other: &DataType) -> Error {
             let properties: Vec<String> = properties
                 .map(|(name, value)| format!("{name} {}", value.text()))
                 .collect();
-            let properties = match properties.is_empty() {
-                true => String::new(),
-                false => format!(" ({})", properties.join(", ")),
+            let properties = if properties.is_empty() {
+                String::new()
+            } else {
+                format!(" ({})", properties.join(", "))
             };
             format!("{label}{properties} as {}", node.stored_type())
         }

@@ -195,13 +195,14 @@ fn check_equal(sources: &[Source], pair: (usize, usize), is_same: bool) -> Resul
         let shard = sources.get(i).map(|source| &source.shard);
         shard.map(|shard| (shard.num_rows(), shard.num_deleted_rows()))
     };
-    match is_same && rows(pair.0) != rows(pair.1) {
-        true => Err(both(
+    if is_same && rows(pair.0) != rows(pair.1) {
+        Err(both(
             sources,
             pair,
             "refer to the same data, and have other rows",
-        )),
-        false => Ok(()),
+        ))
+    } else {
+        Ok(())
     }
 }
 

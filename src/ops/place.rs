@@ -124,10 +124,12 @@ pub(super) enum FileRole {
 impl FileRole {
     pub(super) fn of(name: &std::ffi::OsStr) -> Self {
         let name = name.to_string_lossy();
-        match name.ends_with(STRIPE_FILE_SUFFIX) {
-            true => Self::Stripes,
-            false if is_temporary(&name) => Self::Temporary,
-            false => Self::Shard,
+        if name.ends_with(STRIPE_FILE_SUFFIX) {
+            Self::Stripes
+        } else if is_temporary(&name) {
+            Self::Temporary
+        } else {
+            Self::Shard
         }
     }
 }

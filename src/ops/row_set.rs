@@ -41,9 +41,10 @@ impl RowSet {
 
     /// Returns the number of rows in the set.
     pub(super) fn len(&self) -> u64 {
-        match self.lists_others {
-            true => self.rows - self.listed.len(),
-            false => self.listed.len(),
+        if self.lists_others {
+            self.rows - self.listed.len()
+        } else {
+            self.listed.len()
         }
     }
 

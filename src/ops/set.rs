@@ -170,14 +170,13 @@ impl ShardSet {
                 let count = self.rows.len();
                 out_of_range(format!("shard {shard} of a table of {count} shards"))
             })?;
-            match row < range.end - range.start {
-                true => Ok(range.start + row),
-                false => {
-                    let rows = range.end - range.start;
-                    Err(out_of_range(format!(
-                        "row {row} of shard {shard}, which has {rows} rows"
-                    )))
-                }
+            if row < range.end - range.start {
+                Ok(range.start + row)
+            } else {
+                let rows = range.end - range.start;
+                Err(out_of_range(format!(
+                    "row {row} of shard {shard}, which has {rows} rows"
+                )))
             }
         };
         rows.iter().map(number).collect()

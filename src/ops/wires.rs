@@ -6,10 +6,7 @@ use crate::format::{BasicType, FieldDescriptor, Schema, Sketch, TypeStats, Wire}
 /// Returns the wire of a directory over stripes of both wires. `Wire::Spec` if they differ, because readers of the
 /// other wire may not know its blocks.
 pub(super) fn united(a: Wire, b: Wire) -> Wire {
-    match a == b {
-        true => a,
-        false => Wire::Spec,
-    }
+    if a == b { a } else { Wire::Spec }
 }
 
 /// Fails if the buffers of a column would have another meaning in a directory of another wire.

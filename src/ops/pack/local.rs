@@ -37,9 +37,10 @@ pub fn pack(
 ) -> Result<EditSummary> {
     let (path, target) = (path.as_ref(), target.as_ref());
     let shard = Shard::open_with(path, options.shard_options())?;
-    let mut sink = match options.overwrite {
-        true => LocalSink::create_or_replace(target)?,
-        false => LocalSink::create(target)?,
+    let mut sink = if options.overwrite {
+        LocalSink::create_or_replace(target)?
+    } else {
+        LocalSink::create(target)?
     };
     let done = now(copy(&shard, options, &mut sink)).within(|| path.display().to_string())?;
     sink.commit()?;

@@ -258,9 +258,10 @@ fn used_by(file: &Listed, options: &VacuumOptions) -> Result<Found> {
             Ok(Found::Other)
         }
         Err(error) if is_of_another_kind(&path.to_string_lossy(), &error) => {
-            match other_format(path).within(|| place(path))? {
-                true => Ok(Found::Other),
-                false => Ok(Found::Doubt),
+            if other_format(path).within(|| place(path))? {
+                Ok(Found::Other)
+            } else {
+                Ok(Found::Doubt)
             }
         }
         Err(error) => Err(error),

@@ -168,9 +168,10 @@ async fn used_by(
             let head = bytes(&*store, path, 0..len(HEAD_BYTES)).await?;
             let tail = object.size - len(TAIL_BYTES)..object.size;
             let tail = bytes(&*store, path, tail).await?;
-            match is_other_format(&head, &tail) {
-                true => Ok(Found::Other),
-                false => Ok(Found::Doubt(object.location)),
+            if is_other_format(&head, &tail) {
+                Ok(Found::Other)
+            } else {
+                Ok(Found::Doubt(object.location))
             }
         }
         Err(error) => Err(error),
