@@ -92,9 +92,9 @@ impl Stripe {
         let mut deleted = self.deleted(source).await?;
         let before = deleted.len();
         if is_deleted {
-            deleted.add(rows)
+            deleted.add(rows);
         } else {
-            deleted.remove(rows)
+            deleted.remove(rows);
         }
         let count = deleted.len();
         let changed = count.abs_diff(before);

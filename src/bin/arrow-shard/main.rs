@@ -1,4 +1,4 @@
-//! The command line of arrow-shard: convert, look at, check and change shards.
+//! The arrow-shard command line: converts, inspects, checks and changes shards.
 
 mod allocator;
 mod cat;
