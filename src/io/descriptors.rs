@@ -42,8 +42,8 @@ pub(super) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Adds a file to the pool, and closes others if there are too many. A file that was used since the last time is
-/// skipped once.
+/// Adds a file to the pool, and closes others if there are too many. A file that was read since the pool last
+/// considered closing it is kept for another round.
 pub(super) fn keep(file: File) -> Arc<Open> {
     let open = Arc::new(Open {
         file,

@@ -51,7 +51,7 @@ impl MappedFile {
     }
 }
 
-/// A local folder whose files are opened as [`MappedFile`]s.
+/// A local folder. Its files are opened as [`MappedFile`]s.
 #[derive(Debug)]
 pub struct MappedFolder {
     folder: LocalFolder,

@@ -302,9 +302,10 @@ impl Columns {
         let renamed = self.names_of(column, &below);
         match below.split_last() {
             None => {
-                let others = self.visible.iter().enumerate();
-                let others = others.filter(|(i, _)| *i != column);
-                let others: Vec<Field> = others.flat_map(|(_, other)| other.seen()).collect();
+                let others: Vec<Field> = (self.visible.iter().enumerate())
+                    .filter(|(i, _)| *i != column)
+                    .flat_map(|(_, other)| other.seen())
+                    .collect();
                 check_is_new(name, others.iter().map(Field::name))?;
                 let column = &mut self.visible[column];
                 column.field.set_name(name);

@@ -292,9 +292,9 @@ impl Plan<'_> {
         stripes.finish(&mut out, &stored_schema(stored, &capabilities), &properties)?;
         let deleted_rows = self.stripes.iter().map(|s| s.deleted_rows).sum();
         let added = self.columns.iter().filter_map(|c| c.added.as_ref()?.file());
-        let deletes = deletes.file.as_ref().filter(|_| deletes.is_referred_to);
-        let deletes = deletes.map(|(file, _)| file);
-        let others: Vec<(String, Bytes)> = added.chain(deletes).map(Beside::file).collect();
+        let deletes_file = deletes.file.as_ref().filter(|_| deletes.is_referred_to);
+        let new_files = added.chain(deletes_file.map(|(file, _)| file));
+        let others: Vec<(String, Bytes)> = new_files.map(Beside::file).collect();
         let bytes: usize = others.iter().map(|(_, bytes)| bytes.len()).sum();
         let made = others.iter().map(|(name, _)| name);
         let made = made.chain(references.kept.iter().map(|kept| &kept.name));
@@ -342,9 +342,8 @@ impl Plan<'_> {
         let nodes_there = nodes.iter().map(|(_, node)| *node).chain(deleted);
         let ids: Vec<u32> = nodes_there.filter_map(|n| n.id_in(stripe.source)).collect();
         let shard = &source.shard;
-        let found = shard.descriptors(stripe.ordinal, &ids, &mut rebase).await;
-        let found = found.within(|| source.place.element())?;
-        let mut found = found.into_iter();
+        let described = shard.descriptors(stripe.ordinal, &ids, &mut rebase).await;
+        let mut found = described.within(|| source.place.element())?.into_iter();
         let mut fields = Vec::with_capacity(nodes.len() + 1);
         for (column, node) in nodes {
             let mut wire = shard.wire();

@@ -18,9 +18,9 @@ use crate::error::Result;
 #[cfg(not(target_family = "wasm"))]
 use std::path::Path;
 
-/// Finds the shards whose data another of the shards contains. Each open shard comes with the path of its directory
-/// file. Returns pairs of ordinals: a contained shard, and a shard that refers to all of its data. A table of these
-/// shards must leave out the contained ones, as
+/// Finds shards that are contained in others: another of the shards refers to all of their data. Each open shard comes
+/// with the path of its directory file. Returns pairs of ordinals: a contained shard, and a shard that contains it. A
+/// table of these shards must leave out the contained ones, as
 /// [`ShardSet::open_folder`](super::ShardSet::open_folder) does.
 ///
 /// # Errors
@@ -37,8 +37,8 @@ pub async fn held_shards<P: AsRef<Path>>(
     held_of(shards, local_id).await
 }
 
-/// Finds the shards whose data another of the shards contains: [`held_shards`] for shards in one store. Each open shard
-/// comes with the path of its object.
+/// Finds shards in one store that are contained in others: [`held_shards`] for objects. Each open shard comes with the
+/// path of its object.
 ///
 /// # Errors
 /// Returns the errors of [`held_shards`].

@@ -70,8 +70,8 @@ impl Node {
         self.added.map(|(id, _)| id)
     }
 
-    /// Whether a source stores 32-bit integers for this 64-bit node. If the source lacks the node, the same for the
-    /// values of an added column.
+    /// Whether a source stores 32-bit integers for this 64-bit node. If the source lacks the node, whether the values
+    /// of the added column are 32-bit integers.
     pub(super) fn is_narrow_in(&self, source: usize) -> bool {
         match (self.id_in(source), self.added) {
             (None, Some((_, added))) => added != self.stored.basic_type,
@@ -176,14 +176,14 @@ fn mismatch(path: &str, own: &DataType, other: &DataType) -> Error {
     let describe = |node: &DataType| match node.label() {
         "" => node.stored_type(),
         label => {
-            let properties = node.extended_type.iter().flat_map(|e| &e.properties);
-            let properties: Vec<String> = properties
+            let texts: Vec<String> = (node.extended_type.iter())
+                .flat_map(|e| &e.properties)
                 .map(|(name, value)| format!("{name} {}", value.text()))
                 .collect();
-            let properties = if properties.is_empty() {
+            let properties = if texts.is_empty() {
                 String::new()
             } else {
-                format!(" ({})", properties.join(", "))
+                format!(" ({})", texts.join(", "))
             };
             format!("{label}{properties} as {}", node.stored_type())
         }

@@ -310,9 +310,8 @@ async fn check_needed(
         .map(|file| path_of(&file.place))
         .collect();
     let place = place_of(path);
-    let needed = files.needed.iter();
-    let needed = needed.map(|needed| (path_of(&place.beside(&needed.url)), needed.clone()));
-    let needed: Vec<(Path, Needed)> = needed
+    let needed: Vec<(Path, Needed)> = (files.needed.iter())
+        .map(|needed| (path_of(&place.beside(&needed.url)), needed.clone()))
         .filter(|(object, needed)| !compared.contains(object) && (needed.is_new || !is_replaced))
         .collect();
     let check = |(object, needed): (Path, Needed)| async move {

@@ -36,7 +36,7 @@ impl PartialEq for Listener {
     }
 }
 
-/// The amount of work: rows or files, and how many are done.
+/// The total and the finished number of rows or files.
 #[derive(Debug)]
 pub(super) struct Work {
     listener: Option<Listener>,

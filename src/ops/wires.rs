@@ -68,7 +68,7 @@ pub(super) fn translate(field: &mut FieldDescriptor, label: &str, from: Wire, to
         add(&mut signs.negative_count, *negative_infinity_count);
     }
     if label == "arrow.float16" {
-        // One wire has the statistics of the stored bits, the other those of the numbers.
+        // One wire has statistics of the stored bits, and the other of the numbers.
         field.range_stats = None;
         field.type_specific = None;
     }

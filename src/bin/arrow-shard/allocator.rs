@@ -18,7 +18,7 @@ thread_local! {
     static BOUND: Cell<Option<(usize, Refuse)>> = const { Cell::new(None) };
 }
 
-/// Runs `work`. If it allocates more than `most` bytes at once, or if there is no memory, calls `refuse`, which may
+/// Runs `work`. If it allocates more than `most` bytes at once, or if memory is exhausted, calls `refuse`, which may
 /// itself allocate.
 pub(crate) fn bounded<T>(most: usize, refuse: Refuse, work: impl FnOnce() -> T) -> T {
     /// Removes the limit, even after a panic.
@@ -33,7 +33,7 @@ pub(crate) fn bounded<T>(most: usize, refuse: Refuse, work: impl FnOnce() -> T) 
     work()
 }
 
-/// Calls `allocate` if the size is within the limit. Otherwise, or if there is no memory, refuses.
+/// Calls `allocate` if the size is within the limit. Otherwise, or if memory is exhausted, refuses.
 #[inline]
 fn within_bound(bytes: usize, allocate: impl FnOnce() -> *mut u8) -> *mut u8 {
     // Up to 1 MiB is always allowed, so that small allocations need no look-up of the limit.

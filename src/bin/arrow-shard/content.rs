@@ -13,7 +13,7 @@ const HEAD_BYTES: u64 = 4096;
 pub(crate) enum Content {
     /// A format that this program reads.
     Format(FileFormat),
-    /// The output of this program, which decompresses it with the option `-dc`.
+    /// The output of the named compressor, which decompresses it with the option `-dc`.
     Compressed(&'static str),
 }
 

@@ -133,9 +133,9 @@ pub(crate) fn cast_column(column: &ArrayRef, field: &Field) -> Result<ArrayRef, 
 
 /// Casts the columns to the types of a schema. If a value does not fit, returns an error that names the column.
 pub(crate) fn cast_batch(batch: &RecordBatch, schema: &SchemaRef) -> Result<RecordBatch, Failure> {
-    let columns = batch.columns().iter().zip(schema.fields());
-    let columns = columns.map(|(column, field)| cast_column(column, field));
-    let columns = columns.collect::<Result<Vec<_>, _>>()?;
+    let columns = (batch.columns().iter().zip(schema.fields()))
+        .map(|(column, field)| cast_column(column, field))
+        .collect::<Result<Vec<_>, _>>()?;
     let rows = RecordBatchOptions::new().with_row_count(Some(batch.num_rows()));
     Ok(RecordBatch::try_new_with_options(
         schema.clone(),

@@ -22,7 +22,7 @@ pub(crate) struct Found {
     pub(crate) sorted: Vec<(String, RecordBatch)>,
     /// The files that the shard needs in addition to the directory file.
     pub(crate) files: Vec<RelativeUrl>,
-    /// Those of `files` that are missing.
+    /// The files among `files` that are missing.
     pub(crate) missing: Vec<RelativeUrl>,
 }
 

@@ -35,10 +35,11 @@ pub(crate) struct RowArgs {
     pub(crate) columns: ColumnArgs,
     /// Rows to print, by a condition: "delay > 60 AND origin IN ('OSL', 'LIM')". A subset of SQL:
     /// = != < <= > >=, BETWEEN, IN, IS NULL, IS TRUE, LIKE, NOT, AND, OR and parentheses. Put dates,
-    /// times and text in single quotes, as in '2024-02-29', and unusual column names in double quotes. Unlike in SQL, -0.0 is below 0.0, and NaN above infinity
+    /// times and text in single quotes, as in '2024-02-29', and unusual column names in double quotes.
+    /// Unlike in SQL, -0.0 is below 0.0, and NaN above infinity
     #[arg(long, visible_alias = "where", value_name = "CONDITION")]
     pub(crate) filter: Option<String>,
-    /// Rows to leave out at the start
+    /// Number of rows to skip at the start
     #[arg(long, value_name = "ROWS", default_value_t = 0)]
     pub(crate) offset: u64,
     /// Maximum width of the table in characters: long values are cut, then columns dropped [default: the width of the

@@ -79,7 +79,7 @@ impl CompactOptions {
         self
     }
 
-    /// Returns the rows of the runs to rewrite, as work of which nothing is done.
+    /// Returns the work of rewriting these runs: their rows, without deleted rows.
     fn rows_of(&self, stripes: &[Stripe], runs: &[Range<usize>]) -> Work {
         let stripes = runs.iter().filter_map(|run| stripes.get(run.clone()));
         let rows = stripes

@@ -63,7 +63,7 @@ impl VacuumOptions {
         self
     }
 
-    /// Returns the work of reading directory files, none of which is known yet.
+    /// Returns the work of reading the directory files. Their number is not known yet.
     fn directories(&self) -> Work {
         Work::new(self.listener.clone(), 0)
     }

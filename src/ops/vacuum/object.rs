@@ -85,15 +85,14 @@ pub async fn vacuum_objects(
         directories = list(&*store, prefix).await?.1;
     }
     let is_old = |object: &ObjectMeta| options.is_old(SystemTime::from(object.last_modified));
-    let unused = stripes
+    let candidates = stripes
         .into_iter()
         .filter(|object| is_old(object) && !used.contains(&place_of(&object.location)));
-    let checked = stream::iter(unused)
+    let checked = stream::iter(candidates)
         .map(|object| begins_with_magic(&*store, object))
         .buffer_unordered(AT_ONCE);
     let checked: Vec<Option<ObjectMeta>> = checked.try_collect().await?;
-    let unused = checked.into_iter().flatten();
-    let mut unused: Vec<UnusedObject> = unused
+    let mut unused: Vec<UnusedObject> = (checked.into_iter().flatten())
         .map(|object| UnusedObject {
             path: object.location,
             bytes: object.size,

@@ -87,17 +87,15 @@ impl Shape {
         match json.as_bytes().first() {
             Some(b'{') => {
                 let members = self.members.get_or_insert_default();
-                let members = ObjectSeed { members, depth };
-                let members = members.deserialize(&mut serde_json::Deserializer::from_str(json));
-                members.map_err(|e| without_place(&e))?;
+                let seed = ObjectSeed { members, depth };
+                seed.deserialize(&mut serde_json::Deserializer::from_str(json))
+                    .map_err(|e| without_place(&e))?;
             }
             Some(b'[') => {
-                let items = ItemsSeed {
-                    items: self.items.get_or_insert_default(),
-                    depth,
-                };
-                let items = items.deserialize(&mut serde_json::Deserializer::from_str(json));
-                items.map_err(|e| without_place(&e))?;
+                let items = self.items.get_or_insert_default();
+                let seed = ItemsSeed { items, depth };
+                seed.deserialize(&mut serde_json::Deserializer::from_str(json))
+                    .map_err(|e| without_place(&e))?;
             }
             Some(b'"') => self.text = true,
             Some(b't' | b'f') => self.boolean = true,

@@ -86,18 +86,18 @@ impl Parquet {
     ) -> Result<(SchemaRef, Batches), Failure> {
         let options = ArrowReaderOptions::new().with_schema(schema.clone());
         let read = ArrowReaderMetadata::try_new(self.metadata.clone(), options)?;
-        let mut batches = parquet_batches::Batches::open(self.file.try_clone()?, read, mask)?;
+        let mut stored = parquet_batches::Batches::open(self.file.try_clone()?, read, mask)?;
         // The reader drops the metadata of the table.
         let projected = Schema::new_with_metadata(
-            arrow_array::RecordBatchReader::schema(&batches.reader)
+            arrow_array::RecordBatchReader::schema(&stored.reader)
                 .fields()
                 .clone(),
             schema.metadata().clone(),
         );
         let projected = Arc::new(projected);
         let schema = projected.clone();
-        let batches = std::iter::from_fn(move || batches.next().transpose());
-        let batches = batches.map(move |batch| Ok(batch?.with_schema(projected.clone())?));
+        let batches = std::iter::from_fn(move || stored.next().transpose())
+            .map(move |batch| Ok(batch?.with_schema(projected.clone())?));
         Ok((schema, Box::new(batches)))
     }
 

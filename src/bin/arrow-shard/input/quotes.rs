@@ -14,7 +14,7 @@ pub(super) struct Quotes<R> {
     /// The byte before a quote that is part of a value.
     escape: Option<u8>,
     place: Place,
-    /// The number of the current line, and that of the line with the last opening quote, from 1.
+    /// The numbers, from 1, of the current line and of the line with the last opening quote.
     line: u64,
     opened: u64,
     /// The previous byte, and the byte before the last closing quote.

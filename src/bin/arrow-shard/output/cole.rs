@@ -83,12 +83,9 @@ pub(crate) fn lossy_schema(schema: &Schema) -> Result<SchemaRef, Failure> {
 
 /// Converts a batch to the types of [`lossy_schema`]. Nulls become 0 or empty text.
 pub(crate) fn lossy_batch(batch: &RecordBatch, schema: &SchemaRef) -> Result<RecordBatch, Failure> {
-    let columns = batch.columns().iter().zip(schema.fields());
-    let columns = columns.map(|(column, field)| {
-        let cast = cast_column(column, field)?;
-        Ok(without_nulls(&cast))
-    });
-    let columns = columns.collect::<Result<Vec<_>, Failure>>()?;
+    let columns = (batch.columns().iter().zip(schema.fields()))
+        .map(|(column, field)| Ok(without_nulls(&cast_column(column, field)?)))
+        .collect::<Result<Vec<_>, Failure>>()?;
     let rows = RecordBatchOptions::new().with_row_count(Some(batch.num_rows()));
     Ok(RecordBatch::try_new_with_options(
         schema.clone(),

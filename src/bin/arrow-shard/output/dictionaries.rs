@@ -145,9 +145,9 @@ fn unified<'a>(
     if data.child_data().is_empty() {
         return Ok(array.clone());
     }
-    let children = data.child_data().iter();
-    let children = children.map(|child| Ok(unified(&make_array(child.clone()), all)?.to_data()));
-    let children = children.collect::<Result<_, Failure>>()?;
+    let children = (data.child_data().iter())
+        .map(|child| Ok(unified(&make_array(child.clone()), all)?.to_data()))
+        .collect::<Result<_, Failure>>()?;
     Ok(make_array(
         data.into_builder().child_data(children).build()?,
     ))
@@ -159,18 +159,18 @@ impl Growing {
         let values = dictionary.values();
         let ordinals = self.ordinals(values)?;
         let nulls = dictionary.keys().nulls();
-        let keys = if values.is_empty() {
+        let positions = if values.is_empty() {
             vec![0; column.len()]
         } else {
             let keys = dictionary.normalized_keys();
             keys.into_iter().map(|key| ordinals[key]).collect()
         };
-        let keys = UInt64Array::new(keys.into(), nulls.cloned());
+        let positions = UInt64Array::new(positions.into(), nulls.cloned());
         let strict = CastOptions {
             safe: false,
             ..CastOptions::default()
         };
-        let keys = cast_with_options(&keys, &self.key, &strict)?;
+        let keys = cast_with_options(&positions, &self.key, &strict)?;
         let data = ArrayData::builder(column.data_type().clone())
             .len(column.len())
             .nulls(nulls.cloned())

@@ -64,7 +64,7 @@ impl<R: Read> Messages<R> {
         }
     }
 
-    /// Reads the next message without its body. At the end of the stream, there are no bytes.
+    /// Reads the next message without its body. Leaves `ahead` empty at the end of the stream.
     fn advance(&mut self) -> io::Result<()> {
         let mut bytes = Vec::new();
         self.take(4, &mut bytes)?;
