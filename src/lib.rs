@@ -149,7 +149,7 @@
 //! | `object_store` | no | shards in S3, Azure, Google Cloud Storage and HTTP, through the crate `object_store` |
 //! | `cli` | no | the command line `arrow-shard` |
 //! | `cloud` | no | the command line with URLs: S3, Azure, Google Cloud Storage, HTTP |
-//! | `experimental` | no | the layers below (`buffer`, `column`, `encoding`, `format`) and what shows them, outside of semantic versioning |
+//! | `experimental` | no | the internal layers (`buffer`, `column`, `encoding`, `format`) and functions that show them, outside of semantic versioning |
 //!
 //! Without the C libraries, the crate builds for `wasm32-unknown-unknown`. Public signatures use the types of Arrow 59.
 //! Its crates are re-exported: [`arrow_array`], [`arrow_buffer`] and [`arrow_schema`]. With the feature `object_store`,

@@ -46,8 +46,9 @@ impl ShardEditor {
     /// filters with another hash seed are left out.
     ///
     /// A column may have 32-bit integers in one shard and 64-bit integers in another. It then becomes 64-bit, which
-    /// works only if each stripe of the 32-bit column is constant or null; other values would have to be rewritten. The
-    /// result no longer declares a sort order.
+    /// works only if each stripe of the 32-bit column is constant or null. Otherwise the commit fails with
+    /// [`SchemaMismatch`](crate::ErrorKind::SchemaMismatch), because the values would have to be rewritten. The result
+    /// no longer declares a sort order.
     ///
     /// # Errors
     /// Returns the errors of [`Shard::open`], [`SchemaMismatch`](crate::ErrorKind::SchemaMismatch) if columns of the

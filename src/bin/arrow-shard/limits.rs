@@ -27,8 +27,8 @@ impl LimitArgs {
         let Some(memory) = self.max_memory else {
             return limits;
         };
-        // The proportions are the same as in `Limits::strict`. The sum is about the whole memory, because there are three
-        // kinds of caches.
+        // The proportions are the same as in `Limits::strict`. The sum is about the whole memory, because there are
+        // three kinds of caches.
         limits
             .with_max_batch_bytes(memory / 2)
             .with_max_block_bytes(memory / 8)
