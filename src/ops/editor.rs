@@ -60,7 +60,7 @@ pub struct ShardEditor {
     /// Metadata of the Arrow schema.
     metadata: HashMap<String, String>,
     stripes: Vec<Stripe>,
-    /// Without the properties that every commit makes again: see [`is_foreign`].
+    /// Without the properties that every commit makes again: see `is_foreign`.
     properties: ShardProperties,
     sorting_columns: Vec<SortingColumn>,
     wire: Wire,
